@@ -1,0 +1,142 @@
+// Signature headers of one outgoing request.
+//
+// A signer is compiled when an endpoint's configuration changes and used for every delivery after that, so
+// names are resolved and keys imported once; what is left per delivery is one HMAC per scheme, version and
+// live secret, over the body as it is sent (fed in place, never copied).
+//
+// A secret signs while `nowMs` is before its `expiresAt`; that instant itself is already too late. An empty
+// secret never signs: anybody could make the same signature. A scheme without a live key sends no headers.
+import { createHmac, createSecretKey, type KeyObject, sign } from 'node:crypto';
+import { standardWebhooksKey } from './secrets.ts';
+import { digestName, isSignatureHash } from './signature-hash.ts';
+
+export interface SigningSecret {
+  value: string;
+  /** Milliseconds since the epoch, null for a secret that does not expire. */
+  expiresAt: number | null;
+}
+
+export interface SignatureVersion {
+  hash: string;
+  encoding: 'hex' | 'base64';
+}
+
+export interface SigningConfig {
+  schemes: readonly ('convoy' | 'standard')[];
+  /** Header of the Convoy scheme. */
+  header: string;
+  versions: readonly SignatureVersion[];
+  advanced: boolean;
+  /** Oldest first. */
+  secrets: readonly SigningSecret[];
+  /** Adds a `v1a` signature to the Standard Webhooks scheme. */
+  ed25519?: { privateKey: KeyObject };
+}
+
+export interface SigningInput {
+  id: string;
+  timestampSeconds: number;
+  nowMs: number;
+  body: Buffer;
+}
+
+export interface Signer {
+  headers(input: SigningInput): [string, string][];
+}
+
+interface ExpiringKey {
+  key: KeyObject;
+  /** Infinity when it does not expire, so that one comparison tells whether it is live. */
+  expiresAt: number;
+}
+
+type AddHeaders = (input: SigningInput, headers: [string, string][]) => void;
+
+type Hmac = (key: KeyObject, prefix: string, body: Buffer) => string;
+
+/** Throws on a hash name outside `signatureHashes` or an empty version list: both are refused on write. */
+export function compileSigner(config: SigningConfig): Signer {
+  const schemes: AddHeaders[] = [];
+  if (config.schemes.includes('convoy')) {
+    schemes.push(config.advanced ? convoyAdvanced(config) : convoySimple(config));
+  }
+  if (config.schemes.includes('standard')) schemes.push(standardWebhooks(config));
+  return {
+    headers(input) {
+      const headers: [string, string][] = [];
+      for (const addHeaders of schemes) addHeaders(input, headers);
+      return headers;
+    },
+  };
+}
+
+function convoySimple({ header, versions, secrets }: SigningConfig): AddHeaders {
+  const hmac = compileVersions(versions).at(-1)!;
+  const keys = compileKeys(secrets, utf8Key);
+  return ({ nowMs, body }, headers) => {
+    const newest = keys.findLast(({ expiresAt }) => nowMs < expiresAt);
+    if (newest !== undefined) headers.push([header, hmac(newest.key, '', body)]);
+  };
+}
+
+function convoyAdvanced({ header, versions, secrets }: SigningConfig): AddHeaders {
+  const hmacs = compileVersions(versions);
+  const keys = compileKeys(secrets, utf8Key);
+  return ({ timestampSeconds, nowMs, body }, headers) => {
+    const signedPrefix = `${timestampSeconds},`;
+    let signatures = '';
+    for (const [index, hmac] of hmacs.entries()) {
+      for (const { key, expiresAt } of keys) {
+        if (nowMs < expiresAt) signatures += `,v${index + 1}=${hmac(key, signedPrefix, body)}`;
+      }
+    }
+    if (signatures !== '') headers.push([header, `t=${timestampSeconds}${signatures}`]);
+  };
+}
+
+function standardWebhooks({ secrets, ed25519 }: SigningConfig): AddHeaders {
+  const hmac = compileHmac({ hash: 'SHA256', encoding: 'base64' });
+  const keys = compileKeys(secrets, standardWebhooksKey);
+  return ({ id, timestampSeconds, nowMs, body }, headers) => {
+    const signedPrefix = `${id}.${timestampSeconds}.`;
+    const signatures: string[] = [];
+    for (const { key, expiresAt } of keys) {
+      if (nowMs < expiresAt) signatures.push(`v1,${hmac(key, signedPrefix, body)}`);
+    }
+    if (ed25519 !== undefined) {
+      // Ed25519 reads its message twice, so there is no incremental form: this one copy is needed.
+      const message = Buffer.concat([Buffer.from(signedPrefix, 'utf8'), body]);
+      signatures.push(`v1a,${sign(null, message, ed25519.privateKey).toString('base64')}`);
+    }
+    if (signatures.length === 0) return;
+    headers.push(
+      ['webhook-id', id],
+      ['webhook-timestamp', String(timestampSeconds)],
+      ['webhook-signature', signatures.join(' ')],
+    );
+  };
+}
+
+function compileVersions(versions: readonly SignatureVersion[]): Hmac[] {
+  if (versions.length === 0) throw new Error('a signature needs at least one version');
+  return versions.map(compileHmac);
+}
+
+function compileHmac({ hash, encoding }: SignatureVersion): Hmac {
+  if (!isSignatureHash(hash)) throw new Error(`unknown signature hash ${JSON.stringify(hash)}`);
+  const digest = digestName(hash);
+  return (key, prefix, body) => createHmac(digest, key).update(prefix).update(body).digest(encoding);
+}
+
+function compileKeys(secrets: readonly SigningSecret[], keyBytes: (secret: string) => Buffer): ExpiringKey[] {
+  return secrets
+    .filter(({ value }) => value !== '')
+    .map(({ value, expiresAt }) => ({
+      key: createSecretKey(keyBytes(value)),
+      expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+    }));
+}
+
+function utf8Key(secret: string): Buffer {
+  return Buffer.from(secret, 'utf8');
+}
