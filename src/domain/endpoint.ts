@@ -1,0 +1,25 @@
+/** What an endpoint keeps secret: sealed together in one column, never logged. */
+export interface EndpointSecret {
+  uid: string;
+  value: string;
+  expires_at: string | null;
+  created_at: string;
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface EndpointSecrets {
+  secrets: EndpointSecret[];
+  authentication: EndpointAuthentication | null;
+  mtls_client_cert: { client_cert: string; client_key: string } | null;
+  /** PEM of an ed25519 private key; adds v1a signatures. */
+  signing_key: { private_key: string; public_key: string } | null;
+}
+
+export type EndpointAuthentication =
+  | { type: 'api_key'; api_key: { header_name: string; header_value: string } }
+  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
+  | { type: 'oauth2'; oauth2: Record<string, unknown> };
+
+export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
+export type EndpointStatus = (typeof endpointStatuses)[number];

@@ -1,0 +1,34 @@
+export const deliveryStatuses = ['Scheduled', 'Processing', 'Discarded', 'Failure', 'Success', 'Retry'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** Lanes of the queue: first tries go before retries, retries before bulk replays. */
+export const LANE = { first: 0, retry: 1, replay: 2 } as const;
+
+/** A delivery as the node that holds it has it in memory: all that is needed to try it. */
+export interface HeldDelivery {
+  id: string;
+  fence: number;
+  key: string;
+  lane: number;
+  projectId: string;
+  eventId: string;
+  endpointId: string;
+  subscriptionId: string | null;
+  eventType: string;
+  deliveryMode: string;
+  strategy: string;
+  intervalSeconds: number;
+  maxRetrySeconds: number;
+  retryLimit: number;
+  numTrials: number;
+  budgetFrom: number;
+  /** The event's payload, or the delivery's own body where a function made one. */
+  body: Buffer;
+  /** null: JSON. */
+  contentType: string | null;
+  /** JSON text of the event's headers, name to values. */
+  headers: string | null;
+  urlQueryParams: string | null;
+  idempotencyKey: string | null;
+  acknowledgedAtMs: number;
+}

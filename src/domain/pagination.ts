@@ -1,0 +1,49 @@
+/**
+ * Cursor pagination as the wire has it. A cursor is a row's id. `next_page_cursor` names the first row of the
+ * next page and is included in it; `prev_page_cursor` names the first row of this page and is not included in
+ * the page before. Since ids only grow, rows that arrive during a walk neither shift nor repeat others.
+ */
+export interface PageRequest {
+  perPage: number;
+  direction: 'next' | 'prev';
+  /** Row to continue from; null at the start of a walk. */
+  cursor: string | null;
+  order: 'ASC' | 'DESC';
+}
+
+export interface Page<Row> {
+  rows: Row[];
+  pagination: {
+    per_page: number;
+    has_next_page: boolean;
+    has_prev_page: boolean;
+    next_page_cursor: string;
+    prev_page_cursor: string;
+  };
+}
+
+export const DEFAULT_PER_PAGE = 20;
+export const MAX_PER_PAGE = 1000;
+
+type Query = Record<string, string | string[] | undefined>;
+
+/** The last value of a parameter; an empty one counts as absent, since some clients send every parameter always. */
+export function queryValue(query: Query, name: string): string | undefined {
+  const value = query[name];
+  const last = Array.isArray(value) ? value.at(-1) : value;
+  return last === '' ? undefined : last;
+}
+
+/** All values of a repeated parameter. */
+export function queryValues(query: Query, name: string): string[] {
+  return [query[name] ?? []].flat().filter((value) => value !== '');
+}
+
+export function parsePageRequest(query: Query): PageRequest {
+  const asked = Number(queryValue(query, 'perPage'));
+  const perPage = Number.isInteger(asked) && asked > 0 ? Math.min(asked, MAX_PER_PAGE) : DEFAULT_PER_PAGE;
+  const direction = queryValue(query, 'direction') === 'prev' ? 'prev' : 'next';
+  const cursor = queryValue(query, direction === 'prev' ? 'prev_page_cursor' : 'next_page_cursor') ?? null;
+  const order = queryValue(query, 'sort')?.toUpperCase() === 'ASC' ? 'ASC' : 'DESC';
+  return { perPage, direction: cursor === null ? 'next' : direction, cursor, order };
+}

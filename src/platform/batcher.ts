@@ -1,0 +1,89 @@
+/**
+ * Group commit: callers hand in single items and share round trips.
+ *
+ * An item starts a batch at the end of the current turn of the event loop if fewer than `maxInFlight`
+ * batches are running; otherwise it waits for one to end. So an idle system adds no delay, and under load the
+ * batch size grows by itself to whatever arrived during the last round trip. A batch is cut where its weight
+ * passes `maxWeight` (a single heavier item goes alone). `run` settles each item itself by returning one result
+ * per item, in order; if it throws, every item of the batch is rejected with that error.
+ */
+export interface BatcherOptions<Item, Result> {
+  run(items: Item[]): Promise<Result[]>;
+  weigh?(item: Item): number;
+  maxWeight: number;
+  maxInFlight: number;
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+export class Batcher<Item, Result> {
+  readonly #options: BatcherOptions<Item, Result>;
+  readonly #running = new Set<Promise<void>>();
+  #waiting: Waiting<Item, Result>[] = [];
+  #scheduled = false;
+
+  constructor(options: BatcherOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Waits until nothing is waiting or running. */
+  async drain(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#running.size > 0) {
+      await Promise.race([...this.#running, new Promise((resolve) => setImmediate(resolve))]);
+    }
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#running.size >= this.#options.maxInFlight) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#startBatches();
+    });
+  }
+
+  #startBatches(): void {
+    while (this.#waiting.length > 0 && this.#running.size < this.#options.maxInFlight) {
+      const running = this.#run(this.#cut()).finally(() => {
+        this.#running.delete(running);
+        if (this.#waiting.length > 0) this.#schedule();
+      });
+      this.#running.add(running);
+    }
+  }
+
+  #cut(): Waiting<Item, Result>[] {
+    let weight = 0;
+    let count = 0;
+    for (const { item } of this.#waiting) {
+      weight += this.#options.weigh?.(item) ?? 1;
+      if (count > 0 && weight > this.#options.maxWeight) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #run(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.run(batch.map((waiting) => waiting.item));
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error);
+    }
+  }
+}

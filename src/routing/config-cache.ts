@@ -1,0 +1,118 @@
+import { AppError } from '../domain/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Database } from '../store/database.ts';
+import type { EndpointStore } from '../store/endpoints.ts';
+import { getProject, type ProjectRow } from '../store/projects.ts';
+import { subscriptionsChangedSince } from '../store/subscriptions.ts';
+import { ProjectRouting, type RoutedEndpoint, type RoutedSubscription, routeEndpoint, routeSubscription } from './project-routing.ts';
+
+/**
+ * The compiled config of the projects in use, in memory, bounded. A refresh reads only rows newer than what is
+ * held (deletions are tombstones). It may read rows of an even newer version than the project row it started
+ * from; the label stays the older one, so the next check refreshes again: never the other way round.
+ *
+ * Staleness is harmless for correctness of accept, which compares versions in its own statement; a poll each
+ * second (see `refreshChanged`) keeps the dispatcher's view fresh even where notices do not get through.
+ */
+const MAX_PROJECTS = 10_000;
+
+export class ConfigCache {
+  readonly #db: Database;
+  readonly #endpoints: EndpointStore;
+  readonly #log: Logger;
+  readonly #projects = new Map<string, ProjectRouting>();
+  readonly #loading = new Map<string, Promise<ProjectRouting>>();
+
+  constructor(deps: { db: Database; endpoints: EndpointStore; log: Logger }) {
+    this.#db = deps.db;
+    this.#endpoints = deps.endpoints;
+    this.#log = deps.log;
+  }
+
+  peek(projectId: string): ProjectRouting | undefined {
+    return this.#projects.get(projectId);
+  }
+
+  async get(projectId: string): Promise<ProjectRouting> {
+    return this.#projects.get(projectId) ?? this.refresh(projectId);
+  }
+
+  /** Reads what changed; concurrent callers share one read that began after their call. */
+  async refresh(projectId: string): Promise<ProjectRouting> {
+    const running = this.#loading.get(projectId);
+    if (running !== undefined) await running.catch(() => undefined);
+    const shared = this.#loading.get(projectId);
+    if (shared !== undefined) return shared;
+    const loading = this.#load(projectId).finally(() => this.#loading.delete(projectId));
+    this.#loading.set(projectId, loading);
+    return loading;
+  }
+
+  /** Refreshes the projects in memory whose version moved on. */
+  async refreshChanged(): Promise<void> {
+    if (this.#projects.size === 0) return;
+    const rows = await this.#db.query<{ id: string; version: number }>(
+      'select id, version from projects where id = any($1)',
+      [[...this.#projects.keys()]],
+    );
+    const behind = rows.filter((row) => this.#projects.get(row.id)?.version !== row.version);
+    await Promise.all(behind.map((row) => this.refreshQuietly(row.id)));
+  }
+
+  /** For notices: a failure is logged and left to the next poll. */
+  async refreshQuietly(projectId: string): Promise<void> {
+    if (!this.#projects.has(projectId)) return;
+    try {
+      await this.refresh(projectId);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'project_not_found') return;
+      this.#log.warn({ project: projectId, err: error }, 'config refresh failed; trying again within a second');
+    }
+  }
+
+  async #load(projectId: string): Promise<ProjectRouting> {
+    const project = await getProject(this.#db, projectId);
+    if (project === undefined) {
+      this.#projects.delete(projectId);
+      throw new AppError('project_not_found', { id: projectId });
+    }
+    const known = this.#projects.get(projectId);
+    if (known?.version === project.version) return known;
+    const routing = await this.#build(project, known);
+    this.#projects.delete(projectId);
+    this.#projects.set(projectId, routing);
+    this.#dropOldest();
+    return routing;
+  }
+
+  async #build(project: ProjectRow, known: ProjectRouting | undefined): Promise<ProjectRouting> {
+    // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
+    const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
+    const since = base?.version ?? 0;
+    const [endpointRows, subscriptionRows] = await Promise.all([
+      this.#endpoints.changedSince(this.#db, project.id, since),
+      subscriptionsChangedSince(this.#db, project.id, since),
+    ]);
+    const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
+    for (const row of endpointRows) {
+      if (row.deleted_at === null) endpoints.set(row.id, routeEndpoint(row, project.config));
+      else endpoints.delete(row.id);
+    }
+    const subscriptions = new Map<string, RoutedSubscription>(base?.subscriptions);
+    for (const row of subscriptionRows) {
+      if (row.deleted_at === null) subscriptions.set(row.id, routeSubscription(row, project.config));
+      else subscriptions.delete(row.id);
+    }
+    return new ProjectRouting(project, endpoints, subscriptions);
+  }
+
+  #dropOldest(): void {
+    if (this.#projects.size <= MAX_PROJECTS) return;
+    const [oldest] = this.#projects.keys();
+    if (oldest !== undefined) this.#projects.delete(oldest);
+  }
+}
+
+function isSameConfig(a: ProjectRow, b: ProjectRow): boolean {
+  return JSON.stringify(a.config) === JSON.stringify(b.config);
+}

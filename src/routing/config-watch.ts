@@ -1,0 +1,66 @@
+import type { Logger } from '../platform/logger.ts';
+import { CONFIG_CHANNEL } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
+import type { ConfigCache } from './config-cache.ts';
+
+/**
+ * Keeps the config cache fresh: a notice makes a change known at once, a poll each second makes it certain (a
+ * transaction pooler passes no notices). Losing the listening connection costs only earliness; it is opened
+ * again with the next poll.
+ */
+const POLL_MS = 1_000;
+
+export class ConfigWatch {
+  readonly #deps: { db: Database; cache: ConfigCache; log: Logger };
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #listener: { end(): Promise<void> } | undefined;
+
+  constructor(deps: { db: Database; cache: ConfigCache; log: Logger }) {
+    this.#deps = deps;
+  }
+
+  async start(): Promise<void> {
+    await this.#listen();
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#polling;
+    await this.#listener?.end().catch((error: Error) => this.#deps.log.debug({ err: error }, 'listener had gone'));
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll().finally(() => this.#schedule());
+    }, POLL_MS);
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      if (this.#listener === undefined) await this.#listen();
+      await this.#deps.cache.refreshChanged();
+    } catch (error) {
+      this.#deps.log.debug({ err: error }, 'config poll failed');
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const client = await this.#deps.db.dedicated();
+    const lost = (error?: Error) => {
+      if (error !== undefined) this.#deps.log.debug({ err: error }, 'config listener lost');
+      if (this.#listener === client) this.#listener = undefined;
+    };
+    client.on('error', lost);
+    client.on('end', () => lost());
+    client.on('notification', ({ payload }) => {
+      if (payload !== undefined) void this.#deps.cache.refreshQuietly(payload);
+    });
+    await client.query(`listen ${CONFIG_CHANNEL}`);
+    this.#listener = client;
+  }
+}

@@ -1,0 +1,106 @@
+import { createPrivateKey } from 'node:crypto';
+import type { ProjectConfig } from '../domain/project-config.ts';
+import { EventTypeIndex } from '../matcher/event-type.ts';
+import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import type { SubscriptionRow } from '../store/subscriptions.ts';
+import { type RetryBudget, retryBudget } from './retry-budget.ts';
+
+/**
+ * A project's config, compiled for use: what an event is matched against and what a delivery is sent with. A
+ * value of one version; a change makes a new one. Nothing here is computed per event that can be computed per
+ * change.
+ */
+export interface RoutedEndpoint {
+  row: EndpointRow;
+  signer: Signer;
+}
+
+export interface RoutedSubscription {
+  row: SubscriptionRow;
+  retry: RetryBudget;
+}
+
+/** Where an event is meant to go; subscriptions still decide. */
+export type EventTarget =
+  | { kind: 'broadcast' }
+  | { kind: 'endpoints'; endpointIds: readonly string[] }
+  | { kind: 'owner'; ownerId: string };
+
+export interface Matchable {
+  target: EventTarget;
+  eventType: string;
+  sourceId: string | null;
+}
+
+export class ProjectRouting {
+  readonly project: ProjectRow;
+  readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
+  readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
+  readonly #byEventType: EventTypeIndex<RoutedSubscription>;
+
+  constructor(
+    project: ProjectRow,
+    endpoints: ReadonlyMap<string, RoutedEndpoint>,
+    subscriptions: ReadonlyMap<string, RoutedSubscription>,
+  ) {
+    this.project = project;
+    this.endpoints = endpoints;
+    this.subscriptions = subscriptions;
+    const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+    this.#byEventType = new EventTypeIndex(
+      oldestFirst.flatMap((subscription) => subscription.row.event_types.map((type) => [type, subscription] as const)),
+    );
+  }
+
+  get version(): number {
+    return this.project.version;
+  }
+
+  /** The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. */
+  match(event: Matchable): RoutedSubscription[] {
+    const { target } = event;
+    const wanted = this.#targetTest(target);
+    const matched = new Map<string, RoutedSubscription>();
+    for (const subscription of this.#byEventType.candidates(event.eventType)) {
+      const { row } = subscription;
+      const key = target.kind === 'broadcast' ? row.endpoint_id : row.id;
+      if (matched.has(key) || row.status !== 'active') continue;
+      if (row.source_id !== '' && row.source_id !== event.sourceId) continue;
+      if (wanted(row.endpoint_id)) matched.set(key, subscription);
+    }
+    return [...matched.values()];
+  }
+
+  #targetTest(target: EventTarget): (endpointId: string) => boolean {
+    switch (target.kind) {
+      case 'broadcast':
+        return (id) => this.endpoints.has(id);
+      case 'endpoints':
+        return (id) => target.endpointIds.includes(id) && this.endpoints.has(id);
+      case 'owner':
+        return (id) => this.endpoints.get(id)?.row.owner_id === target.ownerId;
+    }
+  }
+}
+
+export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
+  const { secrets, signing_key } = row.secret;
+  const signer = compileSigner({
+    schemes: config.signature.schemes,
+    header: config.signature.header,
+    versions: config.signature.versions,
+    advanced: row.advanced_signatures || config.replay_attacks_prevention_enabled,
+    secrets: secrets.map(({ value, expires_at }) => ({
+      value,
+      expiresAt: expires_at === null ? null : Date.parse(expires_at),
+    })),
+    ...(signing_key === null ? {} : { ed25519: { privateKey: createPrivateKey(signing_key.private_key) } }),
+  });
+  return { row, signer };
+}
+
+export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): RoutedSubscription {
+  return { row, retry: retryBudget(config, row.retry_config) };
+}

@@ -1,0 +1,26 @@
+import type { ProjectConfig } from '../domain/project-config.ts';
+import type { RetryConfig } from '../domain/subscription.ts';
+
+/** How often and how far apart a delivery is tried; fixed when the delivery is made. */
+export interface RetryBudget {
+  strategy: 'linear' | 'exponential';
+  intervalSeconds: number;
+  /** Total number of tries, the first included. */
+  retryLimit: number;
+}
+
+/**
+ * A subscription's retry_config goes before the project's strategy. The former counts retries after the first
+ * try, the latter all tries.
+ */
+export function retryBudget(project: ProjectConfig, retryConfig: RetryConfig | null): RetryBudget {
+  if (retryConfig === null) {
+    const { type, duration, retry_count } = project.strategy;
+    return { strategy: type, intervalSeconds: duration, retryLimit: retry_count };
+  }
+  return {
+    strategy: retryConfig.type,
+    intervalSeconds: retryConfig.duration,
+    retryLimit: retryConfig.retry_count + 1,
+  };
+}

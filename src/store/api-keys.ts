@@ -1,0 +1,53 @@
+import type { Queryable } from './database.ts';
+
+export interface ApiKeyRow {
+  id: string;
+  /** null: the instance key. */
+  project_id: string | null;
+  name: string;
+  mask: string;
+  expires_at: number | null;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
+const COLUMNS = 'id, project_id, name, mask, expires_at, last_used_at, revoked_at';
+
+export async function insertApiKey(
+  tx: Queryable,
+  key: { id: string; projectId: string | null; name: string; mask: string; hash: Buffer; expiresAtMs: number | null },
+): Promise<ApiKeyRow> {
+  const [row] = await tx.query<ApiKeyRow>(
+    `insert into api_keys (id, project_id, name, mask, hash, expires_at)
+     values ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) returning ${COLUMNS}`,
+    [key.id, key.projectId, key.name, key.mask, key.hash, key.expiresAtMs],
+  );
+  return row as ApiKeyRow;
+}
+
+/** The live key with this hash; looking it up records its use, to the minute. */
+export async function findApiKey(db: Queryable, hash: Buffer): Promise<ApiKeyRow | undefined> {
+  const [row] = await db.query<ApiKeyRow & { is_recent: boolean }>(
+    `select ${COLUMNS}, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
+     from api_keys where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
+    [hash],
+  );
+  if (row !== undefined && !row.is_recent) await db.query('update api_keys set last_used_at = now() where id = $1', [row.id]);
+  return row;
+}
+
+export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow[]> {
+  return db.query<ApiKeyRow>(
+    `select ${COLUMNS} from api_keys where project_id = $1 and revoked_at is null order by id desc`,
+    [projectId],
+  );
+}
+
+/** Whether there was such a key to revoke. */
+export async function revokeApiKey(db: Queryable, projectId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
+    'update api_keys set revoked_at = now() where id = $1 and project_id = $2 and revoked_at is null returning id',
+    [id, projectId],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,110 @@
+import type { Database } from './database.ts';
+import { plainArray } from './packed-bytes.ts';
+
+/**
+ * Takes due deliveries for this node: for each wanted (key, lane) the `count` longest due, skipping rows that
+ * another node is taking at this moment. Returns everything the dispatcher needs, so a claim costs one round trip.
+ *
+ * Served by delivery_queue_claim (key, lane, due_at); touches only the rows it takes. A claim by key instead of
+ * one over the whole queue is what keeps an endpoint with 100,000 due rows from hiding the others.
+ */
+export interface Want {
+  key: string;
+  lane: number;
+  count: number;
+}
+
+export interface ClaimedRow {
+  delivery_id: string;
+  event_id: string;
+  project_id: string;
+  key: string;
+  lane: number;
+  fence: number;
+  endpoint_id: string;
+  subscription_id: string | null;
+  event_type: string;
+  delivery_mode: string;
+  strategy: string;
+  interval_seconds: number;
+  max_retry_seconds: number;
+  retry_limit: number;
+  num_trials: number;
+  budget_from: number;
+  body: Buffer | null;
+  payload: Buffer;
+  content_type: string | null;
+  headers: string | null;
+  url_query_params: string | null;
+  idempotency_key: string | null;
+  acknowledged_at: number;
+}
+
+const CLAIM = `
+with picked as materialized (
+  select q.delivery_id
+  from unnest($2::text[], $3::int[], $4::int[]) as want(key, lane, count)
+  cross join lateral (
+    select delivery_id from delivery_queue
+    where key = want.key and lane = want.lane and node_id is null and due_at <= now()
+    order by due_at
+    limit want.count
+    for update skip locked
+  ) q
+), held as (
+  update delivery_queue q set node_id = $1, fence = q.fence + 1
+  from picked where q.delivery_id = picked.delivery_id
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence
+)
+select held.*, d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
+  d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
+  e.payload, e.content_type, e.headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
+from held
+join event_deliveries d on d.id = held.delivery_id
+join events e on e.id = held.event_id`;
+
+export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<ClaimedRow[]> {
+  return db.hot<ClaimedRow>('claim-deliveries', CLAIM, [
+    nodeId,
+    plainArray(wants.map((want) => want.key)),
+    plainArray(wants.map((want) => want.lane)),
+    plainArray(wants.map((want) => want.count)),
+  ]);
+}
+
+export interface WaitingKey {
+  key: string;
+  lane: number;
+  due_in_ms: number;
+}
+
+/**
+ * Every (key, lane) with waiting rows and when its first is due: one index probe per pair, however many rows
+ * wait behind each.
+ */
+const WAITING = `
+with recursive w as (
+  (select key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
+  union all
+  select n.* from w cross join lateral (
+    select key, lane, due_at from delivery_queue
+    where node_id is null and (key, lane) > (w.key, w.lane)
+    order by key, lane, due_at limit 1
+  ) n
+)
+select key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
+
+export function waitingKeys(db: Database): Promise<WaitingKey[]> {
+  return db.hot<WaitingKey>('waiting-keys', WAITING, []);
+}
+
+/** Hands rows back untried, e.g. when a node stops: due at once, for whoever claims them. */
+export async function releaseDeliveries(db: Database, nodeId: string, held: { id: string; fence: number }[]): Promise<void> {
+  await db.hot(
+    'release-deliveries',
+    `update delivery_queue q set node_id = null, fence = q.fence + 1
+     from unnest($2::text[], $3::int[]) as r(id, fence)
+     where q.delivery_id = r.id and q.node_id = $1 and q.fence = r.fence`,
+    [nodeId, plainArray(held.map((h) => h.id)), plainArray(held.map((h) => h.fence))],
+  );
+}

@@ -1,0 +1,114 @@
+import pg from 'pg';
+import type { Logger } from '../platform/logger.ts';
+
+/**
+ * The two pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
+ * generic plan, and joins that could flip to scanning a whole table are switched off there. `general` serves
+ * everything else, so that a slow list cannot hold up deliveries.
+ *
+ * `roundTrips` counts statements sent; a test holds the hot path to its budget with it.
+ */
+export interface Queryable {
+  query<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
+}
+
+export interface Connection {
+  connectionString?: string;
+  host?: string;
+  port?: number;
+  user?: string;
+  database?: string;
+}
+
+// Timestamps as milliseconds since 1970, bigint as number (versions and counts stay far below 2^53).
+pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => Date.parse(text));
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+const HOT_SETTINGS =
+  "set plan_cache_mode = force_generic_plan; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set statement_timeout = '30s'";
+const GENERAL_SETTINGS = "set statement_timeout = '60s'; set jit = off";
+
+export interface DatabaseOptions {
+  connection: Connection;
+  connections: number;
+  log: Logger;
+}
+
+export class Database implements Queryable {
+  readonly #general: pg.Pool;
+  readonly #hot: pg.Pool;
+  readonly #options: DatabaseOptions;
+  #roundTrips = 0;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    const hot = Math.max(2, Math.floor(options.connections / 3));
+    this.#hot = this.#pool(hot, HOT_SETTINGS);
+    this.#general = this.#pool(options.connections - hot, GENERAL_SETTINGS);
+  }
+
+  get roundTrips(): number {
+    return this.#roundTrips;
+  }
+
+  async query<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
+    this.#roundTrips += 1;
+    return (await this.#general.query(text, values)).rows as R[];
+  }
+
+  /** A statement of the hot path: prepared under its name on each hot connection. */
+  async hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
+    this.#roundTrips += 1;
+    return (await this.#hot.query({ name, text, values })).rows as R[];
+  }
+
+  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const client = await this.#general.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      const result = await work({ query: (text, values) => this.#count(client.query(text, values)) });
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch((failure: Error) => {
+        broken = failure;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** A connection of its own, for LISTEN and for locks that live as long as the session. */
+  async dedicated(): Promise<pg.Client> {
+    const client = new pg.Client({ ...this.#options.connection, keepAlive: true });
+    await client.connect();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#hot.end(), this.#general.end()]);
+  }
+
+  async #count<R extends object>(result: Promise<pg.QueryResult>): Promise<R[]> {
+    this.#roundTrips += 1;
+    return (await result).rows as R[];
+  }
+
+  #pool(max: number, settings: string): pg.Pool {
+    const pool = new pg.Pool({
+      ...this.#options.connection,
+      max,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      onConnect: async (client) => {
+        await client.query(settings);
+      },
+    });
+    // An idle connection that breaks is replaced on next use; without a listener it would end the process.
+    pool.on('error', (error) => this.#options.log.warn({ err: error.message }, 'database connection lost'));
+    return pool;
+  }
+}

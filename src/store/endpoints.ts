@@ -1,0 +1,144 @@
+import type { EndpointSecrets, EndpointStatus } from '../domain/endpoint.ts';
+import type { Page, PageRequest } from '../domain/pagination.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import type { Queryable } from './database.ts';
+import { listPage, Where } from './list-page.ts';
+
+export interface EndpointFields {
+  name: string;
+  url: string;
+  description: string;
+  owner_id: string;
+  app_id: string;
+  status: EndpointStatus;
+  advanced_signatures: boolean;
+  content_type: string;
+  http_timeout: number;
+  rate_limit: number;
+  rate_limit_duration: number;
+  support_email: string;
+  slack_webhook_url: string;
+  teams_webhook_url: string;
+}
+
+export interface EndpointRow extends EndpointFields {
+  id: string;
+  project_id: string;
+  version: number;
+  secret: EndpointSecrets;
+  updated_at: number;
+  deleted_at: number | null;
+}
+
+const FIELDS = [
+  'name', 'url', 'description', 'owner_id', 'app_id', 'status', 'advanced_signatures', 'content_type', 'http_timeout',
+  'rate_limit', 'rate_limit_duration', 'support_email', 'slack_webhook_url', 'teams_webhook_url',
+] as const satisfies (keyof EndpointFields)[];
+const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'sealed', 'updated_at', 'deleted_at'].join(', ');
+
+type Sealed = Omit<EndpointRow, 'secret'> & { sealed: Buffer };
+
+const place = (id: string) => `endpoint ${id}`;
+
+/** All access to endpoints; secrets are sealed on the way in and opened on the way out. */
+export class EndpointStore {
+  readonly #sealer: Sealer;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  /** Inserts, or replaces every field of, one endpoint under a new config version. */
+  async save(
+    tx: Queryable,
+    endpoint: { id: string; projectId: string; version: number; fields: EndpointFields; secret: EndpointSecrets },
+  ): Promise<EndpointRow> {
+    const names = ['id', 'project_id', 'version', ...FIELDS, 'sealed'];
+    const values = [
+      endpoint.id,
+      endpoint.projectId,
+      endpoint.version,
+      ...FIELDS.map((field) => endpoint.fields[field]),
+      this.#sealer.seal(JSON.stringify(endpoint.secret), place(endpoint.id)),
+    ];
+    const [row] = await tx.query<Sealed>(
+      `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
+       on conflict (id) do update set ${names.slice(2).map((name) => `${name} = excluded.${name}`).join(', ')}, updated_at = now()
+       returning ${COLUMNS}`,
+      values,
+    );
+    return this.#open(row as Sealed);
+  }
+
+  async get(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+    const [row] = await db.query<Sealed>(
+      `select ${COLUMNS} from endpoints where id = $1 and project_id = $2 and deleted_at is null`,
+      [id, projectId],
+    );
+    return row === undefined ? undefined : this.#open(row);
+  }
+
+  /** Locks the row, for a change that depends on what it holds. */
+  async getForUpdate(tx: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+    const [row] = await tx.query<Sealed>(
+      `select ${COLUMNS} from endpoints where id = $1 and project_id = $2 and deleted_at is null for update`,
+      [id, projectId],
+    );
+    return row === undefined ? undefined : this.#open(row);
+  }
+
+  async list(
+    db: Queryable,
+    projectId: string,
+    filter: { page: PageRequest; name?: string | undefined; ownerId?: string | undefined },
+  ): Promise<Page<EndpointRow>> {
+    const where = new Where()
+      .add('project_id = ?', projectId)
+      .add('deleted_at is null')
+      .addIf("position(lower(?) in lower(name)) > 0", filter.name)
+      .addIf('owner_id = ?', filter.ownerId);
+    const page = await listPage<Sealed>(db, { select: COLUMNS, from: 'endpoints', where, page: filter.page, id: 'id' });
+    return { ...page, rows: page.rows.map((row) => this.#open(row)) };
+  }
+
+  async byIds(db: Queryable, ids: readonly string[]): Promise<Map<string, EndpointRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await db.query<Sealed>(`select ${COLUMNS} from endpoints where id = any($1)`, [[...new Set(ids)]]);
+    return new Map(rows.map((row) => [row.id, this.#open(row)]));
+  }
+
+  /** Rows of a project changed after a version, tombstones included. */
+  async changedSince(db: Queryable, projectId: string, version: number): Promise<EndpointRow[]> {
+    const rows = await db.query<Sealed>(
+      `select ${COLUMNS} from endpoints where project_id = $1 and version > $2 and (deleted_at is null or $2 > 0)`,
+      [projectId, version],
+    );
+    return rows.map((row) => this.#open(row));
+  }
+
+  async delete(tx: Queryable, id: string, version: number): Promise<void> {
+    await tx.query('update endpoints set deleted_at = now(), version = $2 where id = $1', [id, version]);
+  }
+
+  #open({ sealed, ...row }: Sealed): EndpointRow {
+    return { ...row, secret: JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets } as EndpointRow;
+  }
+}
+
+export interface EndpointHealth {
+  successes: number;
+  failures: number;
+}
+
+/** Attempts of the last minutes, summed over nodes. */
+export async function endpointHealth(db: Queryable, ids: readonly string[], minutes: number): Promise<Map<string, EndpointHealth>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<{ endpoint_id: string; successes: number; failures: number }>(
+    `select endpoint_id, sum(successes)::int as successes, sum(failures)::int as failures
+     from endpoint_counters
+     where endpoint_id = any($1) and minute > now() - $2 * interval '1 minute'
+     group by endpoint_id`,
+    [[...new Set(ids)], minutes],
+  );
+  return new Map(rows.map((row) => [row.endpoint_id, row]));
+}

@@ -1,0 +1,90 @@
+import type { Page, PageRequest } from '../domain/pagination.ts';
+import type { Queryable } from './database.ts';
+
+/** Conditions of a list, collected with their values. `?` in a clause stands for its value. */
+export class Where {
+  readonly values: unknown[] = [];
+  readonly #clauses: string[] = [];
+
+  add(clause: string, ...values: unknown[]): this {
+    let next = 0;
+    this.#clauses.push(clause.replaceAll('?', () => `$${this.values.push(values[next++])}`));
+    return this;
+  }
+
+  /** Adds the clause only where there is a value. */
+  addIf(clause: string, value: unknown): this {
+    const absent = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+    return absent ? this : this.add(clause, value);
+  }
+
+  toString(): string {
+    return this.#clauses.length === 0 ? 'true' : this.#clauses.map((clause) => `(${clause})`).join(' and ');
+  }
+}
+
+interface ListOptions {
+  select: string;
+  from: string;
+  where: Where;
+  page: PageRequest;
+  /** The id column that orders the list. */
+  id: string;
+}
+
+/** Reads one page: the rows, one more to know whether the walk goes on, and one before to know whether it began. */
+export async function listPage<R extends { id: string }>(db: Queryable, list: ListOptions): Promise<Page<R>> {
+  const { page } = list;
+  const forward = page.direction === 'next';
+  const rows = await readRun<R>(db, list, { forward, inclusive: forward, limit: page.perPage + 1, cursor: page.cursor });
+  const more = rows.length > page.perPage;
+  const extra = more ? rows.pop() : undefined;
+  if (!forward) rows.reverse();
+  const first = rows[0]?.id ?? '';
+  if (!forward) {
+    return makePage(list, rows, { hasNext: page.cursor !== null, hasPrev: more, next: page.cursor ?? '', prev: first });
+  }
+  const hasPrev = page.cursor !== null && (await hasRowBefore(db, list, page.cursor));
+  return makePage(list, rows, { hasNext: more, hasPrev, next: extra?.id ?? '', prev: first });
+}
+
+function makePage<R>(
+  list: ListOptions,
+  rows: R[],
+  edge: { hasNext: boolean; hasPrev: boolean; next: string; prev: string },
+): Page<R> {
+  return {
+    rows,
+    pagination: {
+      per_page: list.page.perPage,
+      has_next_page: edge.hasNext,
+      has_prev_page: edge.hasPrev,
+      next_page_cursor: edge.next,
+      prev_page_cursor: edge.prev,
+    },
+  };
+}
+
+async function hasRowBefore(db: Queryable, list: ListOptions, cursor: string): Promise<boolean> {
+  const before = { ...list, select: `${list.id} as id` };
+  return (await readRun(db, before, { forward: false, inclusive: false, limit: 1, cursor })).length > 0;
+}
+
+function readRun<R extends object>(
+  db: Queryable,
+  list: ListOptions,
+  run: { forward: boolean; inclusive: boolean; limit: number; cursor: string | null },
+): Promise<R[]> {
+  const ascending = (list.page.order === 'ASC') === run.forward;
+  const values = [...list.where.values];
+  let where = `${list.where}`;
+  if (run.cursor !== null) {
+    values.push(run.cursor);
+    where += ` and ${list.id} ${ascending ? '>' : '<'}${run.inclusive ? '=' : ''} $${values.length}`;
+  }
+  values.push(run.limit);
+  return db.query<R>(
+    `select ${list.select} from ${list.from} where ${where} order by ${list.id} ${ascending ? 'asc' : 'desc'} limit $${values.length}`,
+    values,
+  );
+}

@@ -1,0 +1,94 @@
+import type { Page, PageRequest } from '../domain/pagination.ts';
+import type { FilterConditions, RetryConfig } from '../domain/subscription.ts';
+import type { Queryable } from './database.ts';
+import { listPage, Where } from './list-page.ts';
+
+export interface SubscriptionFields {
+  name: string;
+  type: string;
+  status: string;
+  endpoint_id: string;
+  source_id: string;
+  event_types: string[];
+  filter: FilterConditions;
+  function: string;
+  delivery_mode: string;
+  alert_config: { count: number; threshold: string } | null;
+  rate_limit_config: { count: number; duration: number } | null;
+  retry_config: RetryConfig | null;
+}
+
+export interface SubscriptionRow extends SubscriptionFields {
+  id: string;
+  project_id: string;
+  version: number;
+  updated_at: number;
+  deleted_at: number | null;
+}
+
+const FIELDS = [
+  'name', 'type', 'status', 'endpoint_id', 'source_id', 'event_types', 'filter', 'function', 'delivery_mode',
+  'alert_config', 'rate_limit_config', 'retry_config',
+] as const satisfies (keyof SubscriptionFields)[];
+const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'updated_at', 'deleted_at'].join(', ');
+const JSON_FIELDS = new Set<string>(['filter', 'alert_config', 'rate_limit_config', 'retry_config']);
+
+/** Inserts, or replaces every field of, one subscription under a new config version. */
+export async function saveSubscription(
+  tx: Queryable,
+  subscription: { id: string; projectId: string; version: number; fields: SubscriptionFields },
+): Promise<SubscriptionRow> {
+  const names = ['id', 'project_id', 'version', ...FIELDS];
+  const value = (field: (typeof FIELDS)[number]) => {
+    const given = subscription.fields[field];
+    return JSON_FIELDS.has(field) && given !== null ? JSON.stringify(given) : given;
+  };
+  const [row] = await tx.query<SubscriptionRow>(
+    `insert into subscriptions (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
+     on conflict (id) do update set ${names.slice(2).map((name) => `${name} = excluded.${name}`).join(', ')}, updated_at = now()
+     returning ${COLUMNS}`,
+    [subscription.id, subscription.projectId, subscription.version, ...FIELDS.map(value)],
+  );
+  return row as SubscriptionRow;
+}
+
+export async function getSubscription(db: Queryable, projectId: string, id: string): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query<SubscriptionRow>(
+    `select ${COLUMNS} from subscriptions where id = $1 and project_id = $2 and deleted_at is null`,
+    [id, projectId],
+  );
+  return row;
+}
+
+export function listSubscriptions(
+  db: Queryable,
+  projectId: string,
+  filter: { page: PageRequest; endpointIds?: string[]; name?: string | undefined },
+): Promise<Page<SubscriptionRow>> {
+  const where = new Where()
+    .add('project_id = ?', projectId)
+    .add('deleted_at is null')
+    .addIf('endpoint_id = any(?)', filter.endpointIds)
+    .addIf('position(lower(?) in lower(name)) > 0', filter.name);
+  return listPage(db, { select: COLUMNS, from: 'subscriptions', where, page: filter.page, id: 'id' });
+}
+
+/** Rows of a project changed after a version, tombstones included. */
+export function subscriptionsChangedSince(db: Queryable, projectId: string, version: number): Promise<SubscriptionRow[]> {
+  return db.query<SubscriptionRow>(
+    `select ${COLUMNS} from subscriptions where project_id = $1 and version > $2 and (deleted_at is null or $2 > 0)`,
+    [projectId, version],
+  );
+}
+
+export async function deleteSubscription(tx: Queryable, id: string, version: number): Promise<void> {
+  await tx.query('update subscriptions set deleted_at = now(), version = $2 where id = $1', [id, version]);
+}
+
+/** The subscriptions of an endpoint end with it. */
+export async function deleteSubscriptionsOfEndpoint(tx: Queryable, endpointId: string, version: number): Promise<void> {
+  await tx.query(
+    'update subscriptions set deleted_at = now(), version = $2 where endpoint_id = $1 and deleted_at is null',
+    [endpointId, version],
+  );
+}
