@@ -1,0 +1,299 @@
+import { STATUS_CODES } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Progress, Target } from './connector.ts';
+import { decodeBody } from './decode-body.ts';
+import { exchangeFailure, type Peer, whereOf } from './failure-text.ts';
+import { ExchangeFailure, type Outcome, type Timings } from './outcome.ts';
+
+/**
+ * One request and its answer: the handler undici calls, and the one clock over the whole of it.
+ *
+ * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> started (written
+ * to the socket) -> done. `done` is entered once, from any state, by the answer's end, the bound on its size, an
+ * error, the clock or the caller; later calls of undici change nothing. The clock starts anew when the exchange is
+ * placed: time spent waiting for a connection of ours is not the endpoint's.
+ */
+
+/** The connection an exchange runs on, as the exchange sees it. */
+export interface Line {
+  readonly progress: Progress;
+  /** Counts this use; true if the connection served another exchange before. */
+  use(): boolean;
+  /** The exchange is over; the connection may serve others. */
+  release(exchange: Exchange): void;
+  /** The exchange ended before it was written: give up connecting if that was for it alone. */
+  abandon(): void;
+  /** Send the exchange again, on a new connection. */
+  resend(exchange: Exchange): void;
+}
+
+export interface ExchangeJob {
+  readonly target: Target;
+  readonly options: Dispatcher.DispatchOptions;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly signal: AbortSignal | undefined;
+  readonly resolverIsDown: () => boolean;
+  readonly done: (outcome: Outcome) => void;
+}
+
+const MAX_HEADER_BYTES = 16_384;
+const MAX_HEADER_PAIRS = 256;
+
+/** Thrown into undici to take back a request that is not written yet; unlike `abort` it keeps the connection. */
+const TAKEN_BACK = new Error('taken back');
+const CUT = new Error('no more of the answer is wanted');
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly job: ExchangeJob;
+  #line: Line | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #startedAt = Date.now();
+  #startedMs = performance.now();
+  #firstByteMs: number | undefined;
+  #totalMs: number | undefined;
+  #progress: Progress | null = null;
+  #reused = false;
+  #resent = false;
+  #done = false;
+  #status = 0;
+  #statusText = '';
+  #headers: Record<string, string[]> = {};
+  #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(job: ExchangeJob) {
+    this.job = job;
+    this.#timer = setTimeout(onTimeout, job.timeoutMs, this);
+    job.signal?.addEventListener('abort', this.#onAbort);
+    if (job.signal?.aborted) queueMicrotask(this.#onAbort);
+  }
+
+  get isDone(): boolean {
+    return this.#done;
+  }
+
+  place(line: Line, waited: boolean): void {
+    this.#line = line;
+    if (!waited) return;
+    this.#startedAt = Date.now();
+    this.#startedMs = performance.now();
+    this.#timer.refresh();
+  }
+
+  /** Ends it from outside: the clock, the caller, the closing client. */
+  fail(failure: ExchangeFailure): void {
+    if (this.#done) return;
+    this.#settle(this.#errorOutcome(failure));
+    if (this.#controller !== null) this.#controller.abort(CUT);
+    else this.#line?.abandon();
+    this.#line?.release(this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#done) throw TAKEN_BACK;
+    this.#controller = controller;
+    this.#progress = this.#line!.progress;
+    this.#reused = this.#line!.use();
+  }
+
+  onResponseStarted(): void {
+    this.#firstByteMs ??= performance.now() - this.#startedMs;
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+    statusMessage?: string,
+  ): void {
+    if (this.#done || status < 200) return;
+    this.onResponseStarted();
+    this.#status = status;
+    const reason = statusMessage || STATUS_CODES[status];
+    this.#statusText = reason === undefined ? String(status) : `${status} ${reason}`;
+    const kept = headerLists(headers);
+    if (kept === null) {
+      const text = `${this.#where()} answered with too many headers`;
+      controller.abort(new ExchangeFailure('invalid_response', text));
+      return;
+    }
+    this.#headers = kept;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
+    const roomBytes = this.job.maxResponseBytes - this.#bodyBytes;
+    // undici hands out views of its read buffer; a copy of what we keep lets that buffer go.
+    if (roomBytes > 0) this.#chunks.push(Buffer.from(chunk.subarray(0, roomBytes)));
+    this.#bodyBytes += Math.min(chunk.length, roomBytes);
+    if (chunk.length <= roomBytes) return;
+    this.#done = true;
+    controller.abort(CUT);
+    this.#answered(true);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#done) this.#answered(false);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#done) return;
+    if (this.#mayResend(error)) {
+      this.#resent = true;
+      this.#reused = false;
+      this.#controller = null;
+      this.#progress = null;
+      this.#line!.resend(this);
+      return;
+    }
+    const answerBegan = this.#firstByteMs !== undefined;
+    const failure = exchangeFailure(error, this.job.target, this.#address(), answerBegan);
+    this.#settle(this.#errorOutcome(failure));
+    this.#line?.release(this);
+  }
+
+  /**
+   * An endpoint may close an idle connection at the very moment we write to it. That is no fault of either side, so
+   * a request whose reused connection closed without one byte of answer goes out once more on a new one.
+   */
+  #mayResend(error: NodeJS.ErrnoException): boolean {
+    if (!this.#reused || this.#resent || this.#firstByteMs !== undefined) return false;
+    return error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET' || error.code === 'EPIPE';
+  }
+
+  #answered(cut: boolean): void {
+    this.#done = true;
+    const received = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const encoding = this.#headers['content-encoding']?.join(',');
+    this.#totalMs = performance.now() - this.#startedMs;
+    if (encoding === undefined || received.length === 0) {
+      this.#settle(this.#responseOutcome(received, cut));
+    } else {
+      void this.#decode(received, encoding, cut);
+    }
+    this.#line?.release(this);
+  }
+
+  async #decode(received: Buffer, encoding: string, cut: boolean): Promise<void> {
+    const { body, truncated } = await decodeBody(received, encoding, this.job.maxResponseBytes);
+    this.#settle(this.#responseOutcome(body, truncated || cut));
+  }
+
+  #responseOutcome(body: Buffer, truncated: boolean): Outcome {
+    return {
+      kind: 'response',
+      status: this.#status,
+      statusText: this.#statusText,
+      headers: this.#headers,
+      body,
+      truncated,
+      address: this.#address(),
+      timings: this.#timings(),
+      startedAt: this.#startedAt,
+    };
+  }
+
+  #errorOutcome(failure: ExchangeFailure): Outcome {
+    return {
+      kind: 'error',
+      code: failure.code,
+      message: failure.message,
+      ours: failure.ours,
+      address: this.#address(),
+      timings: this.#timings(),
+      startedAt: this.#startedAt,
+    };
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#done = true;
+    clearTimeout(this.#timer);
+    this.job.signal?.removeEventListener('abort', this.#onAbort);
+    this.job.done(outcome);
+  }
+
+  #timings(): Timings {
+    const timings: Timings = { totalMs: this.#totalMs ?? performance.now() - this.#startedMs };
+    if (this.#firstByteMs !== undefined) timings.firstByteMs = this.#firstByteMs;
+    const progress = this.#progress ?? this.#line?.progress;
+    if (progress === undefined || this.#reused) return timings;
+    const { dnsMs, connectMs, tlsMs } = progress;
+    if (dnsMs !== undefined) timings.dnsMs = dnsMs;
+    if (connectMs !== undefined) timings.connectMs = connectMs;
+    if (tlsMs !== undefined) timings.tlsMs = tlsMs;
+    return timings;
+  }
+
+  #address(): string | null {
+    return (this.#progress ?? this.#line?.progress)?.address ?? null;
+  }
+
+  #where(): string {
+    return whereOf(this.job.target, this.#address());
+  }
+
+  readonly #onAbort = (): void => this.fail(new ExchangeFailure('aborted', 'the request was aborted', true));
+
+  timedOut(): void {
+    const { target, timeoutMs } = this.job;
+    if (this.#line === null) {
+      const text = `no connection to ${target.host} became free within ${timeoutMs} ms`;
+      this.fail(new ExchangeFailure('local_resource', text, true));
+    } else if (this.#status !== 0) {
+      const text = `${this.#where()} did not finish its answer within ${timeoutMs} ms`;
+      this.fail(new ExchangeFailure('response_too_slow', text));
+    } else if (this.#controller !== null) {
+      const text = `${this.#where()} did not answer within ${timeoutMs} ms`;
+      this.fail(new ExchangeFailure('timeout', text));
+    } else {
+      this.fail(connectTimeout(target, this.#line.progress, this.job));
+    }
+  }
+}
+
+function onTimeout(exchange: Exchange): void {
+  exchange.timedOut();
+}
+
+function connectTimeout(peer: Peer, progress: Progress, job: ExchangeJob): ExchangeFailure {
+  const limit = `within ${job.timeoutMs} ms`;
+  const where = whereOf(peer, progress.address);
+  switch (progress.stage) {
+    case 'dns':
+      return new ExchangeFailure(
+        'timeout',
+        `the name ${peer.host} was not resolved ${limit}`,
+        job.resolverIsDown(),
+      );
+    case 'proxy':
+      return new ExchangeFailure('timeout', `the proxy did not connect to ${where} ${limit}`);
+    case 'tls':
+      return new ExchangeFailure('timeout', `${where} did not finish the TLS handshake ${limit}`);
+    case 'connect':
+    case 'open':
+      break;
+  }
+  return new ExchangeFailure('timeout', `no connection to ${where} ${limit}`);
+}
+
+/** Every header as a list, or null when there are more than an endpoint has any use for. */
+function headerLists(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string[]> | null {
+  const lists: Record<string, string[]> = {};
+  let pairs = 0;
+  let bytes = 0;
+  for (const name in headers) {
+    const value = headers[name];
+    // HTTP/2 brings `:status` and Node's symbols among the headers.
+    if (value === undefined || name.startsWith(':')) continue;
+    const list = Array.isArray(value) ? value : [value];
+    pairs += list.length;
+    for (const item of list) bytes += name.length + item.length;
+    if (name === '__proto__') continue;
+    lists[name] = list;
+  }
+  return pairs > MAX_HEADER_PAIRS || bytes > MAX_HEADER_BYTES ? null : lists;
+}

@@ -1,0 +1,194 @@
+import { promises as dns } from 'node:dns';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { isLocalhost } from './address-guard.ts';
+import { HostsFile } from './hosts-file.ts';
+import { ResolverHealth } from './resolver-health.ts';
+
+/**
+ * Names to addresses, through c-ares and not `dns.lookup`: that one has four threads, and a few slow names stall
+ * every connect of the process.
+ *
+ * Order: an address is itself; `localhost` is loopback (RFC 6761); the hosts file; then DNS. A name with a dot is
+ * asked as it is and, if it does not exist, with the search domains of resolv.conf; one without a dot the other way
+ * round. Answers are cached by their TTL, clamped to 1..60 s, failures 1 s and absent names 5 s; at most 10,000
+ * names; concurrent lookups of one name share one query. While DNS fails, an answer up to 10 minutes past its time
+ * is used again: it is vetted like any other.
+ */
+
+export type Resolution =
+  | { kind: 'addresses'; addresses: readonly string[] }
+  | { kind: 'not_found' }
+  | { kind: 'failed'; reason: string; ours: boolean };
+
+interface CacheEntry {
+  resolution: Resolution;
+  expiresAt: number;
+}
+
+const MAX_NAMES = 10_000;
+const MIN_TTL_MS = 1_000;
+const MAX_TTL_MS = 60_000;
+const NOT_FOUND_MS = 5_000;
+const FAILED_MS = 1_000;
+const STALE_MS = 600_000;
+/** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
+const SECOND_FAMILY_MS = 50;
+
+export interface NameResolverOptions {
+  nameServers?: readonly string[];
+  hostsPath?: string;
+  queryTimeoutMs?: number;
+}
+
+export class NameResolver {
+  readonly health = new ResolverHealth();
+  readonly #dns: dns.Resolver;
+  readonly #hosts: HostsFile;
+  readonly #searchDomains: readonly string[];
+  readonly #cache = new Map<string, CacheEntry>();
+  readonly #pending = new Map<string, Promise<Resolution>>();
+
+  constructor(options: NameResolverOptions = {}) {
+    this.#dns = new dns.Resolver({ timeout: options.queryTimeoutMs ?? 2_000, tries: 2 });
+    if (options.nameServers !== undefined && options.nameServers.length > 0) {
+      this.#dns.setServers(options.nameServers);
+      this.#searchDomains = [];
+    } else {
+      this.#searchDomains = readSearchDomains();
+    }
+    this.#hosts = new HostsFile(options.hostsPath);
+  }
+
+  async resolve(host: string): Promise<Resolution> {
+    if (isIP(host) !== 0) return { kind: 'addresses', addresses: [host] };
+    if (isLocalhost(host)) return { kind: 'addresses', addresses: ['127.0.0.1', '::1'] };
+    const entry = this.#cache.get(host);
+    if (entry !== undefined && entry.expiresAt > performance.now()) return entry.resolution;
+    let pending = this.#pending.get(host);
+    if (pending === undefined) {
+      pending = this.#refresh(host, entry).finally(() => this.#pending.delete(host));
+      this.#pending.set(host, pending);
+    }
+    return pending;
+  }
+
+  /** Ends the queries under way: they come back as failed. */
+  cancel(): void {
+    this.#dns.cancel();
+  }
+
+  async #refresh(host: string, previous: CacheEntry | undefined): Promise<Resolution> {
+    const fromFile = await this.#hosts.addressesOf(host);
+    const answer: Answer =
+      fromFile.length > 0
+        ? { kind: 'addresses', addresses: fromFile, ttlMs: MIN_TTL_MS }
+        : await this.#query(host);
+    const now = performance.now();
+    if (answer.kind === 'failed') return this.#afterFailure(host, answer.reason, previous);
+    if (fromFile.length === 0) this.health.recordAnswer();
+    if (answer.kind === 'not_found') return this.#keep(host, { kind: 'not_found' }, now + NOT_FOUND_MS);
+    const { addresses, ttlMs } = answer;
+    return this.#keep(host, { kind: 'addresses', addresses }, now + ttlMs);
+  }
+
+  #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Resolution {
+    this.health.recordFailure(host);
+    const now = performance.now();
+    const usable = previous?.resolution.kind === 'addresses' && previous.expiresAt > now - STALE_MS;
+    if (usable) return previous.resolution;
+    const failed: Resolution = { kind: 'failed', reason, ours: this.health.resolverIsDown };
+    return this.#keep(host, failed, now + FAILED_MS);
+  }
+
+  #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
+    this.#cache.delete(host);
+    this.#cache.set(host, { resolution, expiresAt });
+    if (this.#cache.size > MAX_NAMES) this.#cache.delete(this.#cache.keys().next().value!);
+    return resolution;
+  }
+
+  async #query(host: string): Promise<Answer> {
+    const suffixed = this.#searchDomains.map((domain) => `${host}.${domain}`);
+    const names = host.includes('.') ? [host, ...suffixed] : [...suffixed, host];
+    let answer: Answer = { kind: 'not_found' };
+    for (const name of names) {
+      answer = await this.#queryBothFamilies(name);
+      if (answer.kind !== 'not_found') return answer;
+    }
+    return answer;
+  }
+
+  async #queryBothFamilies(name: string): Promise<Answer> {
+    const v4 = this.#dns.resolve4(name, { ttl: true }).then(positive, negative);
+    const v6 = this.#dns.resolve6(name, { ttl: true }).then(positive, negative);
+    const first = await Promise.race([v4, v6]);
+    if (first.kind !== 'addresses') return merge(await v4, await v6);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Answer>((resolve) => {
+      timer = setTimeout(resolve, SECOND_FAMILY_MS, { kind: 'not_found' });
+    });
+    const answers = await Promise.all([Promise.race([v4, late]), Promise.race([v6, late])]);
+    clearTimeout(timer);
+    return merge(...answers);
+  }
+}
+
+type Answer =
+  | { kind: 'addresses'; addresses: readonly string[]; ttlMs: number }
+  | { kind: 'not_found' }
+  | { kind: 'failed'; reason: string };
+
+function positive(records: readonly { address: string; ttl: number }[]): Answer {
+  if (records.length === 0) return { kind: 'not_found' };
+  const ttlMs = Math.min(...records.map((record) => record.ttl)) * 1_000;
+  return {
+    kind: 'addresses',
+    addresses: records.map((record) => record.address),
+    ttlMs: Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS),
+  };
+}
+
+function negative(error: NodeJS.ErrnoException): Answer {
+  switch (error.code ?? '') {
+    case 'ENOTFOUND':
+    case 'ENODATA':
+    // The name itself is not one that DNS can hold (a label over 63 bytes, an empty label).
+    case 'EBADNAME':
+      return { kind: 'not_found' };
+    case 'ETIMEOUT':
+      return { kind: 'failed', reason: 'the name servers did not answer' };
+    case 'ESERVFAIL':
+      return { kind: 'failed', reason: 'the name server reported a failure' };
+    case 'EREFUSED':
+    case 'ECONNREFUSED':
+      return { kind: 'failed', reason: 'the name server refused the query' };
+    default:
+      return { kind: 'failed', reason: `the query failed (${error.code ?? error.message})` };
+  }
+}
+
+/** IPv4 first: allow lists of receivers name our IPv4 address, and a host without IPv6 pays nothing for it. */
+function merge(v4: Answer, v6: Answer): Answer {
+  if (v4.kind === 'addresses' && v6.kind === 'addresses')
+    return {
+      kind: 'addresses',
+      addresses: [...v4.addresses, ...v6.addresses],
+      ttlMs: Math.min(v4.ttlMs, v6.ttlMs),
+    };
+  if (v4.kind === 'addresses') return v4;
+  if (v6.kind === 'addresses') return v6;
+  return v4.kind === 'failed' ? v4 : v6;
+}
+
+function readSearchDomains(): string[] {
+  let text: string;
+  try {
+    text = readFileSync('/etc/resolv.conf', 'utf8');
+  } catch {
+    return [];
+  }
+  const lines = text.split('\n').filter((line) => /^\s*(search|domain)\s/.test(line));
+  const last = lines.at(-1)?.trim().split(/\s+/).slice(1) ?? [];
+  return last.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
+}
