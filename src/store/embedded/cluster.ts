@@ -1,0 +1,95 @@
+import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { StartupError } from '../../domain/startup-error.ts';
+import { commandAs, type Identity, runToEnd } from './run-as.ts';
+
+export const SUPERUSER = 'posthorn';
+
+/**
+ * Makes sure that `cluster` is a database cluster the server can run on: made by initdb if there is none, which
+ * appears under its name only when it is complete and on disk.
+ */
+export async function prepareCluster(cluster: string, identity: Identity): Promise<'made' | 'found'> {
+  const entries = await readdir(cluster).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw new StartupError(`cannot read the database in ${cluster}: ${error.message}`, { cause: error });
+  });
+  await removeUnfinished(cluster);
+  if (entries.length === 0) {
+    await makeCluster(cluster, identity);
+    return 'made';
+  }
+  await checkVersion(cluster, identity.majorVersion);
+  return 'found';
+}
+
+async function removeUnfinished(cluster: string): Promise<void> {
+  const dataDir = path.dirname(cluster);
+  const prefix = `${path.basename(cluster)}.new-`;
+  for (const entry of await readdir(dataDir)) {
+    if (entry.startsWith(prefix)) {
+      await rm(path.join(dataDir, entry), { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+}
+
+async function checkVersion(cluster: string, majorVersion: string): Promise<void> {
+  const file = path.join(cluster, 'PG_VERSION');
+  const version = await readFile(file, 'utf8').catch(() => undefined);
+  if (version === undefined) {
+    throw new StartupError(
+      `${cluster} is neither empty nor a PostgreSQL cluster (no readable ${file}): ` +
+        'move it away, or set POSTHORN_DATA_DIR to another directory',
+    );
+  }
+  if (version.trim() !== majorVersion) {
+    throw new StartupError(
+      `${cluster} was made by PostgreSQL ${version.trim()} and this Posthorn brings PostgreSQL ${majorVersion}: ` +
+        'move its data with pg_dump of the old version, or set POSTHORN_DATA_DIR to another directory',
+    );
+  }
+}
+
+async function makeCluster(cluster: string, { runAs, binaries }: Identity): Promise<void> {
+  // A new name each time: the initdb of a node that was killed may still be writing to the one before.
+  const unfinished = await mkdtemp(`${cluster}.new-`);
+  try {
+    if (runAs.kind === 'user') await chown(unfinished, runAs.uid, runAs.gid);
+    const initdb = runToEnd(
+      commandAs(runAs, binaries.initdb, [
+        `--pgdata=${unfinished}`,
+        `--username=${SUPERUSER}`,
+        '--encoding=UTF8',
+        // Orders by code point like C, and knows upper and lower case beyond ASCII; needs nothing of the system.
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--auth-local=trust',
+        '--auth-host=reject',
+        '--no-instructions',
+      ]),
+    );
+    if (initdb.status !== 0) {
+      const said = (initdb.error?.message ?? initdb.stderr).trim().split('\n');
+      const reason = said.find((line) => /error|fatal/i.test(line)) ?? said.at(-1);
+      throw new StartupError(
+        `cannot create the database in ${cluster} (${reason}): make room or fix it, ` +
+          'or set DATABASE_URL to a PostgreSQL server',
+      );
+    }
+    await rename(unfinished, cluster);
+    await syncDirectory(path.dirname(cluster));
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
