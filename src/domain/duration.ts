@@ -48,7 +48,6 @@ function parseTerms(text: string): bigint | null {
     const unitNs = nsPerUnit.get(unit)!;
     const digits = fraction.slice(0, fractionDigits);
     totalNs += BigInt(whole) * unitNs + (BigInt(digits) * unitNs) / 10n ** BigInt(digits.length);
-    if (totalNs > -minNs) return null;
     at = term.lastIndex;
   }
   return at === 0 ? null : totalNs;

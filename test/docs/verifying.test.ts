@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { standardWebhooksSecret } from '../../src/signing/secrets.ts';
+import { compileSigner } from '../../src/signing/sign-delivery.ts';
+import { type SignatureCase, signatureCases } from './signature-cases.ts';
+
+const page = readFileSync(path.join(import.meta.dirname, '../../docs/verifying.md'), 'utf8');
+
+function codeBlock(language: string): string {
+  const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter((block) => block[1] === language);
+  expect(blocks).toHaveLength(1);
+  return blocks[0]![2]!;
+}
+
+const folder = mkdtempSync(path.join(tmpdir(), 'verifying-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the Node.js sample', () => {
+  type Check = (
+    headers: SignatureCase['headers'] | string | undefined,
+    body: Buffer,
+    secret: string,
+  ) => boolean;
+  let sample: Record<'verifyStandard' | 'verifyConvoy' | 'verifySimple' | 'verifyEd25519', Check>;
+
+  beforeAll(async () => {
+    const file = path.join(folder, 'sample.mjs');
+    writeFileSync(file, codeBlock('js'));
+    sample = (await import(pathToFileURL(file).href)) as typeof sample;
+  });
+
+  function accepts({ check, headers, body, secret }: SignatureCase): boolean {
+    if (check === 'standard') return sample.verifyStandard(headers, body, secret);
+    if (check === 'ed25519') return sample.verifyEd25519(headers, body, secret);
+    const verify = check === 'convoy' ? sample.verifyConvoy : sample.verifySimple;
+    return verify(headers['x-convoy-signature'], body, secret);
+  }
+
+  it.each(
+    signatureCases.map((one) => [one.accepted ? 'accepts' : 'refuses', one.check, one.name, one] as const),
+  )('%s by %s: %s', (_verb, _check, _name, signatureCase) => {
+    expect(accepts(signatureCase)).toBe(signatureCase.accepted);
+  });
+});
+
+// Python is not a dependency of the project: without it the sample goes unchecked on this machine.
+const pythonIsHere =
+  spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
+
+describe.runIf(pythonIsHere)('the Python sample', () => {
+  const driver = `
+import json, sys
+answers = []
+for case in json.load(sys.stdin):
+    check, body = globals()["verify_" + case["check"]], bytes.fromhex(case["body"])
+    given = case["headers"] if case["check"] == "standard" else case["headers"].get("x-convoy-signature")
+    answers.append(check(given, body, case["secret"]))
+print(json.dumps(answers))
+`;
+
+  it('accepts and refuses what it should', () => {
+    const cases = signatureCases.filter(({ check }) => check !== 'ed25519');
+    const input = JSON.stringify(cases.map((one) => ({ ...one, body: one.body.toString('hex') })));
+    const file = path.join(folder, 'sample.py');
+    writeFileSync(file, codeBlock('python') + driver);
+    const run = spawnSync('python3', [file], { input, encoding: 'utf8' });
+    expect(run.stderr).toBe('');
+    const answers = JSON.parse(run.stdout) as boolean[];
+    const described = (accepted: (index: number) => boolean) =>
+      cases.map(({ check, name }, index) => `${check}: ${name}: ${accepted(index)}`);
+    expect(described((index) => answers[index]!)).toEqual(described((index) => cases[index]!.accepted));
+  });
+});
+
+describe('the values to test with', () => {
+  const value = (row: string) => {
+    const line = page.split('\n').find((line) => line.startsWith(`| ${row} | \``) && line.endsWith('` |'));
+    return line?.slice(`| ${row} | \``.length, -'` |'.length);
+  };
+  const secret = value('secret')!;
+  const headersOf = (advanced: boolean) => {
+    const signer = compileSigner({
+      schemes: ['convoy', 'standard'],
+      header: 'X-Convoy-Signature',
+      versions: [{ hash: 'SHA256', encoding: 'hex' }],
+      advanced,
+      secrets: [{ value: secret, expiresAt: null }],
+    });
+    const timestampSeconds = Number(value('`webhook-timestamp`'));
+    const body = Buffer.from(value('body')!);
+    const id = value('`webhook-id`')!;
+    return new Map(signer.headers({ id, timestampSeconds, nowMs: timestampSeconds * 1000, body }));
+  };
+
+  it('are what the signer makes', () => {
+    expect(value('`standard_webhooks_secret`')).toBe(standardWebhooksSecret(secret));
+    expect(value('`webhook-signature`')).toBe(headersOf(true).get('webhook-signature'));
+    expect(value('`X-Convoy-Signature`, advanced')).toBe(headersOf(true).get('X-Convoy-Signature'));
+    expect(value('`X-Convoy-Signature`, simple')).toBe(headersOf(false).get('X-Convoy-Signature'));
+  });
+});
