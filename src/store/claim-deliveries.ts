@@ -1,3 +1,4 @@
+import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Database } from './database.ts';
 import { plainArray } from './packed-bytes.ts';
 
@@ -14,7 +15,7 @@ export interface Want {
   count: number;
 }
 
-export interface ClaimedRow {
+interface ClaimedRow {
   delivery_id: string;
   event_id: string;
   project_id: string;
@@ -40,6 +41,13 @@ export interface ClaimedRow {
   acknowledged_at: number;
 }
 
+/** What came of one want: the deliveries, and when the next row that is not due yet will be. */
+export interface Claim {
+  want: Want;
+  deliveries: HeldDelivery[];
+  nextDueInMs: number | null;
+}
+
 const CLAIM = `
 with picked as materialized (
   select q.delivery_id
@@ -56,23 +64,68 @@ with picked as materialized (
   from picked where q.delivery_id = picked.delivery_id
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence
 )
-select held.*, d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
-  d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
-  e.payload, e.content_type, e.headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
-from held
-join event_deliveries d on d.id = held.delivery_id
-join events e on e.id = held.event_id`;
+select want.n, (
+    select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
+    where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
+    order by q.due_at limit 1
+  ) as next_due_in_ms, claimed.*
+from unnest($2::text[], $3::int[]) with ordinality as want(key, lane, n)
+left join (
+  select held.*, d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
+    d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
+    e.payload, e.content_type, e.headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
+  from held
+  join event_deliveries d on d.id = held.delivery_id
+  join events e on e.id = held.event_id
+) claimed on claimed.key = want.key and claimed.lane = want.lane`;
 
-export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<ClaimedRow[]> {
-  return db.hot<ClaimedRow>('claim-deliveries', CLAIM, [
+type Answer = { n: number; next_due_in_ms: number | null } & (ClaimedRow | { [Column in keyof ClaimedRow]: null });
+
+export async function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  const answers = await db.hot<Answer>('claim-deliveries', CLAIM, [
     nodeId,
     plainArray(wants.map((want) => want.key)),
     plainArray(wants.map((want) => want.lane)),
     plainArray(wants.map((want) => want.count)),
   ]);
+  const claims = wants.map((want): Claim => ({ want, deliveries: [], nextDueInMs: null }));
+  for (const answer of answers) {
+    const claim = claims[answer.n - 1] as Claim;
+    claim.nextDueInMs = answer.next_due_in_ms;
+    if (answer.delivery_id !== null) claim.deliveries.push(fromRow(answer));
+  }
+  return claims;
+}
+
+function fromRow(row: ClaimedRow): HeldDelivery {
+  return {
+    id: row.delivery_id,
+    fence: row.fence,
+    key: row.key,
+    lane: row.lane,
+    projectId: row.project_id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    subscriptionId: row.subscription_id,
+    eventType: row.event_type,
+    deliveryMode: row.delivery_mode,
+    strategy: row.strategy,
+    intervalSeconds: row.interval_seconds,
+    maxRetrySeconds: row.max_retry_seconds,
+    retryLimit: row.retry_limit,
+    numTrials: row.num_trials,
+    budgetFrom: row.budget_from,
+    body: row.body ?? row.payload,
+    contentType: row.content_type,
+    headers: row.headers,
+    urlQueryParams: row.url_query_params,
+    idempotencyKey: row.idempotency_key,
+    acknowledgedAtMs: row.acknowledged_at,
+  };
 }
 
 export interface WaitingKey {
+  project_id: string;
   key: string;
   lane: number;
   due_in_ms: number;
@@ -84,15 +137,15 @@ export interface WaitingKey {
  */
 const WAITING = `
 with recursive w as (
-  (select key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
+  (select project_id, key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
   union all
   select n.* from w cross join lateral (
-    select key, lane, due_at from delivery_queue
+    select project_id, key, lane, due_at from delivery_queue
     where node_id is null and (key, lane) > (w.key, w.lane)
     order by key, lane, due_at limit 1
   ) n
 )
-select key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
+select project_id, key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
 
 export function waitingKeys(db: Database): Promise<WaitingKey[]> {
   return db.hot<WaitingKey>('waiting-keys', WAITING, []);
@@ -107,4 +160,9 @@ export async function releaseDeliveries(db: Database, nodeId: string, held: { id
      where q.delivery_id = r.id and q.node_id = $1 and q.fence = r.fence`,
     [nodeId, plainArray(held.map((h) => h.id)), plainArray(held.map((h) => h.fence))],
   );
+}
+
+/** What this node holds according to the database; read only when the two may differ. */
+export function heldBy(db: Database, nodeId: string): Promise<{ id: string; fence: number }[]> {
+  return db.query('select delivery_id as id, fence from delivery_queue where node_id = $1', [nodeId]);
 }

@@ -1,0 +1,29 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../domain/errors.ts';
+import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+import { describeValidationErrors } from './validation.ts';
+
+/** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
+export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const known = translate(error, request);
+  if (known.code === 'internal') request.log.error({ err: error, request: request.id }, 'request failed');
+  if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
+  void reply.code(known.status).send({ status: false, message: known.message, code: known.code });
+}
+
+function translate(error: FastifyError | Error, request: FastifyRequest): AppError {
+  if (error instanceof AppError) return error;
+  if ('validation' in error && error.validation !== undefined) {
+    return new AppError('validation_failed', { fields: describeValidationErrors(error.validation) });
+  }
+  switch ('code' in error ? error.code : '') {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('body_too_large', { limit: request.routeOptions.bodyLimit });
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
+    default:
+  }
+  if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
+  if (isDataError(error)) return new AppError('validation_failed', { fields: 'a value holds text that cannot be stored' });
+  return new AppError('internal', { request: request.id }, { cause: error });
+}

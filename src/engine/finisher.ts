@@ -1,0 +1,65 @@
+import { Batcher } from '../platform/batcher.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Database } from '../store/database.ts';
+import { type Finish, finishDeliveries } from '../store/finish-deliveries.ts';
+import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+
+/**
+ * Records outcomes, many to a commit. An outcome is never dropped: while the database is away it is kept and sent
+ * again until it is stored (the dispatcher's window bounds how many there can be), and a batch the database
+ * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response.
+ */
+const MAX_BATCH = 500;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const BATCHES_IN_FLIGHT = 2;
+const RETRY_MS = 250;
+
+export class Finisher {
+  readonly #deps: { db: Database; nodeId: string; log: Logger };
+  readonly #batcher: Batcher<Finish, boolean>;
+
+  constructor(deps: { db: Database; nodeId: string; log: Logger }) {
+    this.#deps = deps;
+    this.#batcher = new Batcher({
+      run: (batch) => this.#run(batch),
+      weigh: ({ attempt }) => 1 + ((attempt?.responseBody?.length ?? 0) * MAX_BATCH) / MAX_BATCH_BYTES,
+      maxWeight: MAX_BATCH,
+      maxInFlight: BATCHES_IN_FLIGHT,
+    });
+  }
+
+  /** Resolves once stored: true, or false where another node had taken the delivery over. */
+  finish(finish: Finish): Promise<boolean> {
+    return this.#batcher.add(finish);
+  }
+
+  drain(): Promise<void> {
+    return this.#batcher.drain();
+  }
+
+  async #run(batch: Finish[]): Promise<boolean[]> {
+    for (;;) {
+      try {
+        const moved = await finishDeliveries(this.#deps.db, this.#deps.nodeId, batch);
+        return batch.map((finish) => moved.has(finish.deliveryId));
+      } catch (error) {
+        if (isDataError(error)) return this.#split(batch, error);
+        this.#deps.log.warn({ err: error, deliveries: batch.length }, 'outcomes not recorded yet; trying again');
+        if (!isConnectionError(error) && batch.length > 1) return this.#split(batch, error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  async #split(batch: Finish[], error: unknown): Promise<boolean[]> {
+    if (batch.length > 1) {
+      const half = Math.ceil(batch.length / 2);
+      return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
+    }
+    const [finish] = batch as [Finish];
+    this.#deps.log.error({ err: error, delivery: finish.deliveryId }, 'an attempt cannot be stored as it is; stored without its response');
+    if (finish.attempt === null) throw error;
+    const bare = { ...finish.attempt, responseHeaders: null, responseBody: null, error: 'The response could not be stored.' };
+    return this.#run([{ ...finish, description: finish.status, attempt: finish.attempt.responseBody === null ? null : bare }]);
+  }
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { OffsetClock } from '../platform/offset-clock.ts';
+import { releaseDeliveries } from '../store/claim-deliveries.ts';
+import type { Database } from '../store/database.ts';
+import { beat, reapSilentNodes } from '../store/nodes.ts';
+import type { Claimer } from './claimer.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { BEAT_MS, type Lease, SILENT_SECONDS } from './lease.ts';
+
+/**
+ * Keeps this node's lease and watches the others'. Each beat also measures the database's clock.
+ *
+ * connected -> beats are confirmed; after SILENT_SECONDS without a break this node also frees the rows of nodes
+ *              that fell silent. The wait matters after an outage: until then everybody is only just coming back.
+ * silent    -> beats fail; the lease runs out and nothing is sent. If the silence lasted so long that others may have
+ *              taken this node's rows, what waits in memory is given back at the first confirmed beat.
+ */
+export interface HeartbeatDeps {
+  db: Database;
+  node: { id: string; roles: string };
+  clock: Clock;
+  databaseClock: OffsetClock;
+  lease: Lease;
+  dispatcher: Dispatcher;
+  claimer: Claimer;
+  log: Logger;
+}
+
+export class Heartbeat {
+  readonly #deps: HeartbeatDeps;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #stopped = false;
+  #connectedSince: number | null = null;
+  #lastConfirmed: number | null = null;
+
+  constructor(deps: HeartbeatDeps) {
+    this.#deps = deps;
+  }
+
+  /** The first beat must succeed: without it nothing could be sent. */
+  async start(): Promise<void> {
+    await this.#beat();
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#beating;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#tick().finally(() => this.#schedule());
+    }, BEAT_MS);
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#beat();
+      await this.#reap();
+    } catch (error) {
+      this.#connectedSince = null;
+      this.#deps.log.warn({ err: error }, 'heartbeat failed');
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { db, node, clock, databaseClock, lease, dispatcher } = this.#deps;
+    const sentAt = clock.now();
+    const sentElapsed = clock.elapsed();
+    databaseClock.measured(await beat(db, node), sentAt);
+    const silentMs = this.#lastConfirmed === null ? 0 : sentElapsed - this.#lastConfirmed;
+    if (silentMs > SILENT_SECONDS * 1000) await this.#giveBack();
+    lease.confirmed(sentAt, sentElapsed);
+    this.#lastConfirmed = sentElapsed;
+    this.#connectedSince ??= sentElapsed;
+    dispatcher.resume();
+  }
+
+  async #giveBack(): Promise<void> {
+    const { db, node, dispatcher, claimer, log } = this.#deps;
+    const waiting = dispatcher.forgetWaiting();
+    log.warn({ deliveries: waiting.length }, 'this node had been silent; its unsent deliveries go back to the queue');
+    await releaseDeliveries(db, node.id, waiting);
+    claimer.unsure();
+  }
+
+  async #reap(): Promise<void> {
+    const { clock, db, claimer, log } = this.#deps;
+    const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
+    if (connectedMs < SILENT_SECONDS * 1000) return;
+    const freed = await reapSilentNodes(db, SILENT_SECONDS);
+    if (freed === 0) return;
+    log.warn({ deliveries: freed }, 'took over the deliveries of a silent node');
+    await claimer.sweep();
+  }
+}

@@ -1,0 +1,60 @@
+import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { LANE } from '../domain/event-delivery.ts';
+import type { Outcome } from '../dispatch/outcome.ts';
+import type { Finish } from '../store/finish-deliveries.ts';
+import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
+
+/** What an outcome means for its delivery. */
+export type Judgement = Pick<Finish, 'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'> & {
+  /** 410: the endpoint wants no more. */
+  disablesEndpoint: boolean;
+};
+
+/** Trouble on our side is tried again soon and uses up nothing. */
+const OUR_FAULT_DELAY_MS = 5_000;
+const GONE = 410;
+const ASKS_TO_WAIT = new Set([429, 503]);
+
+export function judgeOutcome(
+  delivery: HeldDelivery,
+  outcome: Outcome,
+  context: { nowMs: number; random: number },
+): Judgement {
+  const numTrials = delivery.numTrials + 1;
+  const base = { numTrials, delayMs: null, lane: LANE.retry, latencyMs: null, disablesEndpoint: false };
+  if (outcome.kind === 'error' && outcome.ours) {
+    return {
+      ...base,
+      numTrials: delivery.numTrials,
+      status: delivery.numTrials === 0 ? 'Scheduled' : 'Retry',
+      description: `Not tried: ${outcome.message}`,
+      delayMs: OUR_FAULT_DELAY_MS,
+      lane: delivery.lane,
+    };
+  }
+  if (outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300) {
+    return { ...base, status: 'Success', description: null, latencyMs: context.nowMs - delivery.acknowledgedAtMs };
+  }
+  const reason = outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
+  if (outcome.kind === 'response' && outcome.status === GONE) {
+    return { ...base, status: 'Failure', description: `${reason}; it wants no more deliveries`, disablesEndpoint: true };
+  }
+  if (outcome.kind === 'response' && delivery.deliveryMode === 'at_most_once') {
+    return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
+  }
+  const failures = numTrials - delivery.budgetFrom;
+  if (failures >= delivery.retryLimit) {
+    return { ...base, status: 'Failure', description: `${reason}; all ${delivery.retryLimit} tries are used up` };
+  }
+  const delayMs = retryDelayMs(delivery, {
+    failures,
+    retryAfterSeconds: askedToWait(outcome, context.nowMs),
+    random: context.random,
+  });
+  return { ...base, status: 'Retry', description: reason, delayMs };
+}
+
+function askedToWait(outcome: Outcome, nowMs: number): number | null {
+  if (outcome.kind !== 'response' || !ASKS_TO_WAIT.has(outcome.status)) return null;
+  return parseRetryAfter(outcome.headers['retry-after']?.[0], nowMs);
+}

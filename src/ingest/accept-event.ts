@@ -1,0 +1,189 @@
+import { LANE } from '../domain/event-delivery.ts';
+import { AppError } from '../domain/errors.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import { Batcher } from '../platform/batcher.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import { acceptEvents, type EventRow } from '../store/accept-events.ts';
+import type { Database } from '../store/database.ts';
+import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { NewEvent } from './new-event.ts';
+import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+
+/**
+ * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
+ * in a commit shared with whatever else arrived at the same time.
+ *
+ * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
+ *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
+ *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
+ *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
+ *   no partition -> partitions are made and the batch goes again;
+ *   answer lost -> the same ids are sent again (inserting twice changes nothing), a few times; then the callers are
+ *                 told to try again, and the dispatcher that rows may be held by this node which it does not know.
+ */
+export interface AcceptedEvent {
+  event: EventRow;
+  isDuplicate: boolean;
+}
+
+export interface EventAcceptorDeps {
+  db: Database;
+  cache: ConfigCache;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+  nodeId: string;
+  sink: DeliverySink;
+  makePartitions(): Promise<void>;
+  log: Logger;
+  maxRetrySeconds: number;
+}
+
+const STALE = Symbol('stale');
+type Result = AcceptedEvent | Error | typeof STALE;
+
+const MAX_ROUNDS = 20;
+const MAX_BATCH_WEIGHT = 500;
+const BYTES_PER_WEIGHT = 4_096;
+const BATCHES_IN_FLIGHT = 2;
+const MAX_WAITING = 20_000;
+const LOST_ANSWER_TRIES = 3;
+const LOST_ANSWER_PAUSE_MS = 300;
+
+export class EventAcceptor {
+  readonly #deps: EventAcceptorDeps;
+  readonly #batcher: Batcher<PreparedEvent, Result>;
+
+  constructor(deps: EventAcceptorDeps) {
+    this.#deps = deps;
+    this.#batcher = new Batcher({
+      run: (items) => this.#store(items),
+      weigh: ({ deliveries, event }) => 1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
+      maxWeight: MAX_BATCH_WEIGHT,
+      maxInFlight: BATCHES_IN_FLIGHT,
+    });
+  }
+
+  /** Resolves once the event and its deliveries are committed. */
+  async accept(event: NewEvent): Promise<AcceptedEvent> {
+    if (this.#batcher.size >= MAX_WAITING) throw new AppError('overloaded', { retry: 1 });
+    let prepared = await this.#prepare(event);
+    for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
+      const result = await this.#batcher.add(prepared);
+      if (result instanceof Error) throw result;
+      if (result !== STALE) return result;
+      await this.#deps.cache.refresh(event.projectId);
+      prepared = await this.#prepare(event, prepared.event.id);
+    }
+    // The config changed under every round: somebody writes it faster than a commit takes.
+    throw new AppError('overloaded', { retry: 1 });
+  }
+
+  /** Waits for every accepted event to be stored. */
+  drain(): Promise<void> {
+    return this.#batcher.drain();
+  }
+
+  async #prepare(source: NewEvent, eventId?: string): Promise<PreparedEvent> {
+    const { cache, ids, now, maxRetrySeconds } = this.#deps;
+    const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
+    return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, ...(eventId !== undefined && { eventId }) });
+  }
+
+  async #store(items: PreparedEvent[]): Promise<Result[]> {
+    const current = await this.#alignVersions(items);
+    this.#reserve(current);
+    try {
+      const { staleProjects, duplicateEvents } = await this.#insert(current);
+      return current.map((item) => {
+        if (!staleProjects.has(item.event.projectId)) return this.#stored(item, duplicateEvents.has(item.event.id));
+        this.#unreserve([item]);
+        return STALE;
+      });
+    } catch (error) {
+      this.#unreserve(current);
+      return this.#failed(current, error);
+    }
+  }
+
+  /** A batch compares one config version per project, so an item matched before a refresh is matched again. */
+  #alignVersions(items: PreparedEvent[]): Promise<PreparedEvent[]> {
+    const newest = new Map<string, number>();
+    for (const { event } of items) {
+      newest.set(event.projectId, Math.max(newest.get(event.projectId) ?? 0, event.configVersion));
+    }
+    return Promise.all(
+      items.map((item) =>
+        item.event.configVersion === newest.get(item.event.projectId) ? item : this.#prepare(item.source, item.event.id),
+      ),
+    );
+  }
+
+  #reserve(items: PreparedEvent[]): void {
+    for (const { deliveries } of items) {
+      for (const delivery of deliveries) {
+        delivery.held = this.#deps.sink.reserve(delivery.id, delivery.endpointId);
+      }
+    }
+  }
+
+  #unreserve(items: PreparedEvent[]): void {
+    for (const delivery of items.flatMap((item) => item.deliveries)) {
+      if (delivery.held) this.#deps.sink.unreserve(delivery.id);
+      delivery.held = false;
+    }
+  }
+
+  async #insert(items: PreparedEvent[]): ReturnType<typeof acceptEvents> {
+    const batch = {
+      events: items.map((item) => item.event),
+      deliveries: items.flatMap((item) => item.deliveries),
+      nodeId: this.#deps.nodeId,
+    };
+    for (let tries = 1; ; tries++) {
+      try {
+        return await acceptEvents(this.#deps.db, batch);
+      } catch (error) {
+        if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
+        else if (isConnectionError(error) && tries < LOST_ANSWER_TRIES) await pause(LOST_ANSWER_PAUSE_MS);
+        else throw error;
+      }
+    }
+  }
+
+  #stored(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {
+    const { sink } = this.#deps;
+    if (isDuplicate) {
+      this.#unreserve([item]);
+      const event = { ...item.event, status: 'Success', failureReason: null, endpointIds: [] };
+      return { event, isDuplicate };
+    }
+    for (const delivery of item.deliveries) {
+      if (delivery.held) sink.start(heldDelivery(delivery, item.event));
+      else sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
+    }
+    return { event: item.event, isDuplicate };
+  }
+
+  async #failed(items: PreparedEvent[], error: unknown): Promise<Result[]> {
+    if (isDataError(error) && items.length > 1) {
+      const half = Math.ceil(items.length / 2);
+      return [...(await this.#store(items.slice(0, half))), ...(await this.#store(items.slice(half)))];
+    }
+    if (isConnectionError(error)) {
+      this.#deps.sink.unsure();
+      this.#deps.log.error({ err: error, events: items.length }, 'events refused: the database cannot be reached');
+      return items.map(() => new AppError('database_unavailable', { retry: 1 }, { cause: error }));
+    }
+    if (isDataError(error)) {
+      return items.map(() => new AppError('validation_failed', { fields: 'the event holds text that cannot be stored' }, { cause: error }));
+    }
+    return items.map(() => asError(error));
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

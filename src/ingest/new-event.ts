@@ -1,0 +1,20 @@
+import type { EventTarget } from '../routing/project-routing.ts';
+
+/** An event at the door: decoded and checked, not yet stored. */
+export interface NewEvent {
+  projectId: string;
+  target: EventTarget;
+  eventType: string;
+  /** The bytes stored, signed and sent. */
+  payload: Buffer;
+  /** null: JSON; else the payload's own content type. */
+  contentType: string | null;
+  headers: Readonly<Record<string, readonly string[]>>;
+  idempotencyKey: string | null;
+  sourceId: string | null;
+  appId: string | null;
+  acknowledgedAtMs: number | null;
+  urlQueryParams: string | null;
+  urlPath: string | null;
+  metadata: string | null;
+}

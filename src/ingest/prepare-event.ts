@@ -1,0 +1,95 @@
+import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import type { ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
+import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
+import type { NewEvent } from './new-event.ts';
+
+/** An event matched against one version of its project's config: the rows to store. */
+export interface PreparedEvent {
+  source: NewEvent;
+  event: EventRow;
+  deliveries: DeliveryRow[];
+}
+
+const MAX_LISTED_ENDPOINTS = 1_000;
+const NOTHING_MATCHED = 'No active subscription matched this event.';
+
+export function prepareEvent(
+  source: NewEvent,
+  routing: ProjectRouting,
+  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
+): PreparedEvent {
+  const matched = routing.match(source);
+  const id = context.eventId ?? context.ids.next();
+  const headers = JSON.stringify(source.headers);
+  const event: EventRow = {
+    id,
+    projectId: source.projectId,
+    configVersion: routing.version,
+    eventType: source.eventType,
+    sourceId: source.sourceId,
+    appId: source.appId,
+    status: matched.length > 0 ? 'Success' : 'Failure',
+    failureReason: matched.length > 0 ? null : NOTHING_MATCHED,
+    idempotencyKey: source.idempotencyKey,
+    endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
+    headers: headers === '{}' ? null : headers,
+    payload: source.payload,
+    contentType: source.contentType,
+    urlQueryParams: source.urlQueryParams,
+    urlPath: source.urlPath,
+    metadata: source.metadata,
+    acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
+  };
+  return { source, event, deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)) };
+}
+
+function deliveryRow(
+  event: EventRow,
+  { row, retry }: RoutedSubscription,
+  context: { ids: IdFactory; maxRetrySeconds: number },
+): DeliveryRow {
+  return {
+    id: context.ids.next(),
+    projectId: event.projectId,
+    eventId: event.id,
+    endpointId: row.endpoint_id,
+    subscriptionId: row.id,
+    eventType: event.eventType,
+    deliveryMode: row.delivery_mode,
+    strategy: retry.strategy,
+    intervalSeconds: retry.intervalSeconds,
+    maxRetrySeconds: context.maxRetrySeconds,
+    retryLimit: retry.retryLimit,
+    key: row.endpoint_id,
+    held: false,
+  };
+}
+
+/** The delivery as the dispatcher takes it, right after the commit that stored it under the first fence. */
+export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelivery {
+  return {
+    id: delivery.id,
+    fence: 1,
+    key: delivery.key,
+    lane: LANE.first,
+    projectId: delivery.projectId,
+    eventId: delivery.eventId,
+    endpointId: delivery.endpointId,
+    subscriptionId: delivery.subscriptionId,
+    eventType: delivery.eventType,
+    deliveryMode: delivery.deliveryMode,
+    strategy: delivery.strategy,
+    intervalSeconds: delivery.intervalSeconds,
+    maxRetrySeconds: delivery.maxRetrySeconds,
+    retryLimit: delivery.retryLimit,
+    numTrials: 0,
+    budgetFrom: 0,
+    body: event.payload,
+    contentType: event.contentType,
+    headers: event.headers,
+    urlQueryParams: event.urlQueryParams,
+    idempotencyKey: event.idempotencyKey,
+    acknowledgedAtMs: event.acknowledgedAtMs,
+  };
+}
