@@ -1,0 +1,52 @@
+/**
+ * Bounds what matching one event may cost, whatever the filters and the payload are. One step is one array element
+ * looked at (measured: 15 ns, 90 ns where a text has to be read as a number). A filter may spend `FILTER_STEPS`,
+ * enough for one condition to see every element of a 5 MiB payload, and all filters of the event share
+ * `EVENT_STEPS`. Once that pool is dry every further filter still gets `FLOOR_STEPS`, so ordinary filters keep
+ * working beside hostile ones. A filter that runs out does not match, and `overspent` says how many did, so that
+ * the caller can record it. Measured: 1,000 filters with hostile patterns on one event take 0.1 to 0.3 s.
+ */
+const EVENT_STEPS = 10_000_000;
+const FILTER_STEPS = 4_000_000;
+const FLOOR_STEPS = 10_000;
+
+export class WorkMeter {
+  /** Filters that ran out of steps on this event. */
+  overspent = 0;
+  #pool = EVENT_STEPS;
+  #granted = 0;
+  #left = 0;
+
+  begin(): void {
+    this.#granted = Math.max(FLOOR_STEPS, Math.min(FILTER_STEPS, this.#pool));
+    this.#left = this.#granted;
+  }
+
+  /** Takes the steps if the filter still has them. A refused request empties the allowance. */
+  spend(steps: number): boolean {
+    this.#left -= steps;
+    return this.#left >= 0;
+  }
+
+  get exhausted(): boolean {
+    return this.#left < 0;
+  }
+
+  end(): void {
+    this.#pool -= this.#granted - Math.max(0, this.#left);
+    if (this.exhausted) this.overspent += 1;
+  }
+}
+
+/** Like `Array.some`, paying one step per element and giving up when the steps are gone. */
+export function someItem(
+  items: readonly unknown[],
+  meter: WorkMeter,
+  accepts: (item: unknown) => boolean,
+): boolean {
+  for (const item of items) {
+    if (!meter.spend(1)) return false;
+    if (accepts(item)) return true;
+  }
+  return false;
+}
