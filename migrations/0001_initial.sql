@@ -190,6 +190,8 @@ create table endpoint_counters (
   endpoint_id text collate "C" not null,
   minute timestamptz not null,
   node_id text collate "C" not null,
+  -- deliveries that had their first attempt in this minute
+  deliveries integer not null,
   successes integer not null,
   failures integer not null,
   primary key (endpoint_id, minute, node_id)

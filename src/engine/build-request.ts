@@ -1,4 +1,5 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { VERSION } from '../domain/version.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../domain/project-config.ts';
 import type { RoutedEndpoint } from '../routing/project-routing.ts';
 
@@ -13,7 +14,7 @@ export interface BuiltRequest {
   body: Buffer;
 }
 
-const USER_AGENT = 'Posthorn/0.1.0';
+const USER_AGENT = `Posthorn/${VERSION}`;
 /** Set by the connection itself, never by an event. */
 const CONNECTION_HEADERS = ['host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect', 'proxy-authorization', 'proxy-connection'];
 

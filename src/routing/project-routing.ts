@@ -39,6 +39,7 @@ export class ProjectRouting {
   readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
   readonly #byEventType: EventTypeIndex<RoutedSubscription>;
+  readonly #subscribedEndpoints: ReadonlySet<string>;
 
   constructor(
     project: ProjectRow,
@@ -49,6 +50,7 @@ export class ProjectRouting {
     this.endpoints = endpoints;
     this.subscriptions = subscriptions;
     const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+    this.#subscribedEndpoints = new Set(oldestFirst.map((subscription) => subscription.row.endpoint_id));
     this.#byEventType = new EventTypeIndex(
       oldestFirst.flatMap((subscription) => subscription.row.event_types.map((type) => [type, subscription] as const)),
     );
@@ -56,6 +58,10 @@ export class ProjectRouting {
 
   get version(): number {
     return this.project.version;
+  }
+
+  hasSubscription(endpointId: string): boolean {
+    return this.#subscribedEndpoints.has(endpointId);
   }
 
   /** The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. */

@@ -126,17 +126,21 @@ export class EndpointStore {
 }
 
 export interface EndpointHealth {
+  /** Deliveries made so far. */
+  deliveries: number;
+  /** Attempts within the window. */
   successes: number;
   failures: number;
 }
 
-/** Attempts of the last minutes, summed over nodes. */
+/** Counts per endpoint, summed over nodes: deliveries as far back as they are kept, attempts of the last minutes. */
 export async function endpointHealth(db: Queryable, ids: readonly string[], minutes: number): Promise<Map<string, EndpointHealth>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<{ endpoint_id: string; successes: number; failures: number }>(
-    `select endpoint_id, sum(successes)::int as successes, sum(failures)::int as failures
-     from endpoint_counters
-     where endpoint_id = any($1) and minute > now() - $2 * interval '1 minute'
+  const rows = await db.query<{ endpoint_id: string } & EndpointHealth>(
+    `select endpoint_id, sum(deliveries)::int as deliveries,
+       coalesce(sum(successes) filter (where minute > now() - $2 * interval '1 minute'), 0)::int as successes,
+       coalesce(sum(failures) filter (where minute > now() - $2 * interval '1 minute'), 0)::int as failures
+     from endpoint_counters where endpoint_id = any($1)
      group by endpoint_id`,
     [[...new Set(ids)], minutes],
   );

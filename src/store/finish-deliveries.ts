@@ -82,12 +82,14 @@ with f as materialized (
   from f
   where d.id = f.id and coalesce(f.id in (select delivery_id from moved), false)
 ), counted as (
-  insert into endpoint_counters (endpoint_id, minute, node_id, successes, failures)
-  select endpoint_id, date_trunc('minute', now()), $1, count(*) filter (where succeeded), count(*) filter (where not succeeded)
+  insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
+  select endpoint_id, date_trunc('minute', now()), $1, count(*) filter (where num_trials = 1),
+    count(*) filter (where succeeded), count(*) filter (where not succeeded)
   from f where attempt_id is not null
   group by endpoint_id order by endpoint_id
   on conflict (endpoint_id, minute, node_id) do update
-  set successes = endpoint_counters.successes + excluded.successes,
+  set deliveries = endpoint_counters.deliveries + excluded.deliveries,
+    successes = endpoint_counters.successes + excluded.successes,
     failures = endpoint_counters.failures + excluded.failures
 )
 select delivery_id from moved`;

@@ -1,0 +1,20 @@
+import type { IdFactory } from '../domain/ids.ts';
+import type { EventAcceptor } from '../ingest/accept-event.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Database } from '../store/database.ts';
+import type { EndpointStore } from '../store/endpoints.ts';
+
+/** What the handlers work with. */
+export interface ApiContext {
+  db: Database;
+  cache: ConfigCache;
+  endpoints: EndpointStore;
+  acceptor: EventAcceptor;
+  ids: IdFactory;
+  sealer: Sealer;
+  /** The database's time in milliseconds. */
+  now(): number;
+  /** Whether deliveries may go to a URL, as far as the URL alone tells. */
+  checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+}

@@ -1,0 +1,20 @@
+import type { IdFactory } from '../domain/ids.ts';
+import { randomText } from '../platform/random.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { type ApiKeyRow, insertApiKey } from '../store/api-keys.ts';
+import type { Queryable } from '../store/database.ts';
+
+const MASK_CHARS = 16;
+const SECRET_CHARS = 64;
+
+/** Makes an API key. Only its keyed hash is stored, so the key itself can be shown this once. */
+export async function createKey(
+  tx: Queryable,
+  deps: { ids: IdFactory; sealer: Sealer },
+  wanted: { projectId: string | null; name: string; expiresAtMs: number | null },
+): Promise<{ row: ApiKeyRow; key: string }> {
+  const mask = randomText(MASK_CHARS);
+  const key = `CO.${mask}.${randomText(SECRET_CHARS)}`;
+  const row = await insertApiKey(tx, { id: deps.ids.next(), mask, hash: deps.sealer.lookupHash(key), ...wanted });
+  return { row, key };
+}

@@ -1,0 +1,156 @@
+import { type Static, Type } from 'typebox';
+import { deliveryStatuses } from '../domain/event-delivery.ts';
+import { idTime } from '../domain/ids.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
+import type { StoredAttempt } from '../store/delivery-attempts.ts';
+import type { StoredDelivery } from '../store/event-deliveries.ts';
+import { Endpoint, toEndpoint } from './endpoint-schema.ts';
+import { AnyJson, HeaderValues, parseHeaders, payloadJson } from './event-schema.ts';
+import { iso, isoOrNull, NullableTime, oneOf, Time } from './fields.ts';
+
+export const RetryMetadata = Type.Object({
+  data: AnyJson('The body sent to the endpoint.'),
+  raw: Type.String({ description: 'The body as text.' }),
+  strategy: oneOf(['linear', 'exponential']),
+  next_send_time: NullableTime,
+  num_trials: Type.Integer({ description: 'Tries so far.' }),
+  interval_seconds: Type.Integer(),
+  retry_limit: Type.Integer({ description: 'Total number of tries.' }),
+  max_retry_seconds: Type.Integer(),
+});
+
+export const EventDelivery = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  event_id: Type.String(),
+  endpoint_id: Type.String(),
+  device_id: Type.String(),
+  subscription_id: Type.String(),
+  event_type: Type.String(),
+  status: oneOf(deliveryStatuses),
+  description: Type.String({ description: 'Why it failed, was discarded or is held.' }),
+  delivery_mode: Type.String(),
+  target_url: Type.String(),
+  headers: HeaderValues,
+  idempotency_key: Type.String(),
+  url_query_params: Type.String(),
+  latency: Type.String({ description: 'From accept to the successful answer, such as 12.4ms.' }),
+  latency_seconds: Type.Integer(),
+  metadata: RetryMetadata,
+  endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
+  event_metadata: Type.Object({ uid: Type.String(), event_type: Type.String(), created_at: Time }),
+  source_metadata: Type.Null(),
+  device_metadata: Type.Null(),
+  cli_metadata: Type.Null(),
+  acknowledged_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const HeaderText = Type.Record(Type.String(), Type.String());
+
+export const DeliveryAttempt = Type.Object({
+  uid: Type.String(),
+  msg_id: Type.String({ description: 'The delivery this is an attempt of.' }),
+  project_id: Type.String(),
+  endpoint_id: Type.String(),
+  api_version: Type.String(),
+  url: Type.String(),
+  method: Type.String(),
+  ip_address: Type.String(),
+  http_status: Type.String(),
+  error: Type.String(),
+  status: Type.Boolean(),
+  is_stale: Type.Boolean({ description: 'Made by a node that had been given up meanwhile: recorded, but changed nothing.' }),
+  request_http_header: HeaderText,
+  response_http_header: HeaderText,
+  response_data: Type.String(),
+  timings: Type.Unsafe<Record<string, number>>({ type: 'object', description: 'Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs.' }),
+  requested_at: NullableTime,
+  responded_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+export function toDelivery(row: StoredDelivery, endpoint: EndpointRow | undefined): Static<typeof EventDelivery> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    event_id: row.event_id,
+    endpoint_id: row.endpoint_id,
+    device_id: '',
+    subscription_id: row.subscription_id ?? '',
+    event_type: row.event_type,
+    status: row.status as (typeof deliveryStatuses)[number],
+    description: row.description ?? '',
+    delivery_mode: row.delivery_mode,
+    target_url: endpoint?.url ?? '',
+    headers: parseHeaders(row.headers),
+    idempotency_key: row.idempotency_key ?? '',
+    url_query_params: row.url_query_params ?? '',
+    latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
+    latency_seconds: Math.floor((row.latency_ms ?? 0) / 1000),
+    metadata: toRetryMetadata(row),
+    endpoint_metadata: endpoint === undefined ? null : toEndpoint(endpoint),
+    event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
+    source_metadata: null,
+    device_metadata: null,
+    cli_metadata: null,
+    acknowledged_at: iso(row.acknowledged_at),
+    created_at: iso(idTime(row.id)),
+    updated_at: iso(row.updated_at),
+    deleted_at: null,
+  };
+}
+
+function toRetryMetadata(row: StoredDelivery): Static<typeof RetryMetadata> {
+  const body = row.body ?? row.payload;
+  return {
+    data: payloadJson(body, row.content_type),
+    raw: body.toString(),
+    strategy: row.strategy as 'linear',
+    next_send_time: isoOrNull(row.next_send_at),
+    num_trials: row.num_trials,
+    interval_seconds: row.interval_seconds,
+    retry_limit: row.retry_limit,
+    max_retry_seconds: row.max_retry_seconds,
+  };
+}
+
+function formatLatency(ms: number): string {
+  return ms < 1000 ? `${Math.max(0, ms).toFixed(1)}ms` : `${(ms / 1000).toFixed(3)}s`;
+}
+
+export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof DeliveryAttempt> {
+  const createdAt = iso(idTime(row.id));
+  return {
+    uid: row.id,
+    msg_id: row.delivery_id,
+    project_id: row.project_id,
+    endpoint_id: row.endpoint_id,
+    api_version: apiVersion,
+    url: row.url,
+    method: 'POST',
+    ip_address: row.ip_address ?? '',
+    http_status: row.http_status ?? '',
+    error: row.error ?? '',
+    status: row.succeeded,
+    is_stale: row.is_stale,
+    request_http_header: JSON.parse(row.request_headers) as Record<string, string>,
+    response_http_header: joinValues(row.response_headers),
+    response_data: row.response_body?.toString() ?? '',
+    timings: JSON.parse(row.timings) as Record<string, number>,
+    requested_at: iso(row.requested_at),
+    responded_at: isoOrNull(row.responded_at),
+    created_at: createdAt,
+    updated_at: createdAt,
+    deleted_at: null,
+  };
+}
+
+/** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
+function joinValues(json: string | null): Record<string, string> {
+  return Object.fromEntries(Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]));
+}

@@ -1,0 +1,102 @@
+import type { Static } from 'typebox';
+import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
+import type { ProjectConfig } from '../domain/project-config.ts';
+import { generateSecret } from '../signing/secrets.ts';
+import type { EndpointFields, EndpointRow } from '../store/endpoints.ts';
+import type { ApiContext } from './context.ts';
+import type { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
+import { invalid, iso } from './fields.ts';
+
+type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
+
+const JSON_TYPE = 'application/json';
+
+export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: string): EndpointFields {
+  return {
+    name: input.name,
+    url: input.url,
+    description: input.description ?? '',
+    owner_id: input.owner_id ?? '',
+    app_id: input.app_id || id,
+    status: 'active',
+    advanced_signatures: input.advanced_signatures ?? true,
+    content_type: input.content_type || JSON_TYPE,
+    http_timeout: input.http_timeout ?? 0,
+    rate_limit: input.rate_limit ?? 0,
+    rate_limit_duration: input.rate_limit_duration ?? 0,
+    support_email: input.support_email ?? '',
+    slack_webhook_url: input.slack_webhook_url ?? '',
+    teams_webhook_url: input.teams_webhook_url ?? '',
+  };
+}
+
+/** Fields that stand in the request replace; description, limits and content type are cleared when absent. */
+export function changedEndpointFields(row: EndpointRow, input: Static<typeof UpdateEndpoint>): EndpointFields {
+  return {
+    name: input.name,
+    url: input.url,
+    description: input.description ?? '',
+    owner_id: input.owner_id || row.owner_id,
+    app_id: row.app_id,
+    status: row.status,
+    advanced_signatures: input.advanced_signatures ?? row.advanced_signatures,
+    content_type: input.content_type || JSON_TYPE,
+    http_timeout: input.http_timeout || row.http_timeout,
+    rate_limit: input.rate_limit ?? row.rate_limit,
+    rate_limit_duration: input.rate_limit_duration ?? 0,
+    support_email: input.support_email ?? row.support_email,
+    slack_webhook_url: input.slack_webhook_url ?? row.slack_webhook_url,
+    teams_webhook_url: input.teams_webhook_url ?? row.teams_webhook_url,
+  };
+}
+
+export function newSecret(context: Pick<ApiContext, 'ids' | 'now'>, value: string | undefined): EndpointSecret {
+  const at = iso(context.now());
+  return {
+    uid: context.ids.next(),
+    value: value || generateSecret(),
+    expires_at: null,
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  };
+}
+
+export function newEndpointSecrets(context: ApiContext, input: Static<typeof CreateEndpoint>): EndpointSecrets {
+  return {
+    secrets: [newSecret(context, input.secret)],
+    authentication: authentication(input),
+    mtls_client_cert: null,
+    signing_key: null,
+  };
+}
+
+/** Rules a schema cannot say. */
+export function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): void {
+  checkUrl(context, 'url', input.url);
+  if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:')) {
+    throw invalid('url', 'must start with https:// in this project');
+  }
+  for (const field of ['slack_webhook_url', 'teams_webhook_url'] as const) {
+    const url = input[field];
+    if (url !== undefined && url !== '') checkUrl(context, field, url);
+  }
+}
+
+export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw invalid(field, 'must be an http or https URL with a host');
+  }
+  const verdict = context.checkUrl(url);
+  if (!verdict.allowed) throw invalid(field, verdict.reason);
+}
+
+/** The authentication sent, checked to be whole; none if its type is blank or absent. */
+export function authentication(input: Input): EndpointAuthentication | null {
+  const given = input.authentication;
+  const type = given?.type;
+  if (type === undefined || type === '') return null;
+  const details = given?.[type];
+  if (details === undefined) throw invalid(`authentication.${type}`, `is required when authentication.type is ${type}`);
+  return { type, [type]: details } as EndpointAuthentication;
+}

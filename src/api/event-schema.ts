@@ -1,0 +1,110 @@
+import { type Static, Type } from 'typebox';
+import { idTime } from '../domain/ids.ts';
+import { RawJson } from '../domain/raw-json.ts';
+import type { EventRow } from '../store/accept-events.ts';
+import type { StoredEvent } from '../store/events.ts';
+import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
+
+/** JSON kept exactly as it came: number text and key order included. */
+export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
+
+export const HeaderValues = Type.Record(Type.String(), Type.Array(Type.String()));
+
+export const Event = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  event_type: Type.String(),
+  source_id: Type.String(),
+  app_id: Type.String(),
+  status: Type.String(),
+  failure_reason: Type.Optional(Type.String()),
+  endpoints: Type.Array(Type.String()),
+  headers: HeaderValues,
+  data: AnyJson('The payload.'),
+  raw: Type.String({ description: 'The payload as text.' }),
+  metadata: Type.String(),
+  idempotency_key: Type.String(),
+  is_duplicate_event: Type.Boolean(),
+  url_query_params: Type.String(),
+  url_path: Type.String(),
+  acknowledged_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const eventFields = {
+  event_type: RequiredText(256),
+  data: Type.Unknown({ description: 'The payload: any JSON.' }),
+  custom_headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 8192 }), { description: 'Headers sent along with the event.' })),
+  idempotency_key: Type.Optional(Text(512, 'A second event with the same key is stored as a duplicate and not sent.')),
+  acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
+  metadata: Type.Optional(Text(65_536)),
+};
+
+export const BroadcastEvent = Type.Object(eventFields);
+export const CreateEvent = Type.Object({
+  endpoint_id: Type.Optional(Text(64)),
+  app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
+  ...eventFields,
+});
+
+/** An event just accepted, without reading it back. */
+export function acceptedEvent(event: EventRow, isDuplicate: boolean): Static<typeof Event> {
+  return toEvent({
+    id: event.id,
+    project_id: event.projectId,
+    event_type: event.eventType,
+    source_id: event.sourceId,
+    app_id: event.appId,
+    status: event.status,
+    failure_reason: event.failureReason,
+    is_duplicate: isDuplicate,
+    idempotency_key: event.idempotencyKey,
+    endpoints: [...event.endpointIds],
+    headers: event.headers,
+    payload: event.payload,
+    content_type: event.contentType,
+    url_query_params: event.urlQueryParams,
+    url_path: event.urlPath,
+    metadata: event.metadata,
+    acknowledged_at: event.acknowledgedAtMs,
+  });
+}
+
+export function toEvent(row: StoredEvent): Static<typeof Event> {
+  const createdAt = iso(idTime(row.id));
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    event_type: row.event_type,
+    source_id: row.source_id ?? '',
+    app_id: row.app_id ?? '',
+    status: row.status,
+    ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
+    endpoints: row.endpoints,
+    headers: parseHeaders(row.headers),
+    data: payloadJson(row.payload, row.content_type),
+    raw: row.payload.toString(),
+    metadata: row.metadata ?? '',
+    idempotency_key: row.idempotency_key ?? '',
+    is_duplicate_event: row.is_duplicate,
+    url_query_params: row.url_query_params ?? '',
+    url_path: row.url_path ?? '',
+    acknowledged_at: iso(row.acknowledged_at),
+    created_at: createdAt,
+    updated_at: createdAt,
+    deleted_at: null,
+  };
+}
+
+/** A payload as JSON: itself, or, where it is not JSON, a string of its text, or of its base64 if it is no text. */
+export function payloadJson(payload: Buffer, contentType: string | null): RawJson {
+  if (contentType === null) return new RawJson(payload.toString());
+  const text = payload.toString();
+  return new RawJson(JSON.stringify(Buffer.from(text).equals(payload) ? text : payload.toString('base64')));
+}
+
+export function parseHeaders(json: string | null): Record<string, string[]> {
+  return json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+}

@@ -1,0 +1,85 @@
+import { type TSchema, Type } from 'typebox';
+import { AppError } from '../domain/errors.ts';
+import type { Page } from '../domain/pagination.ts';
+
+/** Building blocks that the resources' schemas share. */
+export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
+export const NullableTime = Type.Union([Time, Type.Null()]);
+
+export const oneOf = <T extends string>(values: readonly T[], description?: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) });
+
+export const Text = (maxLength: number, description?: string) =>
+  Type.String({ maxLength, ...(description !== undefined && { description }) });
+
+export const RequiredText = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
+
+export const Pagination = Type.Object({
+  per_page: Type.Integer(),
+  has_next_page: Type.Boolean(),
+  has_prev_page: Type.Boolean(),
+  next_page_cursor: Type.String(),
+  prev_page_cursor: Type.String(),
+});
+
+export const PageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({ content: Type.Array(item), pagination: Pagination });
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  perPage: Type.Optional(Type.String({ description: 'Items per page, 20 by default, 1,000 at most.' })),
+  direction: Type.Optional(Type.String({ description: '`next` (default) or `prev`.' })),
+  next_page_cursor: Type.Optional(Type.String()),
+  prev_page_cursor: Type.Optional(Type.String()),
+  sort: Type.Optional(Type.String({ description: '`ASC` or `DESC` (default).' })),
+};
+
+/** A parameter that may be repeated. */
+export const Repeated = (description: string) =>
+  Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description }));
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}
+
+export function mapPage<Row, Item>(page: Page<Row>, map: (row: Row) => Item): { content: Item[]; pagination: Page<Row>['pagination'] } {
+  return { content: page.rows.map(map), pagination: page.pagination };
+}
+
+export function found<T>(value: T | undefined, resource: string, id: string): T {
+  if (value === undefined) throw new AppError('not_found', { resource, id });
+  return value;
+}
+
+/** A 400 of the same form as the schema's own, for rules a schema cannot say. */
+export function invalid(field: string, problem: string): AppError {
+  return new AppError('validation_failed', { fields: `${field}: ${problem}` });
+}
+
+/** Dates of a list: `2006-01-02T15:04:05`, read as UTC, or RFC 3339. Empty and year 1 mean absent. */
+export function dateRange(query: Record<string, string | string[] | undefined>): { fromMs: number | undefined; toMs: number | undefined } {
+  const fromMs = parseDate(query, 'startDate');
+  const toMs = parseDate(query, 'endDate');
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
+    throw new AppError('bad_query', { name: 'startDate', detail: 'it is later than endDate' });
+  }
+  return { fromMs, toMs };
+}
+
+const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+function parseDate(query: Record<string, string | string[] | undefined>, name: string): number | undefined {
+  const text = [query[name]].flat().at(-1);
+  if (text === undefined || text === '' || text.startsWith('0001-')) return undefined;
+  const zoned = /(Z|[+-]\d\d:\d\d)$/.test(text) || !text.includes('T') ? text : `${text}Z`;
+  const ms = DATE.test(text) ? Date.parse(zoned) : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw new AppError('bad_query', { name, detail: `"${text}" is not a date such as 2026-01-31T15:04:05` });
+  }
+  return ms;
+}

@@ -1,0 +1,21 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+
+/** How the OpenAPI document is made from the routes. */
+export const openApiOptions: FastifyDynamicSwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'Posthorn',
+      version: '1.0.0',
+      description: 'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    components: {
+      securitySchemes: {
+        key: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'The API key, bare or as `Bearer <key>`.' },
+      },
+    },
+    security: [{ key: [] }],
+  },
+};

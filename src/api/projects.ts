@@ -1,0 +1,120 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { AppError } from '../domain/errors.ts';
+import { idTime } from '../domain/ids.ts';
+import { ProjectConfig } from '../domain/project-config.ts';
+import { changeConfig } from '../store/config-version.ts';
+import { isUniqueViolation } from '../store/pg-errors.ts';
+import { deleteProject, listProjects, type ProjectRow, updateProject } from '../store/projects.ts';
+import { NewApiKey, toApiKey } from './api-keys.ts';
+import { requireInstanceKey } from './auth.ts';
+import type { ApiContext } from './context.ts';
+import { createProject } from './create-project.ts';
+import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
+
+export const Project = Type.Object({
+  uid: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  logo_url: Type.String(),
+  organisation_id: Type.String(),
+  config: ProjectConfig,
+  statistics: Type.Null(),
+  retained_events: Type.Integer(),
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const CreateProject = Type.Object({
+  name: RequiredText(256),
+  type: oneOf(['outgoing', 'incoming'], 'A label; both kinds can do everything.'),
+  logo_url: Type.Optional(Text(2048)),
+  config: Type.Optional(PartialProjectConfig),
+});
+
+const UpdateProject = Type.Object({
+  name: RequiredText(256),
+  logo_url: Type.Optional(Text(2048)),
+  config: Type.Optional(PartialProjectConfig),
+});
+
+export function toProject(row: ProjectRow): Static<typeof Project> {
+  return {
+    uid: row.id,
+    name: row.name,
+    type: row.type,
+    logo_url: row.logo_url,
+    organisation_id: '',
+    config: row.config,
+    statistics: null,
+    retained_events: 0,
+    created_at: iso(idTime(row.id)),
+    updated_at: iso(row.updated_at),
+    deleted_at: isoOrNull(row.deleted_at),
+  };
+}
+
+export function registerProjects(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  const tag = 'Projects';
+  registerOperation(app, {
+    method: 'GET', path: '/api/v1/projects', id: 'listProjects', tag, summary: 'Lists the projects the key may use.',
+    status: 200, message: 'Projects fetched', data: Type.Array(Project),
+    handle: async ({ caller }) => {
+      const rows = await listProjects(db);
+      return rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId).map(toProject);
+    },
+  });
+  registerOperation(app, {
+    method: 'POST', path: '/api/v1/projects', id: 'createProject', tag,
+    summary: 'Makes a project and its first key. Needs the instance key.',
+    body: CreateProject, status: 201, message: 'Project created',
+    data: Type.Object({ project: Project, api_key: NewApiKey }),
+    handle: async ({ caller, body }) => {
+      requireInstanceKey(caller);
+      const made = await createProject(context, body);
+      return { project: toProject(made.project), api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key } };
+    },
+  });
+  registerOperation(app, {
+    method: 'GET', path: '/api/v1/projects/:projectID', id: 'getProject', tag, summary: 'Fetches a project.',
+    status: 200, message: 'Project fetched', data: Project,
+    handle: async ({ project }) => toProject(project),
+  });
+  for (const method of ['PUT', 'POST'] as const) {
+    registerOperation(app, {
+      method, path: '/api/v1/projects/:projectID', id: method === 'PUT' ? 'updateProject' : 'updateProjectByPost', tag,
+      summary: 'Updates a project; settings not named keep their value.',
+      body: UpdateProject, status: 202, message: 'Project updated', data: Project,
+      handle: ({ project, body }) => update(context, project.id, body),
+    });
+  }
+  registerOperation(app, {
+    method: 'DELETE', path: '/api/v1/projects/:projectID', id: 'deleteProject', tag,
+    summary: 'Deletes a project; its keys stop working at once.',
+    status: 200, message: 'Project deleted', data: Type.Null(),
+    handle: async ({ project }) => {
+      await deleteProject(db, project.id);
+      await context.cache.refreshQuietly(project.id);
+      return null;
+    },
+  });
+}
+
+async function update(context: ApiContext, id: string, body: Static<typeof UpdateProject>): Promise<Static<typeof Project>> {
+  const { project } = await context.cache.refresh(id);
+  const config = mergeProjectConfig(project.config, body.config ?? {}, context);
+  try {
+    const row = await changeConfig(context.db, id, (tx) =>
+      updateProject(tx, { id, name: body.name, logo_url: body.logo_url ?? project.logo_url, config }),
+    );
+    await context.cache.refresh(id);
+    return toProject(row);
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new AppError('name_taken', { resource: 'project', name: body.name }, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { registerApiKeys } from './api-keys.ts';
+import type { Authenticator } from './auth.ts';
+import type { ApiContext } from './context.ts';
+import { registerEndpoints } from './endpoints.ts';
+import { registerEventDeliveries } from './event-deliveries.ts';
+import { registerEvents } from './events.ts';
+import { registerHealth } from './health.ts';
+import { registerProjects } from './projects.ts';
+import { authenticated } from './server.ts';
+import { registerSubscriptions } from './subscriptions.ts';
+
+const resources = [
+  registerProjects,
+  registerApiKeys,
+  registerEndpoints,
+  registerSubscriptions,
+  registerEvents,
+  registerEventDeliveries,
+];
+
+/** Every route of the service. */
+export async function registerRoutes(
+  app: FastifyInstance,
+  deps: { context: ApiContext; authenticator: Authenticator; isReady(): Promise<string | null> },
+): Promise<void> {
+  registerHealth(app, deps.isReady);
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  await app.register(swaggerUi, { routePrefix: '/docs' });
+  await authenticated(app, deps.authenticator, (scope) => {
+    for (const register of resources) register(scope, deps.context);
+  });
+}

@@ -1,0 +1,80 @@
+import swagger from '@fastify/swagger';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { AppError } from '../domain/errors.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import { stringifyWithRaw } from '../domain/raw-json.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Authenticator } from './auth.ts';
+import { handleError } from './error-handler.ts';
+import { openApiOptions } from './openapi.ts';
+
+/** The HTTP server: what holds for every route. Routes themselves are registered by the resources. */
+export interface ServerOptions {
+  ids: IdFactory;
+  log: Logger;
+  maxBodyBytes: number;
+  trustedProxies: string[];
+}
+
+const API_VERSION = '2025-11-24';
+const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
+
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    bodyLimit: options.maxBodyBytes,
+    trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    genReqId: (request) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
+    },
+    ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false } },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setSerializerCompiler(() => stringifyWithRaw);
+  app.setReplySerializer(stringifyWithRaw);
+  app.setErrorHandler(handleError);
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('x-convoy-version', API_VERSION);
+  });
+  await app.register(swagger, openApiOptions);
+  answerUnknownRoutes(app);
+  return app;
+}
+
+/** Routes below this need a key; the project of the path, if any, must be the caller's. */
+export async function authenticated(
+  app: FastifyInstance,
+  authenticator: Authenticator,
+  register: (app: FastifyInstance) => void,
+): Promise<void> {
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => {
+      request.caller = await authenticator.authenticate(request);
+      await authenticator.openProject(request, request.caller);
+    });
+    register(scope);
+  });
+}
+
+/** 405 where the path exists under another method, else 404; both as our own errors. */
+function answerUnknownRoutes(app: FastifyInstance): void {
+  const routes: { method: string; pattern: RegExp }[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}/?$`);
+    for (const name of [method].flat()) routes.push({ method: name, pattern });
+  });
+  app.setNotFoundHandler((request: FastifyRequest) => {
+    const path = request.url.replace(/\?.*$/, '');
+    const allowed = [...new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method))];
+    const { method } = request;
+    if (allowed.length === 0) throw new AppError('route_not_found', { method, path });
+    throw new AppError('method_not_allowed', { method, path, allowed: allowed.join(', ') });
+  });
+}

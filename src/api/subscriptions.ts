@@ -1,0 +1,96 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { parseGoDuration } from '../domain/duration.ts';
+import { AppError } from '../domain/errors.ts';
+import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { noConditions, type RetryConfig } from '../domain/subscription.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import { getSubscription, listSubscriptions, saveSubscription, type SubscriptionFields, type SubscriptionRow } from '../store/subscriptions.ts';
+import type { ApiContext } from './context.ts';
+import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { CreateSubscription, Subscription, toSubscription } from './subscription-schema.ts';
+
+const path = '/api/v1/projects/:projectID/subscriptions';
+const tag = 'Subscriptions';
+
+export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
+  const { db, endpoints } = context;
+  registerOperation(app, {
+    method: 'POST', path, id: 'createSubscription', tag, summary: 'Subscribes an endpoint to event types.',
+    body: CreateSubscription, status: 201, message: 'Subscription created', data: Subscription,
+    handle: async ({ project, body }) => withEndpoint(context, await create(context, project, body)),
+  });
+  registerOperation(app, {
+    method: 'GET', path, id: 'listSubscriptions', tag, summary: 'Lists subscriptions.',
+    query: Type.Object({
+      ...pageQuery,
+      endpointId: Repeated('Only subscriptions of these endpoints.'),
+      name: Type.Optional(Type.String({ description: 'Part of the name.' })),
+    }),
+    status: 200, message: 'Subscriptions fetched', data: PageOf(Subscription),
+    handle: async ({ project, query }) => {
+      const page = await listSubscriptions(db, project.id, {
+        page: parsePageRequest(query),
+        endpointIds: queryValues(query, 'endpointId'),
+        name: queryValue(query, 'name'),
+      });
+      const byId = await endpoints.byIds(db, page.rows.map((row) => row.endpoint_id));
+      return mapPage(page, (row) => toSubscription(row, byId.get(row.endpoint_id)));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET', path: `${path}/:subscriptionID`, id: 'getSubscription', tag, summary: 'Fetches a subscription.',
+    status: 200, message: 'Subscription fetched', data: Subscription,
+    handle: async ({ project, params }) => {
+      const id = params['subscriptionID'] ?? '';
+      return withEndpoint(context, found(await getSubscription(db, project.id, id), 'subscription', id));
+    },
+  });
+}
+
+async function withEndpoint(context: ApiContext, row: SubscriptionRow): Promise<Static<typeof Subscription>> {
+  return toSubscription(row, await context.endpoints.get(context.db, row.project_id, row.endpoint_id));
+}
+
+async function create(context: ApiContext, project: ProjectRow, body: Static<typeof CreateSubscription>): Promise<SubscriptionRow> {
+  const { db, ids, cache, endpoints } = context;
+  const endpointId = body.endpoint_id || body.app_id;
+  if (endpointId === undefined || endpointId === '') throw invalid('endpoint_id', 'is required');
+  if ((await endpoints.get(db, project.id, endpointId)) === undefined) {
+    throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpointId });
+  }
+  const fields = subscriptionFields(body, endpointId);
+  const row = await changeConfig(db, project.id, (tx, version) =>
+    saveSubscription(tx, { id: ids.next(), projectId: project.id, version, fields }),
+  );
+  await cache.refresh(project.id);
+  return row;
+}
+
+function subscriptionFields(body: Static<typeof CreateSubscription>, endpointId: string): SubscriptionFields {
+  const eventTypes = body.filter_config?.event_types ?? [];
+  return {
+    name: body.name,
+    type: 'api',
+    status: 'active',
+    endpoint_id: endpointId,
+    source_id: '',
+    event_types: eventTypes.length > 0 ? [...new Set(eventTypes)] : ['*'],
+    filter: noConditions(),
+    function: body.function ?? '',
+    delivery_mode: body.delivery_mode || 'at_least_once',
+    alert_config: body.alert_config ?? null,
+    rate_limit_config: body.rate_limit_config ?? null,
+    retry_config: retryConfig(body.retry_config),
+  };
+}
+
+function retryConfig(given: Static<typeof CreateSubscription>['retry_config']): RetryConfig | null {
+  if (given === undefined) return null;
+  const fromText = given.duration ? parseGoDuration(given.duration) : null;
+  if (given.duration && (fromText === null || fromText < 0)) throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m');
+  const duration = fromText === null ? (given.interval_seconds ?? 0) : Math.round(fromText / 1000);
+  return { type: given.type ?? 'linear', duration, retry_count: given.retry_count ?? 0 };
+}

@@ -1,0 +1,2 @@
+/** The version of this program: in the User-Agent of deliveries and on attempts. A test holds it to package.json. */
+export const VERSION = '0.1.0';
