@@ -1,6 +1,7 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import type { Stats } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { access, chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
 import { type Binaries, copyBinaries } from './binaries.ts';
@@ -9,19 +10,25 @@ import { type Binaries, copyBinaries } from './binaries.ts';
  * Under which identity the server runs.
  *
  * PostgreSQL refuses to run as root and insists on owning its cluster. A node that is not root runs it as itself.
- * For a node that is root, these are tried in order for a new cluster, each by really entering a directory and
- * running the binary under that identity:
+ * A node that is root tries these for a new cluster, each by really writing and running under that identity:
  *
- *   1. the user who owns the data directory, if that is not root;
- *   2. the user `posthorn` if the machine has one, then `nobody`;
- *   3. root under another number: a user namespace in which the kernel's root is an ordinary user. It owns
- *      root's files, so it works below directories that only root may enter, and has none of root's capabilities;
- *   4. 1 and 2 again with a copy of the binaries in the data directory, for a checkout only root may enter.
+ *   1. the user who owns the data directory, if that is not root; the user `posthorn` if there is one; `nobody`;
+ *   2. the same with a copy of the binaries elsewhere, for a checkout that only root may enter;
+ *   3. root under another number: a user namespace in which the kernel's root is an ordinary user without
+ *      capabilities. For file systems on which root cannot give files away. It also serves a node whose uid has
+ *      no name (containers started with a bare number), since initdb insists on a name.
  *
  * Later starts keep to the cluster's owner (root means 3). We never change the owner of a tree as root: whoever
  * may write in it could lead us outside of it.
- * 3 also serves a node whose uid has no name (containers started with a bare number): initdb insists on a name.
+ *
+ * The data directory stays closed to everybody else. The server need not walk down to its cluster: its command
+ * is started in there before root's powers are given up, and names it HERE, the directory it stands in.
  */
+const HERE = '/proc/self/cwd';
+
+/** Where the server's user can read a copy; the first is not swept by those who clean up temporary files. */
+const PLACES_FOR_BINARIES = ['/var/cache', tmpdir(), '/tmp'];
+
 export type RunAs =
   | { readonly kind: 'self' }
   | { readonly kind: 'user'; readonly uid: number; readonly gid: number }
@@ -39,8 +46,20 @@ export function ownerUid(runAs: RunAs): number {
   return runAs.kind === 'user' ? runAs.uid : (process.geteuid?.() ?? 0);
 }
 
-export function commandAs(runAs: RunAs, file: string, args: readonly string[]): Command {
-  const options = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
+/** How a command run in `directory` names that directory. */
+export function nameFromWithin(directory: string): string {
+  return existsSync(HERE) ? HERE : directory;
+}
+
+interface Order {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The directory it is run in. */
+  readonly cwd: string;
+}
+
+export function commandAs(runAs: RunAs, { file, args, cwd }: Order): Command {
+  const options = { cwd, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
   if (runAs.kind === 'self') return { file, args, options };
   if (runAs.kind === 'user') return { file, args, options: { ...options, uid: runAs.uid, gid: runAs.gid } };
   const mapping = ['--user', `--map-user=${runAs.uid}`, `--map-group=${runAs.gid}`, '--'];
@@ -63,22 +82,26 @@ export async function chooseIdentity(dataDir: string, cluster: string, found: Bi
   // Only initdb insists on a user name.
   const script = existing === undefined ? PROBE_NAME + PROBE : PROBE;
   const failures = new Set<string>();
-  const firstWorking = async (binaries: Binaries): Promise<Identity | undefined> => {
-    for (const runAs of candidates) {
-      const tried = await tryIdentity(path.join(dataDir, 'postgres-probe'), script, runAs, binaries);
-      if (tried.works) return { runAs, binaries, majorVersion: tried.majorVersion };
-      failures.add(tried.why);
-    }
+  const attempt = async (runAs: RunAs, binaries: Binaries): Promise<Identity | undefined> => {
+    const tried = await tryIdentity(path.join(dataDir, 'postgres-probe'), script, runAs, binaries);
+    if (tried.works) return { runAs, binaries, majorVersion: tried.majorVersion };
+    failures.add(tried.why);
     return undefined;
   };
-
-  const direct = await firstWorking(found);
-  if (direct !== undefined) return direct;
-  if (isRoot()) {
-    const copy = path.join(dataDir, 'postgres-binaries');
-    const copied = await firstWorking(await copyBinaries(found, copy));
-    if (copied !== undefined) return copied;
-    await rm(copy, { recursive: true, force: true });
+  for (const runAs of candidates) {
+    const direct = await attempt(runAs, found);
+    if (direct !== undefined) return direct;
+    if (runAs.kind !== 'user') continue;
+    for (const place of PLACES_FOR_BINARIES) {
+      const copy = await copyBinaries(found, place).catch((error: Error) => error);
+      if (copy instanceof Error) {
+        failures.add(copy.message);
+        continue;
+      }
+      const copied = await attempt(runAs, copy);
+      if (copied !== undefined) return copied;
+      await rm(copy.root, { recursive: true, force: true });
+    }
   }
   throw new StartupError(
     explainFailure(dataDir, [...failures], existing === undefined ? undefined : cluster),
@@ -92,8 +115,8 @@ function explainFailure(dataDir: string, failures: readonly string[], cluster: s
   }
   const remedy =
     cluster === undefined
-      ? 'set POSTHORN_DATA_DIR to a directory the user nobody can enter (such as /var/lib/posthorn)'
-      : `give ${cluster} to another user with chown -R (root, if only root may enter ${dataDir}; else nobody)`;
+      ? 'set POSTHORN_DATA_DIR to a directory on another file system (such as /var/lib/posthorn)'
+      : `give ${cluster} to another user (chown -R nobody)`;
   return (
     `PostgreSQL does not run as root, and no other identity can use ${dataDir} (${reasons}): ` +
     `${remedy}, run Posthorn as another user, or set DATABASE_URL to a PostgreSQL server`
@@ -136,16 +159,17 @@ async function readUsers(): Promise<Map<string, { uid: number; gid: number }>> {
 
 type Tried = { works: true; majorVersion: string } | { works: false; why: string };
 
-const PROBE = 'cd -- "$1" && : > written && exec "$2" --version';
+const PROBE = ': > "$1/written" && exec "$2" --version';
 const PROBE_NAME = 'id -un > /dev/null && ';
 
-/** Under that identity: enters and writes `room`, a directory of its own, and runs the binary. */
+/** Under that identity: writes in `room`, a directory of its own, and runs the binary. */
 async function tryIdentity(room: string, script: string, runAs: RunAs, binaries: Binaries): Promise<Tried> {
   try {
     await rm(room, { recursive: true, force: true });
     await mkdir(room, { mode: 0o700 });
     if (runAs.kind === 'user') await chown(room, runAs.uid, runAs.gid);
-    const probe = runToEnd(commandAs(runAs, '/bin/sh', ['-c', script, 'probe', room, binaries.postgres]));
+    const args = ['-c', script, 'probe', nameFromWithin(room), binaries.postgres];
+    const probe = runToEnd(commandAs(runAs, { file: '/bin/sh', args, cwd: room }));
     const version = /\(PostgreSQL\) (\d+)/.exec(probe.stdout ?? '')?.[1];
     if (probe.status === 0 && version !== undefined) {
       await access(path.join(room, 'written')); // We read what the server writes.

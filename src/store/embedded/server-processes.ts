@@ -101,14 +101,14 @@ function commandLineOf(pid: number): string {
 
 /**
  * PostgreSQL refuses to start while the pid in `postmaster.pid` is alive, whoever that is by now. With none of
- * our processes left it is a stranger: forget the file, unless the stranger is a server somebody else started here.
+ * our processes left it is a stranger, or a server that ended and that nobody collected: forget the file, unless the stranger is a server somebody else started here.
  */
 async function forgetStrangersPid(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
   if (!(pid > 0)) return;
-  const words = listCommandLines().find((one) => one.pid === pid)?.words ?? '';
-  if (words === '') return;
+  const words = listCommandLines().find((one) => one.pid === pid)?.words;
+  if (words === undefined) return;
   if (/^\S*postgres[ :]/.test(words) && (words.includes(cluster) || workingDirectoryOf(pid) === cluster)) {
     throw new StartupError(
       `a PostgreSQL server that Posthorn did not start (pid ${pid}) runs on ${cluster}: stop it first`,
