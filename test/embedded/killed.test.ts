@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { StartupError } from '../../src/domain/startup-error.ts';
+import { locateBinaries } from '../../src/store/embedded/binaries.ts';
 import {
   isAlive,
   isRoot,
@@ -72,7 +74,10 @@ it('recovers when node and server are killed while a backend is in the middle of
   expect(await query(server.connection, 'SELECT n FROM kept')).toEqual([[1]]);
 });
 
-it('neither ends nor minds an unrelated process that has the pid of a server killed before', async () => {
+it.each([
+  ['an unrelated process', 'echo $$; exec sleep 60'],
+  ['a process that ended and nobody collected', 'true & echo $!; exec sleep 60'],
+])('neither ends nor minds %s that has the pid of a server killed before', async (_, script) => {
   const dataDir = temporaryDirectory();
   const server = await start(dataDir);
   const pidFile = path.join(dataDir, 'postgres', 'postmaster.pid');
@@ -80,12 +85,34 @@ it('neither ends nor minds an unrelated process that has the pid of a server kil
   process.kill(serverPid(dataDir), 'SIGKILL');
   await server.died;
   // Of the server's own user: PostgreSQL itself takes a process it may signal for a running server.
-  const stranger = spawn('sleep', ['60'], isRoot ? NOBODY : {});
+  const stranger = spawn('sh', ['-c', script], isRoot ? NOBODY : {});
   later(() => void stranger.kill());
-  writeFileSync(pidFile, content.replace(/^\d+/, String(stranger.pid)));
+  const [pid] = (await once(stranger.stdout, 'data')) as [Buffer];
+  writeFileSync(pidFile, content.replace(/^\d+/, pid.toString().trim()));
 
   const next = await start(dataDir);
   expect(await query(next.connection, 'SELECT 1')).toEqual([[1]]);
+  expect(isAlive(stranger.pid!)).toBe(true);
+});
+
+it('leaves alone a server that somebody else started on its cluster, and says so', async () => {
+  const dataDir = temporaryDirectory();
+  await (await start(dataDir)).stop();
+  const cluster = path.join(dataDir, 'postgres');
+  const { postgres } = await locateBinaries();
+  const args = ['-D', cluster, '-c', 'listen_addresses=', '-c', 'unix_socket_directories=.'];
+  const stranger = spawn(postgres, args, { ...(isRoot ? NOBODY : {}), cwd: cluster });
+  later(async () => {
+    const exit = once(stranger, 'exit');
+    stranger.kill('SIGINT');
+    await exit;
+  });
+  let said = '';
+  for await (const text of stranger.stderr) {
+    said += String(text);
+    if (said.includes('ready to accept connections')) break;
+  }
+  await expect(start(dataDir)).rejects.toThrow(`did not start (pid ${stranger.pid}) runs on ${cluster}`);
   expect(isAlive(stranger.pid!)).toBe(true);
 });
 

@@ -14,9 +14,9 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { locateBinaries } from '../../src/store/embedded/binaries.ts';
+import { chooseIdentity } from '../../src/store/embedded/choose-identity.ts';
 import { prepareCluster } from '../../src/store/embedded/cluster.ts';
 import type { EmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
-import { chooseIdentity } from '../../src/store/embedded/run-as.ts';
 import { isRoot, later, NOBODY, query, start, startNode, temporaryDirectory } from './support.ts';
 
 /** A directory that only root may enter. */

@@ -1,7 +1,8 @@
 import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
-import { commandAs, type Identity, nameFromWithin, runToEnd } from './run-as.ts';
+import type { Identity } from './choose-identity.ts';
+import { commandAs, nameFromWithin, runToEnd } from './run-as.ts';
 
 export const SUPERUSER = 'posthorn';
 

@@ -1,12 +1,13 @@
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { Client, DatabaseError } from 'pg';
 import { StartupError } from '../../domain/startup-error.ts';
 import { locateBinaries } from './binaries.ts';
+import { chooseIdentity } from './choose-identity.ts';
 import { prepareCluster, SUPERUSER } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
+import { type Connection, ensureDatabase } from './ensure-database.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
-import { chooseIdentity, commandAs, nameFromWithin, ownerUid } from './run-as.ts';
+import { commandAs, nameFromWithin, ownerUid } from './run-as.ts';
 import { clusterName, endLeftovers } from './server-processes.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
 import { prepareSocketDirectory, SOCKET_PORT, type SocketDirectory } from './socket-directory.ts';
@@ -21,21 +22,14 @@ import { prepareSocketDirectory, SOCKET_PORT, type SocketDirectory } from './soc
  * Everything after the lock is done by one node alone, and every step can be interrupted and done again.
  */
 export interface EmbeddedPostgres {
-  /** How `pg` connects: host is the directory of the unix socket. */
   readonly connection: Connection;
   /**
    * Settles when the server process ends without stop() having been called (crash, kill -9): the program then
    * has to restart or exit. The data directory is free again by then.
    */
   readonly died: Promise<string>;
+  /** Fast shutdown; waits for it. Can be called twice. */
   stop(): Promise<void>;
-}
-
-interface Connection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly database: string;
 }
 
 export interface EmbeddedPostgresOptions {
@@ -52,7 +46,6 @@ interface Log {
 }
 
 const DATABASE = 'posthorn';
-const DATABASE_DOES_NOT_EXIST = '3D000';
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -151,37 +144,14 @@ async function serverArguments(
   socketDirectory: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<string[]> {
-  const all = {
-    ...SERVER_SETTINGS,
-    ...settings,
-    port: String(SOCKET_PORT),
+  // Of a setting given twice the last counts; the name comes last, where endLeftovers looks for it.
+  const all = [
+    ...Object.entries(SERVER_SETTINGS),
+    ...Object.entries(settings),
+    ['port', SOCKET_PORT],
     // A list: quoted, since a path may hold commas and spaces.
-    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
-    cluster_name: await clusterName(cluster),
-  };
-  return [
-    '-D',
-    nameFromWithin(cluster),
-    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ['unix_socket_directories', `"${socketDirectory.replaceAll('"', '""')}"`],
+    ['cluster_name', await clusterName(cluster)],
   ];
-}
-
-/** Connects as everybody will, and makes the database if this is the first start (or the first was cut short). */
-async function ensureDatabase(connection: Connection): Promise<void> {
-  try {
-    await query(connection, 'SELECT 1');
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== DATABASE_DOES_NOT_EXIST) throw error;
-    await query({ ...connection, database: 'postgres' }, `CREATE DATABASE ${DATABASE}`);
-  }
-}
-
-async function query(connection: Connection, sql: string): Promise<void> {
-  const client = new Client({ ...connection, ssl: false });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  return ['-D', nameFromWithin(cluster), ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

@@ -32,9 +32,10 @@ export async function endLeftovers(cluster: string): Promise<number> {
   const name = await clusterName(cluster);
   const found = listServerProcesses(name);
   if (found.length > 0) {
-    const postmaster = found.find(({ role }) => role === 'postmaster');
-    if (postmaster !== undefined) signal(postmaster.pid, 'SIGINT');
-    else for (const { pid } of found) signal(pid, 'SIGQUIT');
+    // A child looks like its postmaster for a moment after it was forked; it may have the signal too.
+    const postmasters = found.filter(({ role }) => role === 'postmaster');
+    for (const { pid } of postmasters) signal(pid, 'SIGINT');
+    if (postmasters.length === 0) for (const { pid } of found) signal(pid, 'SIGQUIT');
 
     if (!(await allGone(name, FAST_SHUTDOWN_MS))) {
       for (const { pid } of listServerProcesses(name)) signal(pid, 'SIGQUIT');
@@ -72,7 +73,7 @@ async function allGone(name: string, withinMs: number): Promise<boolean> {
 function listServerProcesses(name: string): ServerProcess[] {
   return listCommandLines().flatMap(({ pid, words }): ServerProcess[] => {
     if (words.startsWith(`postgres: ${name}: `)) return [{ pid, role: 'child' }];
-    // serverArguments puts the name last.
+    // The name is the last of a server's arguments.
     const isPostmaster = words.includes('/postgres -D ') && words.endsWith(` cluster_name=${name} `);
     return isPostmaster ? [{ pid, role: 'postmaster' }] : [];
   });
