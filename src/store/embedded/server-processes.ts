@@ -32,9 +32,10 @@ export async function endLeftovers(cluster: string): Promise<number> {
   const name = await clusterName(cluster);
   const found = listServerProcesses(name);
   if (found.length > 0) {
-    const postmaster = found.find(({ role }) => role === 'postmaster');
-    if (postmaster !== undefined) signal(postmaster.pid, 'SIGINT');
-    else for (const { pid } of found) signal(pid, 'SIGQUIT');
+    // A child looks like its postmaster for a moment after it was forked; it may have the signal too.
+    const postmasters = found.filter(({ role }) => role === 'postmaster');
+    for (const { pid } of postmasters) signal(pid, 'SIGINT');
+    if (postmasters.length === 0) for (const { pid } of found) signal(pid, 'SIGQUIT');
 
     if (!(await allGone(name, FAST_SHUTDOWN_MS))) {
       for (const { pid } of listServerProcesses(name)) signal(pid, 'SIGQUIT');
@@ -72,7 +73,7 @@ async function allGone(name: string, withinMs: number): Promise<boolean> {
 function listServerProcesses(name: string): ServerProcess[] {
   return listCommandLines().flatMap(({ pid, words }): ServerProcess[] => {
     if (words.startsWith(`postgres: ${name}: `)) return [{ pid, role: 'child' }];
-    // serverArguments puts the name last.
+    // The name is the last of a server's arguments.
     const isPostmaster = words.includes('/postgres -D ') && words.endsWith(` cluster_name=${name} `);
     return isPostmaster ? [{ pid, role: 'postmaster' }] : [];
   });
@@ -101,14 +102,14 @@ function commandLineOf(pid: number): string {
 
 /**
  * PostgreSQL refuses to start while the pid in `postmaster.pid` is alive, whoever that is by now. With none of
- * our processes left it is a stranger: forget the file, unless the stranger is a server somebody else started here.
+ * our processes left it is a stranger, or a server that ended and that nobody collected: forget the file, unless the stranger is a server somebody else started here.
  */
 async function forgetStrangersPid(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
   if (!(pid > 0)) return;
-  const words = listCommandLines().find((one) => one.pid === pid)?.words ?? '';
-  if (words === '') return;
+  const words = listCommandLines().find((one) => one.pid === pid)?.words;
+  if (words === undefined) return;
   if (/^\S*postgres[ :]/.test(words) && (words.includes(cluster) || workingDirectoryOf(pid) === cluster)) {
     throw new StartupError(
       `a PostgreSQL server that Posthorn did not start (pid ${pid}) runs on ${cluster}: stop it first`,

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach } from 'vitest';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+
+export const isRoot = process.geteuid?.() === 0;
+export const NOBODY = { uid: 65_534, gid: 65_534 };
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+export function later(cleanUp: () => Promise<void> | void): void {
+  cleanUps.push(cleanUp);
+}
+
+/** A directory that other users may pass through, gone after the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'embedded-'));
+  chmodSync(directory, 0o755);
+  later(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
+  return directory;
+}
+
+export interface Logged {
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+export async function start(
+  dataDir: string,
+  settings: Record<string, string> = {},
+): Promise<EmbeddedPostgres & { logged: Logged[] }> {
+  const logged: Logged[] = [];
+  const note = (fields: object, message: string): void => {
+    logged.push({ fields: { ...fields }, message });
+  };
+  const server = await startEmbeddedPostgres({ dataDir, settings, log: { info: note, warn: note } });
+  later(() => server.stop());
+  return { ...server, logged };
+}
+
+export async function query(connection: EmbeddedPostgres['connection'], sql: string): Promise<unknown[][]> {
+  const client = new Client({ ...connection });
+  await client.connect();
+  try {
+    return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+interface Said {
+  readonly ready: boolean;
+  readonly pid: number;
+  readonly serverPid: number;
+  readonly error: string;
+  readonly connection: EmbeddedPostgres['connection'];
+}
+
+export interface Node {
+  readonly process: ChildProcess;
+  readonly said: Said;
+  /** Sends the signal and waits for the end of the process. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Another process of ours on that data directory, once it is ready or has given up. */
+export async function startNode(
+  dataDir: string,
+  options: { exits?: boolean; as?: { uid: number; gid: number }; env?: NodeJS.ProcessEnv } = {},
+): Promise<Node> {
+  const program = path.join(import.meta.dirname, 'node-with-database.ts');
+  const child = spawn(process.execPath, [program, dataDir, options.exits === true ? 'exit' : ''], {
+    ...options.as,
+    cwd: '/',
+    env: { ...process.env, ...options.env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  };
+  later(() => end('SIGTERM'));
+  for await (const line of createInterface({ input: child.stdout })) {
+    return { process: child, said: JSON.parse(line) as Said, end };
+  }
+  throw new Error('the node ended without a word');
+}
+
+export function serverPid(dataDir: string): number {
+  return Number.parseInt(readFileSync(path.join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A zombie waits for somebody else to collect it; it is as dead as can be.
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function untilDead(pid: number): Promise<void> {
+  while (isAlive(pid)) await delay(10);
+}
