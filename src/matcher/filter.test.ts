@@ -224,6 +224,8 @@ describe('body filters', () => {
     const body = { d: [{ x: 1 }, { x: 2 }] };
     expect(matchesBody(body, { 'd.1.x': 2 })).toBe(true);
     expect(matchesBody(body, { 'd.01.x': 2 })).toBe(false);
+    expect(matchesBody(body, { 'd.2.x': { $exist: false }, 'd.2': { $exist: false } })).toBe(true);
+    expect(matchesBody({ d: [[1]] }, { 'd.$.1': { $exist: true } })).toBe(false);
     expect(matchesBody(body, { 'd.length': 2 })).toBe(false);
     expect(matchesBody(body, { d: [{ x: { $lt: 2 } }, { x: 2 }] })).toBe(true);
     expect(matchesBody(body, { d: [{ x: 2 }] })).toBe(false);
@@ -264,6 +266,7 @@ describe('the other scopes', () => {
     expect(matches({ headers: { 'x-kind': 'gold' } }, { headers })).toBe(true);
     expect(matches({ headers: { 'X-KIND': 'silver' } }, { headers })).toBe(false);
     expect(matches({ headers: { 'X-Age': { $gt: 18 } } }, { headers })).toBe(true);
+    expect(matches({ headers: { 'x-a': '1' } }, { headers: { 'X-A': '1', 'x-a': '2' } })).toBe(true);
     expect(matches({ headers: { 'X-None': { $exist: false } } }, { headers })).toBe(true);
     expect(matches({ headers: { 'x-kind': 'gold' } }, { headers: { 'X-Kind': [] } })).toBe(false);
     expect(matches({ headers: { __proto__: null, constructor: { $exist: true } } }, { headers })).toBe(false);
