@@ -331,6 +331,8 @@ describe('refused filters', () => {
     [{ body: [] }, 'body'],
     [{ body: 'x' }, 'body'],
     [{ body: { ['a.'.repeat(10_000)]: 1 } }, 'body'],
+    [{ body: { x: { ['a.'.repeat(19)]: 1 } } }, 'body.x'],
+    [{ body: { x: { ['a'.repeat(999)]: 1 } } }, 'body.x'],
     [{ body: Object.fromEntries(Array.from({ length: 501 }, (_, at) => [`f${at}`, at])) }, 'body.f500'],
   ])('%j', (scopes, path) => {
     const { path: found, message } = mistake(scopes);
@@ -339,6 +341,9 @@ describe('refused filters', () => {
   });
 
   test('a valid filter is accepted', () => {
+    expect(validateFilter({ body: { x: { ['a.'.repeat(18)]: 1, ['a'.repeat(998)]: 1 } } })).toEqual({
+      ok: true,
+    });
     expect(validateFilter({ body: { a: { $gt: 1 } } })).toEqual({ ok: true });
   });
 
