@@ -29,7 +29,7 @@ const event = {
   total: 9850,
   currency: 'NGN',
   livemode: true,
-  note: 'x'.repeat(120),
+  note: 'x'.repeat(188),
 };
 
 /** A mixture of what people write; about half of them hold on the event. */

@@ -57,7 +57,7 @@ function descend(node: unknown, steps: readonly Step[], at: number): unknown {
   if (step === undefined) return node;
   if (typeof node !== 'object' || node === null) return ABSENT;
   if (Array.isArray(node)) {
-    return step.index >= 0 && step.index < node.length ? descend(node[step.index], steps, at + 1) : ABSENT;
+    return step.index >= 0 ? descend(node[step.index], steps, at + 1) : ABSENT;
   }
   for (const { key, next } of step.keys) {
     const value = ownValue(node, key);

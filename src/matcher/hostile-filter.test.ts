@@ -108,11 +108,16 @@ test('a wildcard filter over more elements than any payload has is given up, and
 });
 
 test('many costly filters on one event end, and ordinary ones beside them still answer', () => {
-  const body = { list: Array.from({ length: 400_000 }, (_, at) => at), type: 'x' };
+  const reads = { count: 0 };
+  const list = Array.from({ length: 400_000 }, (_, at) => at);
+  const body = { list, watched: counted(list, reads), type: 'x' };
   const costly = bodyFilter({ list: 'absent' });
   const subject = subjectOf(body);
   for (let round = 0; round < 1_000; round += 1) expect(costly.matches(subject)).toBe(false);
   expect(subject.meter.overspent).toBeGreaterThan(900);
+  expect(reads.count).toBe(0);
+  expect(bodyFilter({ watched: 'absent' }).matches(subject)).toBe(false);
+  expect(reads.count).toBeLessThan(11_000);
   expect(bodyFilter({ type: 'x' }).matches(subject)).toBe(true);
 });
 

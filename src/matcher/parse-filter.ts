@@ -6,7 +6,9 @@ import { type FieldTest, fieldOperator, GROUP_OPERATORS, looksLikeOperator, plai
 
 /** How deep a filter may nest, operands included: the walks over filters recurse. */
 const MAX_DEPTH = 32;
-const MAX_PATH_SEGMENTS = 32;
+/** A compiled path keeps every way of joining its segments: 210 keys for 20 of them. */
+const MAX_PATH_SEGMENTS = 20;
+const MAX_PATH_CHARS = 1_000;
 const MAX_WILDCARDS = 3;
 /** Conditions of one scope; `$in` is the way to list many values. */
 const MAX_CONDITIONS = 500;
@@ -125,6 +127,9 @@ class FilterParser {
     const written = [...place.written, key];
     if (segments.length > MAX_PATH_SEGMENTS) {
       throw this.#fault(place.written, `a path has at most ${MAX_PATH_SEGMENTS} segments`);
+    }
+    if (segments.join('.').length > MAX_PATH_CHARS) {
+      throw this.#fault(place.written, `a path has at most ${MAX_PATH_CHARS} characters`);
     }
     const operator = added.find((segment) => segment.startsWith('$') && segment !== WILDCARD);
     if (operator !== undefined) {
