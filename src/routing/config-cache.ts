@@ -20,13 +20,15 @@ export class ConfigCache {
   readonly #db: Database;
   readonly #endpoints: EndpointStore;
   readonly #log: Logger;
+  readonly #onChange: (() => void) | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
-  constructor(deps: { db: Database; endpoints: EndpointStore; log: Logger }) {
+  constructor(deps: { db: Database; endpoints: EndpointStore; log: Logger; onChange?: () => void }) {
     this.#db = deps.db;
     this.#endpoints = deps.endpoints;
     this.#log = deps.log;
+    this.#onChange = deps.onChange;
   }
 
   peek(projectId: string): ProjectRouting | undefined {
@@ -59,9 +61,13 @@ export class ConfigCache {
     await Promise.all(behind.map((row) => this.refreshQuietly(row.id)));
   }
 
-  /** For notices: a failure is logged and left to the next poll. */
+  /** For notices about projects in use. */
   async refreshQuietly(projectId: string): Promise<void> {
-    if (!this.#projects.has(projectId)) return;
+    if (this.#projects.has(projectId)) await this.load(projectId);
+  }
+
+  /** Brings a project up to date; a failure is logged and left to the next poll. */
+  async load(projectId: string): Promise<void> {
     try {
       await this.refresh(projectId);
     } catch (error) {
@@ -82,6 +88,7 @@ export class ConfigCache {
     this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
     this.#dropOldest();
+    this.#onChange?.();
     return routing;
   }
 

@@ -18,6 +18,7 @@ export interface Connection {
   port?: number;
   user?: string;
   database?: string;
+  ssl?: boolean;
 }
 
 // Timestamps as milliseconds since 1970, bigint as number (versions and counts stay far below 2^53).
@@ -77,6 +78,16 @@ export class Database implements Queryable {
       throw error;
     } finally {
       client.release(broken);
+    }
+  }
+
+  /** null if the database answers, else what is wrong with it. */
+  async problem(): Promise<string | null> {
+    try {
+      await this.query('select 1');
+      return null;
+    } catch (error) {
+      return (error as Error).message || String(error);
     }
   }
 

@@ -1,0 +1,120 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { createServer as createNetServer } from 'node:net';
+import { Authenticator } from './api/auth.ts';
+import type { ApiContext } from './api/context.ts';
+import { registerRoutes } from './api/routes.ts';
+import { createServer } from './api/server.ts';
+import { type Config, egressRule } from './config.ts';
+import { HttpClient } from './dispatch/http-client.ts';
+import { IdFactory } from './domain/ids.ts';
+import { StartupError } from './domain/startup-error.ts';
+import { Engine } from './engine/engine.ts';
+import { type Credentials, firstStart } from './first-start.ts';
+import { EventAcceptor } from './ingest/accept-event.ts';
+import { systemClock } from './platform/clock.ts';
+import type { Logger } from './platform/logger.ts';
+import { OffsetClock } from './platform/offset-clock.ts';
+import { Sealer } from './platform/sealer.ts';
+import { ConfigCache } from './routing/config-cache.ts';
+import { ConfigWatch } from './routing/config-watch.ts';
+import { loadSecretKey } from './secret-key.ts';
+import { openDatabase } from './open-database.ts';
+import { EndpointStore } from './store/endpoints.ts';
+import { migrate } from './store/migrate.ts';
+import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import type { Database } from './store/database.ts';
+
+/** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
+export interface App {
+  url: string;
+  /** Made by this start, if it was the first. */
+  credentials: Credentials | null;
+  db: Database;
+  engine: Engine;
+  /** Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export async function startApp(config: Config, log: Logger): Promise<App> {
+  await refuseTakenPort(config);
+  await mkdir(config.dataDir, { recursive: true }).catch((error: Error) => {
+    throw new StartupError(`the data directory ${config.dataDir} cannot be made: ${error.message}`);
+  });
+  const database = await openDatabase(config, log);
+  try {
+    return await build(config, log, database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function build(config: Config, log: Logger, database: Awaited<ReturnType<typeof openDatabase>>): Promise<App> {
+  const { db } = database;
+  await migrate(db);
+  const databaseClock = new OffsetClock(systemClock);
+  const { now } = databaseClock;
+  const ids = new IdFactory(now);
+  const makePartitions = async () => {
+    await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
+  };
+  await makePartitions();
+  const sealer = new Sealer(await loadSecretKey(config));
+  const endpoints = new EndpointStore(sealer);
+  const http = await createHttpClient(config);
+  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
+  const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
+  const acceptor = new EventAcceptor({
+    db, cache, ids, now, nodeId: engine.nodeId, sink: engine.sink, makePartitions, log, maxRetrySeconds: config.maxRetrySeconds,
+  });
+  const context: ApiContext = { db, cache, endpoints, acceptor, ids, sealer, now, checkUrl: (url) => http.guard.checkUrl(url) };
+  const server = await createServer({ ids, log, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies });
+  let isReady = false;
+  const authenticator = new Authenticator({ db, sealer, cache });
+  await registerRoutes(server, { context, authenticator, isReady: async () => (isReady ? db.problem() : 'still starting') });
+  const watch = new ConfigWatch({ db, cache, log });
+
+  await engine.start();
+  await watch.start();
+  const address = await server.listen({ host: config.host, port: config.port });
+  const url = config.publicUrl || address;
+  const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
+  isReady = true;
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    isReady = false;
+    await server.close();
+    await acceptor.drain();
+    await engine.stop();
+    await watch.stop();
+    await http.close();
+    await database.close();
+  };
+  return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+}
+
+async function createHttpClient(config: Config): Promise<HttpClient> {
+  const caPem = config.caFile === '' ? undefined : await readFile(config.caFile, 'utf8').catch((error: Error) => {
+    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${error.message}`);
+  });
+  return new HttpClient({
+    egress: egressRule(config),
+    allow: config.egressAllow,
+    deny: config.egressDeny,
+    ...(config.httpProxy !== '' && { proxyUrl: config.httpProxy }),
+    ...(caPem !== undefined && { caPem }),
+  });
+}
+
+/** Asked before anything is made, so that a taken port leaves nothing behind. */
+async function refuseTakenPort(config: Config): Promise<void> {
+  const probe = createNetServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'is taken by another program; set POSTHORN_PORT to a free one' : `cannot be used: ${error.message}`;
+      reject(new StartupError(`${config.host}:${config.port} ${reason}`));
+    });
+    probe.listen(config.port, config.host, () => probe.close(() => resolve()));
+  });
+}

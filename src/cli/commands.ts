@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+import { type Config, readConfig } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { VERSION } from '../domain/version.ts';
+import { createKeyCommand } from './create-key.ts';
+import { createProjectCommand } from './create-project.ts';
+import { migrateCommand } from './migrate.ts';
+import { serve } from './serve.ts';
+
+interface Command {
+  usage: string;
+  summary: string;
+  options: Record<string, { type: 'string' }>;
+  run(config: Config, values: Record<string, string | undefined>): Promise<void>;
+}
+
+const commands: Record<string, Command> = {
+  serve: { usage: 'serve', summary: 'Runs the service until it is told to stop.', options: {}, run: serve },
+  migrate: { usage: 'migrate', summary: 'Brings the database schema up to date.', options: {}, run: migrateCommand },
+  'project create': {
+    usage: 'project create --name NAME [--type outgoing|incoming]',
+    summary: 'Makes a project and prints it with its key as JSON.',
+    options: { name: { type: 'string' }, type: { type: 'string' } },
+    run: createProjectCommand,
+  },
+  'key create': {
+    usage: 'key create --project ID --name NAME [--expires-at TIME]',
+    summary: 'Makes a further key of a project and prints it as JSON.',
+    options: { project: { type: 'string' }, name: { type: 'string' }, 'expires-at': { type: 'string' } },
+    run: createKeyCommand,
+  },
+};
+
+export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const [first = '', second = ''] = argv;
+  if (['', 'help', '--help', '-h'].includes(first)) return print(help());
+  if (first === '--version' || first === 'version') return print(`posthorn ${VERSION}`);
+  const name = first in commands ? first : `${first} ${second}`.trim();
+  const command = commands[name];
+  if (command === undefined) throw new StartupError(`there is no command "${name}"; posthorn help lists them`);
+  await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
+}
+
+function parse(command: Command, args: string[]): Record<string, string | undefined> {
+  try {
+    return parseArgs({ args, options: command.options, strict: true }).values as Record<string, string | undefined>;
+  } catch (error) {
+    throw new StartupError(`${(error as Error).message}. Usage: posthorn ${command.usage}`);
+  }
+}
+
+function help(): string {
+  const lines = Object.values(commands).map(({ usage, summary }) => `  posthorn ${usage}\n      ${summary}`);
+  return ['Posthorn takes events in and delivers them as webhooks.', '', ...lines, '', 'Settings are environment variables; docs/config.md lists them.'].join('\n');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,14 @@
+import type { Config } from '../config.ts';
+import { openDatabase } from '../open-database.ts';
+import { createLogger } from '../platform/logger.ts';
+import { migrate } from '../store/migrate.ts';
+
+export async function migrateCommand(config: Config): Promise<void> {
+  const { db, close } = await openDatabase(config, createLogger('warn'));
+  try {
+    const done = await migrate(db);
+    process.stdout.write(done.length === 0 ? 'The schema is up to date.\n' : `Applied: ${done.join(', ')}\n`);
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,115 @@
+import type { HttpClient } from '../dispatch/http-client.ts';
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { OffsetClock } from '../platform/offset-clock.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import { releaseDeliveries } from '../store/claim-deliveries.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
+import type { EndpointStore } from '../store/endpoints.ts';
+import { leave } from '../store/nodes.ts';
+import { Claimer } from './claimer.ts';
+import { DeliverySender } from './delivery-sender.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Finisher } from './finisher.ts';
+import { openEndpoint } from './gates.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { Janitor } from './janitor.ts';
+import { Lease } from './lease.ts';
+
+/** The parts that move deliveries, joined and started in order. */
+export interface EngineDeps {
+  config: { roles: readonly string[]; window: number; endpointConcurrency: number; graceSeconds: number };
+  db: Database;
+  cache: ConfigCache;
+  endpoints: EndpointStore;
+  http: HttpClient;
+  ids: IdFactory;
+  databaseClock: OffsetClock;
+  makePartitions(): Promise<void>;
+  log: Logger;
+}
+
+export class Engine {
+  readonly nodeId: string;
+  readonly #deps: EngineDeps;
+  readonly #dispatcher: Dispatcher;
+  readonly #finisher: Finisher;
+  readonly #claimer: Claimer;
+  readonly #heartbeat: Heartbeat;
+  readonly #janitor: Janitor;
+  readonly #delivers: boolean;
+
+  constructor(deps: EngineDeps) {
+    const { config, db, cache, http, ids, databaseClock, log } = deps;
+    this.#deps = deps;
+    this.nodeId = ids.next();
+    this.#delivers = config.roles.includes('deliver');
+    const lease = new Lease(systemClock);
+    this.#finisher = new Finisher({ db, nodeId: this.nodeId, log });
+    const sender = new DeliverySender({
+      cache, http, ids, now: databaseClock.now,
+      disableEndpoint: (projectId, endpointId, reason) => this.#disableEndpoint(projectId, endpointId, reason),
+    });
+    this.#dispatcher = new Dispatcher({
+      sender, finisher: this.#finisher, lease, log,
+      // A node that does not deliver has no window: what it accepts waits for one that does.
+      window: this.#delivers ? config.window : 0,
+      endpointConcurrency: config.endpointConcurrency,
+    });
+    this.#claimer = new Claimer({
+      db, nodeId: this.nodeId, dispatcher: this.#dispatcher, lease, log,
+      openEndpoint: (projectId, key) => openEndpoint(cache, projectId, key),
+    });
+    if (this.#delivers) this.#dispatcher.listen(this.#claimer);
+    this.#heartbeat = new Heartbeat({
+      db, node: { id: this.nodeId, roles: config.roles.join(',') }, clock: systemClock, databaseClock, lease,
+      dispatcher: this.#dispatcher, claimer: this.#claimer, log,
+    });
+    this.#janitor = new Janitor({ makePartitions: deps.makePartitions, log });
+  }
+
+  get sink(): DeliverySink {
+    return this.#dispatcher;
+  }
+
+  async start(): Promise<void> {
+    await this.#heartbeat.start();
+    if (this.#delivers) await this.#claimer.start();
+    this.#janitor.start();
+  }
+
+  /** Waits for deliveries under way, at most the grace, and hands back the rest. The lease is kept until then. */
+  async stop(): Promise<void> {
+    const { db, config, log } = this.#deps;
+    this.#janitor.stop();
+    await this.#claimer.stop();
+    const unsent = await this.#dispatcher.close(config.graceSeconds * 1000);
+    await this.#finisher.drain();
+    await this.#heartbeat.stop();
+    try {
+      await releaseDeliveries(db, this.nodeId, unsent);
+      await leave(db, this.nodeId);
+    } catch (error) {
+      log.warn({ err: error }, 'could not hand back held deliveries; others take them over in ten seconds');
+    }
+  }
+
+  /** A config change may have unpaused an endpoint. */
+  gatesMayHaveOpened(): void {
+    this.#claimer.wake();
+  }
+
+  async #disableEndpoint(projectId: string, endpointId: string, reason: string): Promise<void> {
+    const { db, endpoints, cache, log } = this.#deps;
+    await changeConfig(db, projectId, async (tx, version) => {
+      const row = await endpoints.getForUpdate(tx, projectId, endpointId);
+      if (row === undefined || row.status === 'inactive') return;
+      await endpoints.save(tx, { id: row.id, projectId, version, fields: { ...row, status: 'inactive' }, secret: row.secret });
+      log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
+    });
+    await cache.refreshQuietly(projectId);
+  }
+}
