@@ -9,33 +9,37 @@ import type { Database } from '../store/database.ts';
 export type Caller = { kind: 'instance'; keyId: string } | { kind: 'project'; keyId: string; projectId: string };
 
 /**
- * Finds callers by their key. A key that was good is remembered for a second, so that a busy client costs no query
- * per request and a revoked key still stops within a second on every node.
+ * Finds callers by their key. A key that was good is remembered for a second and calls at the same time share one
+ * look-up, so that a busy client costs no query per request and a revoked key still stops within a second on every
+ * node.
  */
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
 export class Authenticator {
   readonly #deps: { db: Database; sealer: Sealer; cache: ConfigCache };
-  readonly #known = new Map<string, { caller: Caller; until: number }>();
+  readonly #known = new Map<string, { caller: Promise<Caller>; until: number }>();
 
   constructor(deps: { db: Database; sealer: Sealer; cache: ConfigCache }) {
     this.#deps = deps;
   }
 
-  async authenticate(request: FastifyRequest): Promise<Caller> {
+  authenticate(request: FastifyRequest): Promise<Caller> {
     const key = keyOf(request.headers.authorization);
     const known = this.#known.get(key);
     if (known !== undefined && known.until > performance.now()) return known.caller;
-    const row = await findApiKey(this.#deps.db, this.#deps.sealer.lookupHash(key));
-    if (row === undefined) throw new AppError('key_rejected');
-    const caller: Caller =
-      row.project_id === null
-        ? { kind: 'instance', keyId: row.id }
-        : { kind: 'project', keyId: row.id, projectId: row.project_id };
+    const caller = this.#find(key);
     if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
     this.#known.set(key, { caller, until: performance.now() + REMEMBER_MS });
+    caller.catch(() => this.#known.delete(key));
     return caller;
+  }
+
+  async #find(key: string): Promise<Caller> {
+    const row = await findApiKey(this.#deps.db, this.#deps.sealer.lookupHash(key));
+    if (row === undefined) throw new AppError('key_rejected');
+    if (row.project_id === null) return { kind: 'instance', keyId: row.id };
+    return { kind: 'project', keyId: row.id, projectId: row.project_id };
   }
 
   /** Puts the project of the path on the request, if the caller may use it. */

@@ -12,6 +12,7 @@ import { isConnectionError, isDataError } from '../store/pg-errors.ts';
 const MAX_BATCH = 500;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const BATCHES_IN_FLIGHT = 2;
+const PACE_MS = 5;
 const RETRY_MS = 250;
 
 export class Finisher {
@@ -25,6 +26,7 @@ export class Finisher {
       weigh: ({ attempt }) => 1 + ((attempt?.responseBody?.length ?? 0) * MAX_BATCH) / MAX_BATCH_BYTES,
       maxWeight: MAX_BATCH,
       maxInFlight: BATCHES_IN_FLIGHT,
+      paceMs: PACE_MS,
     });
   }
 

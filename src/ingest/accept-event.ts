@@ -48,6 +48,7 @@ const MAX_ROUNDS = 20;
 const MAX_BATCH_WEIGHT = 500;
 const BYTES_PER_WEIGHT = 4_096;
 const BATCHES_IN_FLIGHT = 2;
+const PACE_MS = 5;
 const MAX_WAITING = 20_000;
 const LOST_ANSWER_TRIES = 3;
 const LOST_ANSWER_PAUSE_MS = 300;
@@ -63,6 +64,7 @@ export class EventAcceptor {
       weigh: ({ deliveries, event }) => 1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
       maxWeight: MAX_BATCH_WEIGHT,
       maxInFlight: BATCHES_IN_FLIGHT,
+      paceMs: PACE_MS,
     });
   }
 

@@ -2,8 +2,8 @@
  * Group commit: callers hand in single items and share round trips.
  *
  * An item starts a batch at the end of the current turn of the event loop if fewer than `maxInFlight`
- * batches are running; otherwise it waits for one to end. So an idle system adds no delay, and under load the
- * batch size grows by itself to whatever arrived during the last round trip. A batch is cut where its weight
+ * batches are running and the last one began at least `paceMs` ago; otherwise it waits for that. So an idle system
+ * adds no delay, and under load the batch size grows by itself to whatever arrived meanwhile. A batch is cut where its weight
  * passes `maxWeight` (a single heavier item goes alone). `run` settles each item itself by returning one result
  * per item, in order; if it throws, every item of the batch is rejected with that error.
  */
@@ -12,6 +12,8 @@ export interface BatcherOptions<Item, Result> {
   weigh?(item: Item): number;
   maxWeight: number;
   maxInFlight: number;
+  /** Least time between the starts of two batches. */
+  paceMs: number;
 }
 
 interface Waiting<Item, Result> {
@@ -25,6 +27,7 @@ export class Batcher<Item, Result> {
   readonly #running = new Set<Promise<void>>();
   #waiting: Waiting<Item, Result>[] = [];
   #scheduled = false;
+  #lastStart = Number.NEGATIVE_INFINITY;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
@@ -51,13 +54,17 @@ export class Batcher<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#running.size >= this.#options.maxInFlight) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    const start = () => {
       this.#scheduled = false;
       this.#startBatches();
-    });
+    };
+    const wait = this.#lastStart + this.#options.paceMs - performance.now();
+    if (wait > 0) setTimeout(start, wait);
+    else setImmediate(start);
   }
 
   #startBatches(): void {
+    this.#lastStart = performance.now();
     while (this.#waiting.length > 0 && this.#running.size < this.#options.maxInFlight) {
       const running = this.#run(this.#cut()).finally(() => {
         this.#running.delete(running);

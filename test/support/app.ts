@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type App, startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { ApiClient, type Json } from './client.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { quietLog } from './quiet-log.ts';
+
+/** The real service in this process, on a database of its own. */
+export interface TestApp {
+  app: App;
+  url: string;
+  database: TestDatabase;
+  projectId: string;
+  /** Calls under the default project, with its key. */
+  project: ApiClient;
+  /** Calls anywhere, with the instance key. */
+  instance: ApiClient;
+  /** A further node on the same database. */
+  addNode(env?: Record<string, string>): Promise<App>;
+  stop(): Promise<void>;
+}
+
+const SECRET_KEY = 'a secret key for tests only, 32+ characters';
+
+export async function startTestApp(env: Record<string, string> = {}): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-app-'));
+  const nodes: App[] = [];
+  const addNode = async (extra: Record<string, string> = {}) => {
+    const node = await startApp(
+      readConfig({
+        DATABASE_URL: database.url,
+        POSTHORN_SECRET_KEY: SECRET_KEY,
+        POSTHORN_PORT: '0',
+        POSTHORN_EGRESS: 'any',
+        POSTHORN_DATA_DIR: dataDir,
+        ...env,
+        ...extra,
+      }),
+      quietLog,
+    );
+    nodes.push(node);
+    return node;
+  };
+  const app = await addNode();
+  const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as Json;
+  return {
+    app,
+    url: app.url,
+    database,
+    projectId: credentials.project_id,
+    project: new ApiClient(`${app.url}/api/v1/projects/${credentials.project_id}`, credentials.api_key),
+    instance: new ApiClient(`${app.url}/api/v1`, credentials.instance_key),
+    addNode,
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An endpoint at a URL, subscribed to event types. */
+export async function subscribe(
+  client: ApiClient,
+  url: string,
+  options: { eventTypes?: string[]; endpoint?: object; subscription?: object } = {},
+): Promise<{ endpoint: Json; subscription: Json }> {
+  const endpoint = await client.post('/endpoints', { name: 'endpoint', url, ...options.endpoint });
+  const subscription = await client.post('/subscriptions', {
+    name: 'subscription',
+    endpoint_id: endpoint.uid,
+    filter_config: { event_types: options.eventTypes ?? ['*'] },
+    ...options.subscription,
+  });
+  return { endpoint, subscription };
+}

@@ -1,0 +1,52 @@
+import { expect } from 'vitest';
+
+/** A caller of the API. Every call names the status it expects, so a test cannot pass over an error unseen. */
+export type Json = ReturnType<typeof JSON.parse>;
+
+export class ApiClient {
+  readonly base: string;
+  readonly key: string;
+
+  constructor(base: string, key: string) {
+    this.base = base;
+    this.key = key;
+  }
+
+  get(path: string, expected = 200): Promise<Json> {
+    return this.call('GET', path, { expected });
+  }
+
+  post(path: string, body?: unknown, expected = 201): Promise<Json> {
+    return this.call('POST', path, { body, expected });
+  }
+
+  put(path: string, body?: unknown, expected = 202): Promise<Json> {
+    return this.call('PUT', path, { body, expected });
+  }
+
+  delete(path: string, expected = 200): Promise<Json> {
+    return this.call('DELETE', path, { expected });
+  }
+
+  /** The parsed answer: `data` where it succeeded, the whole envelope where it did not. */
+  async call(method: string, path: string, options: { body?: unknown; expected: number; headers?: Record<string, string> }): Promise<Json> {
+    const response = await this.raw(method, path, options);
+    const text = await response.text();
+    expect(`${response.status} ${method} ${path} ${response.status === options.expected ? '' : text}`).toBe(`${options.expected} ${method} ${path} `);
+    const answer = JSON.parse(text) as Json;
+    return answer.status === true ? answer.data : answer;
+  }
+
+  raw(method: string, path: string, options: { body?: unknown; headers?: Record<string, string> } = {}): Promise<Response> {
+    const { body } = options;
+    return fetch(`${this.base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  }
+}

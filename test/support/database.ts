@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+/** A database of its own for a test, cloned from the migrated template. */
+export interface TestDatabase {
+  name: string;
+  url: string;
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
+  const server = inject('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asAdmin(`create database ${name} template ${options.empty === true ? 'template0' : 'posthorn_template'}`);
+  const url = `postgres://${server.user}@localhost:${server.port}/${name}?host=${encodeURIComponent(server.host)}`;
+  const client = new pg.Client({ ...server, database: name });
+  await client.connect();
+  return {
+    name,
+    url,
+    query: async (text, values) => (await client.query(text, values)).rows as Record<string, unknown>[],
+    drop: async () => {
+      await client.end();
+      await asAdmin(`drop database ${name} with (force)`);
+    },
+  };
+}
+
+export async function asAdmin(statement: string): Promise<void> {
+  const client = new pg.Client({ ...inject('postgres'), database: 'posthorn' });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { Database } from '../../src/store/database.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { ensurePartitions, partitionWidthMs } from '../../src/store/partitions.ts';
+import { quietLog } from './quiet-log.ts';
+
+/**
+ * One real server for the whole run, with a migrated template database that each test file clones. Durability is
+ * switched off here for speed; the tests that kill the database start servers of their own, as the program does.
+ */
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: { host: string; port: number; user: string };
+  }
+}
+
+export const TEMPLATE = 'posthorn_template';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-test-'));
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log: quietLog,
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300', shared_preload_libraries: '' },
+  });
+  const admin = new pg.Client(server.connection);
+  await admin.connect();
+  await admin.query(`create database ${TEMPLATE}`);
+  await admin.end();
+  const db = new Database({ connection: { ...server.connection, database: TEMPLATE }, connections: 4, log: quietLog });
+  await migrate(db);
+  await ensurePartitions(db, Date.now(), partitionWidthMs(720));
+  await db.close();
+  const { host, port, user } = server.connection;
+  project.provide('postgres', { host, port, user });
+  return async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
