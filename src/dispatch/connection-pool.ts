@@ -22,6 +22,7 @@ const MAX_IDLE_MS = 60_000;
 /** A connection that is never idle is still renewed, so that a change in DNS takes effect. */
 const MAX_AGE_MS = 300_000;
 const MAX_HEADER_BYTES = 16_384;
+const HOLD_MS = 200;
 /** What an endpoint may send of an answer before we have read any of it. */
 const H2_WINDOW_BYTES = 65_535;
 
@@ -100,12 +101,15 @@ export class OriginPool {
   /** Slots that can take an exchange now, the most recently used last. */
   readonly #available: Slot[] = [];
   readonly #waiting: Exchange[] = [];
+  /** Runs while the first TLS connection may still turn out to be HTTP/2 and carry them all. */
+  #holdTimer: NodeJS.Timeout | null = null;
 
   constructor(pools: ConnectionPools, key: string, target: Target, tls: TlsOffer | null) {
     this.pools = pools;
     this.#key = key;
     this.target = target;
     this.tls = tls;
+    if (tls !== null) this.#holdTimer = setTimeout(() => this.endHold(), HOLD_MS);
   }
 
   get hasWaiting(): boolean {
@@ -132,9 +136,18 @@ export class OriginPool {
     this.#forgetIfEmpty();
   }
 
+  /** The protocol is known, or the first connection failed or is slow: others may be opened beside it. */
+  endHold(): void {
+    if (this.#holdTimer === null) return;
+    clearTimeout(this.#holdTimer);
+    this.#holdTimer = null;
+    this.drain();
+  }
+
   #takeSlot(): Slot | null {
     const free = this.#available.at(-1);
     if (free !== undefined) return free;
+    if (this.#holdTimer !== null && this.slots.size > 0) return null;
     if (this.slots.size >= this.pools.limits.connectionsPerOrigin || !this.pools.makeRoom(this)) return null;
     const slot = new Slot(this);
     this.slots.add(slot);
@@ -173,7 +186,9 @@ export class OriginPool {
   }
 
   #forgetIfEmpty(): void {
-    if (this.slots.size === 0 && !this.hasWaiting) this.pools.forget(this.#key);
+    if (this.slots.size > 0 || this.hasWaiting) return;
+    if (this.#holdTimer !== null) clearTimeout(this.#holdTimer);
+    this.pools.forget(this.#key);
   }
 
   close(failure: ExchangeFailure): void {
@@ -274,6 +289,7 @@ class Slot implements Line {
     } catch (error) {
       this.#connecting = null;
       callback(error as Error, null);
+      this.#pool.endHold();
       return;
     }
     this.#connecting = null;
@@ -282,13 +298,15 @@ class Slot implements Line {
     const isH2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
     this.#capacity = isH2 ? H2_STREAMS : 1;
     callback(null, socket);
-    if (!isH2 || this.discarded || this.active >= this.#capacity) return;
-    this.#pool.setAvailable(this, true);
+    if (!this.discarded && this.active < this.#capacity) this.#pool.setAvailable(this, true);
+    this.#pool.endHold();
     this.#pool.drain();
   }
 
   #disconnected(): void {
     this.#open = false;
+    this.#capacity = 1;
     if (this.active === 0) this.discard();
+    else this.#pool.setAvailable(this, false);
   }
 }

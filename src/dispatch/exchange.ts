@@ -148,8 +148,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#line!.resend(this);
       return;
     }
-    const answerBegan = this.#firstByteMs !== undefined;
-    const failure = exchangeFailure(error, this.job.target, this.#address(), answerBegan);
+    const failure = exchangeFailure(error, this.job.target, this.#address(), this.#status !== 0);
     this.#settle(this.#errorOutcome(failure));
     this.#line?.release(this);
   }

@@ -114,7 +114,9 @@ export function exchangeFailure(
   const code = error.code ?? '';
   const invalid = (text: string): ExchangeFailure =>
     new ExchangeFailure('invalid_response', `${where} ${text}`);
-  if (code.startsWith('HPE_')) return invalid('did not answer in HTTP');
+  // The parser also reports an answer that ends too early; that is a closed connection.
+  if (error.name === 'HTTPParserError' && !error.message.includes('EOF'))
+    return invalid('did not answer in HTTP');
   if (isTlsError(error)) return tlsFailure(error, peer);
   switch (code) {
     case 'UND_ERR_INVALID_ARG':
@@ -126,6 +128,9 @@ export function exchangeFailure(
     case 'UND_ERR_DESTROYED':
     case 'UND_ERR_CLOSED':
       return new ExchangeFailure('aborted', 'the HTTP client was closed', true);
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      if (!answerBegan) return invalid('did not answer in HTTP');
+      break;
     case 'UND_ERR_SOCKET':
       if (error.message === 'bad response' || error.message === 'bad upgrade')
         return invalid('sent an answer that does not fit the request');

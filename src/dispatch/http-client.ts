@@ -49,6 +49,7 @@ const DEFAULT_PER_ORIGIN = 100;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 /** Parsing a URL and looking at its host costs 2 µs of the 30 µs of a send, and most go to the same few. */
 const MAX_DESTINATIONS = 4_096;
+const MAX_KEPT_URL_CHARS = 512;
 
 export class HttpClient {
   readonly guard: AddressGuard;
@@ -109,7 +110,7 @@ export class HttpClient {
       timeoutMs: request.timeoutMs,
       maxResponseBytes: request.maxResponseBytes,
       signal,
-      resolverIsDown: () => this.#resolver.health.resolverIsDown,
+      resolverIsDown: () => this.#resolver.health.isDown,
       done,
     });
     const key =
@@ -135,7 +136,7 @@ export class HttpClient {
     };
     const destination = { target, path: `${parsed.pathname}${parsed.search}` };
     if (this.#destinations.size >= MAX_DESTINATIONS) this.#destinations.clear();
-    this.#destinations.set(url, destination);
+    if (url.length <= MAX_KEPT_URL_CHARS) this.#destinations.set(url, destination);
     return destination;
   }
 }

@@ -32,6 +32,7 @@ const MAX_TTL_MS = 60_000;
 const NOT_FOUND_MS = 5_000;
 const FAILED_MS = 1_000;
 const STALE_MS = 600_000;
+const QUERY_TIMEOUT_MS = 1_500;
 /** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
 const SECOND_FAMILY_MS = 50;
 
@@ -42,7 +43,7 @@ export interface NameResolverOptions {
 }
 
 export class NameResolver {
-  readonly health = new ResolverHealth();
+  readonly health: ResolverHealth;
   readonly #dns: dns.Resolver;
   readonly #hosts: HostsFile;
   readonly #searchDomains: readonly string[];
@@ -50,13 +51,11 @@ export class NameResolver {
   readonly #pending = new Map<string, Promise<Resolution>>();
 
   constructor(options: NameResolverOptions = {}) {
-    this.#dns = new dns.Resolver({ timeout: options.queryTimeoutMs ?? 2_000, tries: 2 });
-    if (options.nameServers !== undefined && options.nameServers.length > 0) {
-      this.#dns.setServers(options.nameServers);
-      this.#searchDomains = [];
-    } else {
-      this.#searchDomains = readSearchDomains();
-    }
+    const timeout = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
+    this.#dns = new dns.Resolver({ timeout, maxTimeout: timeout, tries: 2 });
+    if (options.nameServers !== undefined) this.#dns.setServers(options.nameServers);
+    this.health = new ResolverHealth(options.nameServers);
+    this.#searchDomains = options.nameServers === undefined ? readSearchDomains() : [];
     this.#hosts = new HostsFile(options.hostsPath);
   }
 
@@ -76,6 +75,7 @@ export class NameResolver {
   /** Ends the queries under way: they come back as failed. */
   cancel(): void {
     this.#dns.cancel();
+    this.health.cancel();
   }
 
   async #refresh(host: string, previous: CacheEntry | undefined): Promise<Resolution> {
@@ -92,13 +92,12 @@ export class NameResolver {
     return this.#keep(host, { kind: 'addresses', addresses }, now + ttlMs);
   }
 
-  #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Resolution {
-    this.health.recordFailure(host);
+  async #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Promise<Resolution> {
     const now = performance.now();
-    const usable = previous?.resolution.kind === 'addresses' && previous.expiresAt > now - STALE_MS;
-    if (usable) return previous.resolution;
-    const failed: Resolution = { kind: 'failed', reason, ours: this.health.resolverIsDown };
-    return this.#keep(host, failed, now + FAILED_MS);
+    const stale = previous?.resolution.kind === 'addresses' ? previous : undefined;
+    if (stale !== undefined && stale.expiresAt > now - STALE_MS) return stale.resolution;
+    const ours = await this.health.checkAfterFailureOf(host);
+    return this.#keep(host, { kind: 'failed', reason, ours }, performance.now() + FAILED_MS);
   }
 
   #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
