@@ -23,7 +23,10 @@ export type Resolution =
 
 interface CacheEntry {
   resolution: Resolution;
+  /** After this it is asked for again. */
   expiresAt: number;
+  /** Until then it serves while DNS fails. */
+  usableUntil: number;
 }
 
 const MAX_NAMES = 10_000;
@@ -32,6 +35,7 @@ const MAX_TTL_MS = 60_000;
 const NOT_FOUND_MS = 5_000;
 const FAILED_MS = 1_000;
 const STALE_MS = 600_000;
+const STALE_RECHECK_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
 /** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
 const SECOND_FAMILY_MS = 50;
@@ -54,7 +58,7 @@ export class NameResolver {
     const timeout = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#dns = new dns.Resolver({ timeout, maxTimeout: timeout, tries: 2 });
     if (options.nameServers !== undefined) this.#dns.setServers(options.nameServers);
-    this.health = new ResolverHealth(options.nameServers);
+    this.health = new ResolverHealth(timeout, options.nameServers);
     this.#searchDomains = options.nameServers === undefined ? readSearchDomains() : [];
     this.#hosts = new HostsFile(options.hostsPath);
   }
@@ -94,15 +98,19 @@ export class NameResolver {
 
   async #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Promise<Resolution> {
     const now = performance.now();
-    const stale = previous?.resolution.kind === 'addresses' ? previous : undefined;
-    if (stale !== undefined && stale.expiresAt > now - STALE_MS) return stale.resolution;
+    if (previous !== undefined && previous.usableUntil > now) {
+      // Asking again costs every new connection the whole time limit of a query, so not at once.
+      previous.expiresAt = now + STALE_RECHECK_MS;
+      return previous.resolution;
+    }
     const ours = await this.health.checkAfterFailureOf(host);
     return this.#keep(host, { kind: 'failed', reason, ours }, performance.now() + FAILED_MS);
   }
 
   #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
     this.#cache.delete(host);
-    this.#cache.set(host, { resolution, expiresAt });
+    const usableUntil = resolution.kind === 'addresses' ? expiresAt + STALE_MS : 0;
+    this.#cache.set(host, { resolution, expiresAt, usableUntil });
     if (this.#cache.size > MAX_NAMES) this.#cache.delete(this.#cache.keys().next().value!);
     return resolution;
   }

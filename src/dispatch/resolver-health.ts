@@ -7,16 +7,16 @@ import { promises as dns } from 'node:dns';
  * all failures under way and its result holds for a second.
  */
 
-const CHECK_TIMEOUT_MS = 1_000;
 const CHECK_HOLDS_MS = 1_000;
 
 export class ResolverHealth {
-  readonly #dns = new dns.Resolver({ timeout: CHECK_TIMEOUT_MS, maxTimeout: CHECK_TIMEOUT_MS, tries: 1 });
+  readonly #dns: dns.Resolver;
   #check: Promise<boolean> | null = null;
   #changedAt = Number.NEGATIVE_INFINITY;
   #isDown = false;
 
-  constructor(nameServers?: readonly string[]) {
+  constructor(timeoutMs: number, nameServers?: readonly string[]) {
+    this.#dns = new dns.Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: 1 });
     if (nameServers !== undefined) this.#dns.setServers(nameServers);
   }
 
