@@ -112,7 +112,9 @@ export class OriginPool {
     if (tls !== null) this.#holdTimer = setTimeout(() => this.endHold(), HOLD_MS);
   }
 
+  /** Those that gave up while waiting are let go here. */
   get hasWaiting(): boolean {
+    while (this.#waiting[0]?.isDone) this.#waiting.shift();
     return this.#waiting.length > 0;
   }
 
@@ -124,11 +126,7 @@ export class OriginPool {
 
   /** Gives waiting exchanges to whatever is free. */
   drain(): void {
-    while (this.#waiting.length > 0) {
-      if (this.#waiting[0]!.isDone) {
-        this.#waiting.shift();
-        continue;
-      }
+    while (this.hasWaiting) {
       const slot = this.#takeSlot();
       if (slot === null) return;
       slot.serve(this.#waiting.shift()!, true);
@@ -208,6 +206,7 @@ class Slot implements Line {
   #capacity = 1;
   #uses = 0;
   #open = false;
+  #full = false;
   #openedMs = 0;
   #connecting: AbortController | null = null;
 
@@ -226,6 +225,7 @@ class Slot implements Line {
       maxConcurrentStreams: H2_STREAMS,
     });
     this.#client.on('disconnect', () => this.#disconnected());
+    this.#client.on('drain', () => this.#drained());
   }
 
   get worthKeeping(): boolean {
@@ -238,7 +238,11 @@ class Slot implements Line {
     if (this.active === 1) this.#pool.pools.idle.delete(this);
     if (this.active >= this.#capacity) this.#pool.setAvailable(this, false);
     exchange.place(this, waited);
-    this.#client.dispatch(exchange.job.options, exchange);
+    const takesMore = this.#client.dispatch(exchange.job.options, exchange);
+    // An endpoint may allow fewer streams than we would use; undici then says so, and again when there is room.
+    if (takesMore || this.#capacity === 1) return;
+    this.#full = true;
+    this.#pool.setAvailable(this, false);
   }
 
   use(): boolean {
@@ -248,7 +252,7 @@ class Slot implements Line {
   release(exchange: Exchange): void {
     if (!this.#exchanges.delete(exchange)) return;
     this.active--;
-    if (!this.discarded && this.active < this.#capacity) this.#pool.setAvailable(this, true);
+    this.#offer();
     this.#pool.released(this);
   }
 
@@ -298,13 +302,27 @@ class Slot implements Line {
     const isH2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
     this.#capacity = isH2 ? H2_STREAMS : 1;
     callback(null, socket);
-    if (!this.discarded && this.active < this.#capacity) this.#pool.setAvailable(this, true);
+    // How many streams the endpoint allows is known with its settings; `drain` follows them.
+    if (isH2) this.#full = true;
+    else this.#pool.endHold();
+  }
+
+  #offer(): void {
+    if (this.discarded || this.#full || this.active >= this.#capacity) return;
+    this.#pool.setAvailable(this, true);
+  }
+
+  #drained(): void {
+    if (!this.#full) return;
+    this.#full = false;
+    this.#offer();
     this.#pool.endHold();
     this.#pool.drain();
   }
 
   #disconnected(): void {
     this.#open = false;
+    this.#full = false;
     this.#capacity = 1;
     if (this.active === 0) this.discard();
     else this.#pool.setAvailable(this, false);

@@ -63,10 +63,11 @@ export class HttpClient {
     this.guard = new AddressGuard(options);
     this.#resolver = new NameResolver(options.nameServers && { nameServers: options.nameServers });
     this.#tls = new TlsSettings(options.caPem);
+    const { proxyUrl } = options;
     const connector = new Connector({
       guard: this.guard,
       resolver: this.#resolver,
-      proxy: options.proxyUrl === undefined ? null : parseProxy(options.proxyUrl),
+      proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.context(undefined)),
     });
     this.#pools = new ConnectionPools(connector, {
       connectionsPerOrigin: options.connectionsPerOrigin ?? DEFAULT_PER_ORIGIN,
@@ -90,7 +91,7 @@ export class HttpClient {
   /** Ends requests under way (as `aborted`) and leaves no socket or timer. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#resolver.cancel();
+    this.#resolver.close();
     await this.#pools.close();
   }
 

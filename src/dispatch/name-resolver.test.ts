@@ -18,7 +18,7 @@ async function resolverOver(answerTo: (name: string) => DnsAnswer, hosts = '') {
   writeFileSync(hostsPath, hosts);
   const resolver = new NameResolver({ nameServers: [dns.address], hostsPath, queryTimeoutMs: 60 });
   cleanUps.push(
-    () => resolver.cancel(),
+    () => resolver.close(),
     () => dns.close(),
     () => rmSync(folder, { recursive: true }),
   );

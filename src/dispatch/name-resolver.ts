@@ -53,6 +53,7 @@ export class NameResolver {
   readonly #searchDomains: readonly string[];
   readonly #cache = new Map<string, CacheEntry>();
   readonly #pending = new Map<string, Promise<Resolution>>();
+  #closed = false;
 
   constructor(options: NameResolverOptions = {}) {
     const timeout = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
@@ -76,10 +77,11 @@ export class NameResolver {
     return pending;
   }
 
-  /** Ends the queries under way: they come back as failed. */
-  cancel(): void {
+  /** Ends the queries under way, which come back as failed, and asks nothing more. */
+  close(): void {
+    this.#closed = true;
     this.#dns.cancel();
-    this.health.cancel();
+    this.health.close();
   }
 
   async #refresh(host: string, previous: CacheEntry | undefined): Promise<Resolution> {
@@ -97,6 +99,7 @@ export class NameResolver {
   }
 
   async #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Promise<Resolution> {
+    if (this.#closed) return { kind: 'failed', reason, ours: true };
     const now = performance.now();
     if (previous !== undefined && previous.usableUntil > now) {
       // Asking again costs every new connection the whole time limit of a query, so not at once.

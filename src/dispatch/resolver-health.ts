@@ -38,7 +38,7 @@ export class ResolverHealth {
     return this.#check;
   }
 
-  cancel(): void {
+  close(): void {
     this.#dns.cancel();
   }
 

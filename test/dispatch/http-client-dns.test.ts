@@ -85,6 +85,15 @@ describe('names', () => {
     });
   });
 
+  test('under way when the client closes end as aborted, and no query is left', async () => {
+    const { dns, http } = await setUp(() => 'silence');
+    const sending = send(http, 'hooks.example', 80);
+    await expect.poll(() => dns.queries.length).toBeGreaterThan(0);
+    await http.close();
+    expect(await sending).toMatchObject({ code: 'aborted', ours: true });
+    await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('QueryReqWrap');
+  });
+
   test('of localhost need no name server', async () => {
     const { dns, server, http } = await setUp(() => 'silence');
     expect(await send(http, 'localhost', server.port)).toMatchObject({ kind: 'response' });

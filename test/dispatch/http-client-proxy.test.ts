@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/http-client.ts';
 import { startDnsServer } from '../support/dns-server.ts';
@@ -29,10 +30,15 @@ const send = (http: HttpClient, url: string, timeoutMs = 5_000) =>
   http.send({ url, headers: [], body: Buffer.from('{}'), timeoutMs, maxResponseBytes: 1_000 });
 
 /** A CONNECT proxy; whatever name is asked for, it connects to loopback. */
-async function startProxy(asked: string[]): Promise<LoopbackServer> {
-  return started(
-    listenTcp((socket: Socket) => {
-      socket.once('data', (head) => {
+function startProxy(asked: string[]): Promise<LoopbackServer> {
+  return started(listenTcp(proxying(asked)));
+}
+
+function proxying(asked: string[]): (socket: Socket) => void {
+  return (socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', (head) => {
         asked.push(head.toString('latin1'));
         const port = Number(/^CONNECT \S+:(\d+) /.exec(head.toString('latin1'))?.[1]);
         const upstream = connect(port, '127.0.0.1', () => {
@@ -42,8 +48,7 @@ async function startProxy(asked: string[]): Promise<LoopbackServer> {
         upstream.on('error', () => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
         socket.on('close', () => upstream.destroy());
       });
-    }),
-  );
+  };
 }
 
 describe('an outbound proxy', () => {
@@ -87,6 +92,20 @@ describe('an outbound proxy', () => {
     expect(await send(http, 'http://169.254.169.254/')).toMatchObject({ code: 'address_blocked' });
     expect(await send(http, 'http://absent.example/')).toMatchObject({ code: 'dns_not_found' });
     expect(asked).toEqual([]);
+  });
+
+  test('may itself be spoken to over TLS, with our own authority', async () => {
+    const keys = { cert: pem('endpoint.pem'), key: pem('endpoint.key') };
+    const proxy = await started(listen(createTlsServer(keys, proxying([]))));
+    const secure = await started(listen(createServer(keys, (_req, res) => res.end('secure'))));
+    const http = client({ proxyUrl: `https://localhost:${proxy.port}` });
+    expect(await send(http, `https://localhost:${secure.port}/`)).toMatchObject({ status: 200 });
+    const untrusting = new HttpClient({ egress: 'any', proxyUrl: `https://localhost:${proxy.port}` });
+    open.push(untrusting);
+    expect(await send(untrusting, `https://localhost:${secure.port}/`)).toMatchObject({
+      code: 'proxy_failed',
+      ours: true,
+    });
   });
 
   test('that cannot be reached is our fault', async () => {

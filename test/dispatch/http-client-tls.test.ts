@@ -241,6 +241,19 @@ describe('HTTP/2', () => {
     expect(server.connections()).toBe(1);
   });
 
+  test('where the endpoint allows few streams, more connections carry the rest', async () => {
+    const secure = createSecureServer(
+      { ...certificate('endpoint'), settings: { maxConcurrentStreams: 2 } },
+      (_req, res) => void setTimeout(() => res.end('ok'), 100),
+    );
+    const server = await started(listen(secure));
+    const http = client();
+    await http.send(request(server));
+    const sends = Array.from({ length: 8 }, () => http.send(request(server)));
+    for (const outcome of await Promise.all(sends)) expect(outcome).toMatchObject({ status: 200 });
+    expect(server.connections()).toBeGreaterThanOrEqual(3);
+  });
+
   test('a session the endpoint destroys in mid-answer is a failure, and the next send works', async () => {
     const server = await h2Server((req, res) => {
       if (req.url !== '/break') res.end('ok');
