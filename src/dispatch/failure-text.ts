@@ -142,3 +142,34 @@ export function exchangeFailure(
   const when = answerBegan ? 'in the middle of its answer' : 'before answering';
   return new ExchangeFailure('connection_reset', `${where} ${verb} the connection ${when}`);
 }
+
+export type TimeoutStage = 'waiting' | 'dns' | 'connect' | 'proxy' | 'tls' | 'open' | 'answer' | 'body';
+
+/** The clock struck: where the exchange was by then. */
+export function timeoutFailure(
+  stage: TimeoutStage,
+  timeoutMs: number,
+  peer: Peer,
+  address: string | null,
+): ExchangeFailure {
+  const limit = `within ${timeoutMs} ms`;
+  const where = whereOf(peer, address);
+  switch (stage) {
+    case 'waiting':
+      return new ExchangeFailure('local_resource', `no connection to ${where} became free ${limit}`, true);
+    case 'dns':
+      return new ExchangeFailure('timeout', `the name ${peer.host} was not resolved ${limit}`);
+    case 'proxy':
+      return new ExchangeFailure('timeout', `the proxy did not connect to ${where} ${limit}`);
+    case 'tls':
+      return new ExchangeFailure('timeout', `${where} did not finish the TLS handshake ${limit}`);
+    case 'answer':
+      return new ExchangeFailure('timeout', `${where} did not answer ${limit}`);
+    case 'body':
+      return new ExchangeFailure('response_too_slow', `${where} did not finish its answer ${limit}`);
+    case 'connect':
+    case 'open':
+      break;
+  }
+  return new ExchangeFailure('timeout', `no connection to ${where} ${limit}`);
+}

@@ -80,6 +80,7 @@ export class HttpClient {
     return new Promise((resolve) => {
       try {
         if (this.#closed) throw new ExchangeFailure('aborted', 'the HTTP client is closed', true);
+        if (signal?.aborted) throw new ExchangeFailure('aborted', 'the request was aborted', true);
         this.#start(request, signal, resolve);
       } catch (error) {
         if (!(error instanceof ExchangeFailure)) throw error;
