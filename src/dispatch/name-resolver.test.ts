@@ -11,12 +11,12 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-async function resolverOver(answerTo: (name: string) => DnsAnswer, hosts = '') {
+async function resolverOver(answerTo: (name: string) => DnsAnswer, hosts = '', queryTimeoutMs = 2_000) {
   const dns = await startDnsServer(answerTo);
   const folder = mkdtempSync(join(tmpdir(), 'hosts-'));
   const hostsPath = join(folder, 'hosts');
   writeFileSync(hostsPath, hosts);
-  const resolver = new NameResolver({ nameServers: [dns.address], hostsPath, queryTimeoutMs: 60 });
+  const resolver = new NameResolver({ nameServers: [dns.address], hostsPath, queryTimeoutMs });
   cleanUps.push(
     () => resolver.close(),
     () => dns.close(),
@@ -44,7 +44,7 @@ describe('the name resolver', () => {
   });
 
   test('counts silence of the name servers as ours', async () => {
-    const { resolver } = await resolverOver(() => 'silence');
+    const { resolver } = await resolverOver(() => 'silence', '', 60);
     expect(await resolver.resolve('hooks.example')).toEqual({
       kind: 'failed',
       reason: 'the name servers did not answer',
@@ -54,7 +54,11 @@ describe('the name resolver', () => {
   });
 
   test('counts silence for one name alone as theirs', async () => {
-    const { resolver } = await resolverOver((name) => (name === 'mute.example' ? 'silence' : 'not_found'));
+    const { resolver } = await resolverOver(
+      (name) => (name === 'mute.example' ? 'silence' : 'not_found'),
+      '',
+      200,
+    );
     expect(await resolver.resolve('mute.example')).toMatchObject({ kind: 'failed', ours: false });
     expect(resolver.health.isDown).toBe(false);
   });

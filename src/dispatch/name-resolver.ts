@@ -37,6 +37,8 @@ const FAILED_MS = 1_000;
 const STALE_MS = 600_000;
 const STALE_RECHECK_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
+const RENEW_MS = 5_000;
+const SLOW_QUERY_MS = 500;
 /** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
 const SECOND_FAMILY_MS = 50;
 
@@ -48,7 +50,9 @@ export interface NameResolverOptions {
 
 export class NameResolver {
   readonly health: ResolverHealth;
-  readonly #dns: dns.Resolver;
+  #dns: dns.Resolver;
+  #renewedAt = performance.now();
+  readonly #newDns: () => dns.Resolver;
   readonly #hosts: HostsFile;
   readonly #searchDomains: readonly string[];
   readonly #cache = new Map<string, CacheEntry>();
@@ -57,9 +61,13 @@ export class NameResolver {
 
   constructor(options: NameResolverOptions = {}) {
     const timeout = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
-    this.#dns = new dns.Resolver({ timeout, maxTimeout: timeout, tries: 2 });
-    if (options.nameServers !== undefined) this.#dns.setServers(options.nameServers);
-    this.health = new ResolverHealth(timeout, options.nameServers);
+    this.#newDns = () => {
+      const made = new dns.Resolver({ timeout, maxTimeout: timeout, tries: 2 });
+      if (options.nameServers !== undefined) made.setServers(options.nameServers);
+      return made;
+    };
+    this.#dns = this.#newDns();
+    this.health = new ResolverHealth(this.#newDns);
     this.#searchDomains = options.nameServers === undefined ? readSearchDomains() : [];
     this.#hosts = new HostsFile(options.hostsPath);
   }
@@ -89,7 +97,7 @@ export class NameResolver {
     const answer: Answer =
       fromFile.length > 0
         ? { kind: 'addresses', addresses: fromFile, ttlMs: MIN_TTL_MS }
-        : await this.#query(host);
+        : await this.#queryAndWatch(host);
     const now = performance.now();
     if (answer.kind === 'failed') return this.#afterFailure(host, answer.reason, previous);
     if (fromFile.length === 0) this.health.recordAnswer();
@@ -107,7 +115,16 @@ export class NameResolver {
       return previous.resolution;
     }
     const ours = await this.health.checkAfterFailureOf(host);
+    if (ours) this.#renew();
     return this.#keep(host, { kind: 'failed', reason, ours }, performance.now() + FAILED_MS);
+  }
+
+  /** c-ares reads the system's name servers once; on a machine that changed networks they are others by now. */
+  #renew(): void {
+    if (performance.now() - this.#renewedAt < RENEW_MS) return;
+    this.#renewedAt = performance.now();
+    this.#dns.cancel();
+    this.#dns = this.#newDns();
   }
 
   #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
@@ -116,6 +133,16 @@ export class NameResolver {
     this.#cache.set(host, { resolution, expiresAt, usableUntil });
     if (this.#cache.size > MAX_NAMES) this.#cache.delete(this.#cache.keys().next().value!);
     return resolution;
+  }
+
+  /** A slow query has the resolver checked beside it, so that the verdict is there when a request's time is up. */
+  async #queryAndWatch(host: string): Promise<Answer> {
+    const watch = setTimeout(() => void this.health.checkAfterFailureOf(host), SLOW_QUERY_MS);
+    try {
+      return await this.#query(host);
+    } finally {
+      clearTimeout(watch);
+    }
   }
 
   async #query(host: string): Promise<Answer> {

@@ -1,4 +1,4 @@
-import { promises as dns } from 'node:dns';
+import type { promises as dns } from 'node:dns';
 
 /**
  * Tells a broken resolver (ours) from a broken name (theirs). A name that fails says nothing by itself: its own name
@@ -10,14 +10,14 @@ import { promises as dns } from 'node:dns';
 const CHECK_HOLDS_MS = 1_000;
 
 export class ResolverHealth {
-  readonly #dns: dns.Resolver;
+  readonly #newDns: () => dns.Resolver;
+  #dns: dns.Resolver | null = null;
   #check: Promise<boolean> | null = null;
   #changedAt = Number.NEGATIVE_INFINITY;
   #isDown = false;
 
-  constructor(timeoutMs: number, nameServers?: readonly string[]) {
-    this.#dns = new dns.Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: 1 });
-    if (nameServers !== undefined) this.#dns.setServers(nameServers);
+  constructor(newDns: () => dns.Resolver) {
+    this.#newDns = newDns;
   }
 
   /** The last thing we know. */
@@ -39,10 +39,11 @@ export class ResolverHealth {
   }
 
   close(): void {
-    this.#dns.cancel();
+    this.#dns?.cancel();
   }
 
   async #askTopLevel(domain: string): Promise<boolean> {
+    this.#dns = this.#newDns();
     try {
       await this.#dns.resolveNs(domain);
       this.#set(false);

@@ -137,7 +137,7 @@ describe('an outbound proxy', () => {
   test('that never answers runs into the time limit', async () => {
     const proxy = await started(listenTcp((socket) => void socket.resume()));
     const http = client({ proxyUrl: `http://127.0.0.1:${proxy.port}` });
-    expect(await send(http, 'http://127.0.0.1:9/', 60)).toMatchObject({ kind: 'error', code: 'timeout' });
+    expect(await send(http, 'http://127.0.0.1:9/', 200)).toMatchObject({ kind: 'error', code: 'timeout' });
   });
 
   test.each(['socks5://127.0.0.1:1', 'nonsense'])('URL %s is refused when the client is made', (proxyUrl) => {

@@ -123,7 +123,7 @@ describe('TLS', () => {
         socket.resume().on('close', () => closed.resolve());
       }),
     );
-    const outcome = await client().send(request(server, { timeoutMs: 80 }));
+    const outcome = await client().send(request(server, { timeoutMs: 300 }));
     expect(outcome).toMatchObject({ kind: 'error', code: 'timeout', ours: false, address: '127.0.0.1' });
     expect((outcome as { message: string }).message).toContain('did not finish the TLS handshake');
     await closed.promise;
@@ -221,10 +221,22 @@ describe('HTTP/2', () => {
     expect(server.connections()).toBe(1);
   });
 
+  test('carries a large body whole', async () => {
+    const server = await h2Server((req, res) => {
+      let bytes = 0;
+      req.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      req.on('end', () => res.end(String(bytes)));
+    });
+    const outcome = await client().send(request(server, { body: Buffer.alloc(1_000_000) }));
+    expect(outcome.kind === 'response' && outcome.body.toString()).toBe('1000000');
+  });
+
   test('cutting or timing out one answer leaves the other streams of the connection alone', async () => {
     const server = await h2Server((req, res) => {
       if (req.url === '/big') res.end(Buffer.alloc(1_000_000, 'x'));
-      else if (req.url === '/slow') setTimeout(() => res.end('slow'), 200);
+      else if (req.url === '/slow') setTimeout(() => res.end('slow'), 400);
       else if (req.url !== '/hang') res.end('ok');
     });
     const http = client();
@@ -233,7 +245,7 @@ describe('HTTP/2', () => {
     const [big, slow, hang] = await Promise.all([
       http.send(request(server, { url: url('/big') })),
       http.send(request(server, { url: url('/slow') })),
-      http.send(request(server, { url: url('/hang'), timeoutMs: 60 })),
+      http.send(request(server, { url: url('/hang'), timeoutMs: 250 })),
     ]);
     expect(big).toMatchObject({ kind: 'response', truncated: true });
     expect(slow).toMatchObject({ kind: 'response', status: 200 });
