@@ -13,7 +13,8 @@ import { Slot, type SlotOwner } from './slot.ts';
  * An origin that waits without any slot gets the next slot that becomes free anywhere, so none starves.
  */
 
-const HOLD_MS = 200;
+/** Name, TCP, TLS and HTTP/2 settings take some four round trips; across an ocean that is over half a second. */
+const HOLD_MS = 1_000;
 
 export interface PoolLimits {
   readonly connectionsPerOrigin: number;
