@@ -58,7 +58,7 @@ export class AddressGuard {
     if (url.port === '0') return blocked('port 0 cannot be connected to');
     const host = hostOf(url);
     if (parseIp(host) !== null) return this.verdict(host);
-    if (host === '' || host.length > 253) return blocked('the URL has no usable host name');
+    if (!isHostName(host)) return blocked('the URL has no usable host name');
     return isLocalhost(host) ? this.#localhostVerdict(host) : ALLOWED;
   }
 
@@ -95,6 +95,11 @@ export function hostOf(url: URL): string {
   const host = url.hostname;
   if (host.startsWith('[')) return host.slice(1, -1);
   return host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+/** No label is empty (`127.0.0.1..`) or longer than DNS can hold. */
+function isHostName(host: string): boolean {
+  return host.length <= 253 && host.split('.').every((label) => label.length > 0 && label.length <= 63);
 }
 
 export function isLocalhost(host: string): boolean {

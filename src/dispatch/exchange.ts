@@ -2,8 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Progress, Target } from './connector.ts';
 import { decodeBody } from './decode-body.ts';
-import { exchangeFailure, type Peer, whereOf } from './failure-text.ts';
+import { exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
 import { ExchangeFailure, type Outcome, type Timings } from './outcome.ts';
+import { headerLists } from './response-headers.ts';
 
 /**
  * One request and its answer: the handler undici calls, and the one clock over the whole of it.
@@ -37,9 +38,6 @@ export interface ExchangeJob {
   readonly done: (outcome: Outcome) => void;
 }
 
-const MAX_HEADER_BYTES = 16_384;
-const MAX_HEADER_PAIRS = 256;
-
 /** Thrown into undici to take back a request that is not written yet; unlike `abort` it keeps the connection. */
 const TAKEN_BACK = new Error('taken back');
 const CUT = new Error('no more of the answer is wanted');
@@ -67,7 +65,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.job = job;
     this.#timer = setTimeout(onTimeout, job.timeoutMs, this);
     job.signal?.addEventListener('abort', this.#onAbort);
-    if (job.signal?.aborted) queueMicrotask(this.#onAbort);
   }
 
   get isDone(): boolean {
@@ -148,8 +145,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#line!.resend(this);
       return;
     }
-    const answerBegan = this.#firstByteMs !== undefined;
-    const failure = exchangeFailure(error, this.job.target, this.#address(), answerBegan);
+    const failure = exchangeFailure(error, this.job.target, this.#address(), this.#status !== 0);
     this.#settle(this.#errorOutcome(failure));
     this.#line?.release(this);
   }
@@ -237,63 +233,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #onAbort = (): void => this.fail(new ExchangeFailure('aborted', 'the request was aborted', true));
 
   timedOut(): void {
-    const { target, timeoutMs } = this.job;
-    if (this.#line === null) {
-      const text = `no connection to ${target.host} became free within ${timeoutMs} ms`;
-      this.fail(new ExchangeFailure('local_resource', text, true));
-    } else if (this.#status !== 0) {
-      const text = `${this.#where()} did not finish its answer within ${timeoutMs} ms`;
-      this.fail(new ExchangeFailure('response_too_slow', text));
-    } else if (this.#controller !== null) {
-      const text = `${this.#where()} did not answer within ${timeoutMs} ms`;
-      this.fail(new ExchangeFailure('timeout', text));
-    } else {
-      this.fail(connectTimeout(target, this.#line.progress, this.job));
-    }
+    const { target, timeoutMs, resolverIsDown } = this.job;
+    const progress = this.#progress ?? this.#line?.progress ?? null;
+    const stage = this.#status !== 0 ? 'body' : this.#controller !== null ? 'answer' : progress?.stage;
+    const failure = timeoutFailure(stage ?? 'waiting', timeoutMs, target, this.#address());
+    const isOurs = failure.ours || (stage === 'dns' && resolverIsDown());
+    this.fail(isOurs ? new ExchangeFailure(failure.code, failure.message, true) : failure);
   }
 }
 
 function onTimeout(exchange: Exchange): void {
   exchange.timedOut();
-}
-
-function connectTimeout(peer: Peer, progress: Progress, job: ExchangeJob): ExchangeFailure {
-  const limit = `within ${job.timeoutMs} ms`;
-  const where = whereOf(peer, progress.address);
-  switch (progress.stage) {
-    case 'dns':
-      return new ExchangeFailure(
-        'timeout',
-        `the name ${peer.host} was not resolved ${limit}`,
-        job.resolverIsDown(),
-      );
-    case 'proxy':
-      return new ExchangeFailure('timeout', `the proxy did not connect to ${where} ${limit}`);
-    case 'tls':
-      return new ExchangeFailure('timeout', `${where} did not finish the TLS handshake ${limit}`);
-    case 'connect':
-    case 'open':
-      break;
-  }
-  return new ExchangeFailure('timeout', `no connection to ${where} ${limit}`);
-}
-
-/** Every header as a list, or null when there are more than an endpoint has any use for. */
-function headerLists(
-  headers: Record<string, string | string[] | undefined>,
-): Record<string, string[]> | null {
-  const lists: Record<string, string[]> = {};
-  let pairs = 0;
-  let bytes = 0;
-  for (const name in headers) {
-    const value = headers[name];
-    // HTTP/2 brings `:status` and Node's symbols among the headers.
-    if (value === undefined || name.startsWith(':')) continue;
-    const list = Array.isArray(value) ? value : [value];
-    pairs += list.length;
-    for (const item of list) bytes += name.length + item.length;
-    if (name === '__proto__') continue;
-    lists[name] = list;
-  }
-  return pairs > MAX_HEADER_PAIRS || bytes > MAX_HEADER_BYTES ? null : lists;
 }

@@ -114,7 +114,9 @@ export function exchangeFailure(
   const code = error.code ?? '';
   const invalid = (text: string): ExchangeFailure =>
     new ExchangeFailure('invalid_response', `${where} ${text}`);
-  if (code.startsWith('HPE_')) return invalid('did not answer in HTTP');
+  // The parser also reports an answer that ends too early; that is a closed connection.
+  if (error.name === 'HTTPParserError' && !error.message.includes('EOF'))
+    return invalid('did not answer in HTTP');
   if (isTlsError(error)) return tlsFailure(error, peer);
   switch (code) {
     case 'UND_ERR_INVALID_ARG':
@@ -126,6 +128,9 @@ export function exchangeFailure(
     case 'UND_ERR_DESTROYED':
     case 'UND_ERR_CLOSED':
       return new ExchangeFailure('aborted', 'the HTTP client was closed', true);
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      if (!answerBegan) return invalid('did not answer in HTTP');
+      break;
     case 'UND_ERR_SOCKET':
       if (error.message === 'bad response' || error.message === 'bad upgrade')
         return invalid('sent an answer that does not fit the request');
@@ -136,4 +141,35 @@ export function exchangeFailure(
   const verb = code === 'ECONNRESET' || code === 'EPIPE' ? 'reset' : 'closed';
   const when = answerBegan ? 'in the middle of its answer' : 'before answering';
   return new ExchangeFailure('connection_reset', `${where} ${verb} the connection ${when}`);
+}
+
+export type TimeoutStage = 'waiting' | 'dns' | 'connect' | 'proxy' | 'tls' | 'open' | 'answer' | 'body';
+
+/** The clock struck: where the exchange was by then. */
+export function timeoutFailure(
+  stage: TimeoutStage,
+  timeoutMs: number,
+  peer: Peer,
+  address: string | null,
+): ExchangeFailure {
+  const limit = `within ${timeoutMs} ms`;
+  const where = whereOf(peer, address);
+  switch (stage) {
+    case 'waiting':
+      return new ExchangeFailure('local_resource', `no connection to ${where} became free ${limit}`, true);
+    case 'dns':
+      return new ExchangeFailure('timeout', `the name ${peer.host} was not resolved ${limit}`);
+    case 'proxy':
+      return new ExchangeFailure('timeout', `the proxy did not connect to ${where} ${limit}`);
+    case 'tls':
+      return new ExchangeFailure('timeout', `${where} did not finish the TLS handshake ${limit}`);
+    case 'answer':
+      return new ExchangeFailure('timeout', `${where} did not answer ${limit}`);
+    case 'body':
+      return new ExchangeFailure('response_too_slow', `${where} did not finish its answer ${limit}`);
+    case 'connect':
+    case 'open':
+      break;
+  }
+  return new ExchangeFailure('timeout', `no connection to ${where} ${limit}`);
 }

@@ -49,6 +49,7 @@ const DEFAULT_PER_ORIGIN = 100;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 /** Parsing a URL and looking at its host costs 2 µs of the 30 µs of a send, and most go to the same few. */
 const MAX_DESTINATIONS = 4_096;
+const MAX_KEPT_URL_CHARS = 512;
 
 export class HttpClient {
   readonly guard: AddressGuard;
@@ -62,10 +63,11 @@ export class HttpClient {
     this.guard = new AddressGuard(options);
     this.#resolver = new NameResolver(options.nameServers && { nameServers: options.nameServers });
     this.#tls = new TlsSettings(options.caPem);
+    const { proxyUrl } = options;
     const connector = new Connector({
       guard: this.guard,
       resolver: this.#resolver,
-      proxy: options.proxyUrl === undefined ? null : parseProxy(options.proxyUrl),
+      proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.context(undefined)),
     });
     this.#pools = new ConnectionPools(connector, {
       connectionsPerOrigin: options.connectionsPerOrigin ?? DEFAULT_PER_ORIGIN,
@@ -78,6 +80,7 @@ export class HttpClient {
     return new Promise((resolve) => {
       try {
         if (this.#closed) throw new ExchangeFailure('aborted', 'the HTTP client is closed', true);
+        if (signal?.aborted) throw new ExchangeFailure('aborted', 'the request was aborted', true);
         this.#start(request, signal, resolve);
       } catch (error) {
         if (!(error instanceof ExchangeFailure)) throw error;
@@ -89,7 +92,7 @@ export class HttpClient {
   /** Ends requests under way (as `aborted`) and leaves no socket or timer. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#resolver.cancel();
+    this.#resolver.close();
     await this.#pools.close();
   }
 
@@ -109,7 +112,7 @@ export class HttpClient {
       timeoutMs: request.timeoutMs,
       maxResponseBytes: request.maxResponseBytes,
       signal,
-      resolverIsDown: () => this.#resolver.health.resolverIsDown,
+      resolverIsDown: () => this.#resolver.health.isDown,
       done,
     });
     const key =
@@ -135,7 +138,7 @@ export class HttpClient {
     };
     const destination = { target, path: `${parsed.pathname}${parsed.search}` };
     if (this.#destinations.size >= MAX_DESTINATIONS) this.#destinations.clear();
-    this.#destinations.set(url, destination);
+    if (url.length <= MAX_KEPT_URL_CHARS) this.#destinations.set(url, destination);
     return destination;
   }
 }

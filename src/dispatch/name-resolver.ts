@@ -23,7 +23,10 @@ export type Resolution =
 
 interface CacheEntry {
   resolution: Resolution;
+  /** After this it is asked for again. */
   expiresAt: number;
+  /** Until then it serves while DNS fails. */
+  usableUntil: number;
 }
 
 const MAX_NAMES = 10_000;
@@ -32,6 +35,10 @@ const MAX_TTL_MS = 60_000;
 const NOT_FOUND_MS = 5_000;
 const FAILED_MS = 1_000;
 const STALE_MS = 600_000;
+const STALE_RECHECK_MS = 10_000;
+const QUERY_TIMEOUT_MS = 1_500;
+const RENEW_MS = 5_000;
+const SLOW_QUERY_MS = 500;
 /** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
 const SECOND_FAMILY_MS = 50;
 
@@ -42,21 +49,26 @@ export interface NameResolverOptions {
 }
 
 export class NameResolver {
-  readonly health = new ResolverHealth();
-  readonly #dns: dns.Resolver;
+  readonly health: ResolverHealth;
+  #dns: dns.Resolver;
+  #renewedAt = performance.now();
+  readonly #newDns: () => dns.Resolver;
   readonly #hosts: HostsFile;
   readonly #searchDomains: readonly string[];
   readonly #cache = new Map<string, CacheEntry>();
   readonly #pending = new Map<string, Promise<Resolution>>();
+  #closed = false;
 
   constructor(options: NameResolverOptions = {}) {
-    this.#dns = new dns.Resolver({ timeout: options.queryTimeoutMs ?? 2_000, tries: 2 });
-    if (options.nameServers !== undefined && options.nameServers.length > 0) {
-      this.#dns.setServers(options.nameServers);
-      this.#searchDomains = [];
-    } else {
-      this.#searchDomains = readSearchDomains();
-    }
+    const timeout = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
+    this.#newDns = () => {
+      const made = new dns.Resolver({ timeout, maxTimeout: timeout, tries: 2 });
+      if (options.nameServers !== undefined) made.setServers(options.nameServers);
+      return made;
+    };
+    this.#dns = this.#newDns();
+    this.health = new ResolverHealth(this.#newDns);
+    this.#searchDomains = options.nameServers === undefined ? readSearchDomains() : [];
     this.#hosts = new HostsFile(options.hostsPath);
   }
 
@@ -73,9 +85,11 @@ export class NameResolver {
     return pending;
   }
 
-  /** Ends the queries under way: they come back as failed. */
-  cancel(): void {
+  /** Ends the queries under way, which come back as failed, and asks nothing more. */
+  close(): void {
+    this.#closed = true;
     this.#dns.cancel();
+    this.health.close();
   }
 
   async #refresh(host: string, previous: CacheEntry | undefined): Promise<Resolution> {
@@ -83,7 +97,7 @@ export class NameResolver {
     const answer: Answer =
       fromFile.length > 0
         ? { kind: 'addresses', addresses: fromFile, ttlMs: MIN_TTL_MS }
-        : await this.#query(host);
+        : await this.#queryAndWatch(host);
     const now = performance.now();
     if (answer.kind === 'failed') return this.#afterFailure(host, answer.reason, previous);
     if (fromFile.length === 0) this.health.recordAnswer();
@@ -92,20 +106,43 @@ export class NameResolver {
     return this.#keep(host, { kind: 'addresses', addresses }, now + ttlMs);
   }
 
-  #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Resolution {
-    this.health.recordFailure(host);
+  async #afterFailure(host: string, reason: string, previous: CacheEntry | undefined): Promise<Resolution> {
+    if (this.#closed) return { kind: 'failed', reason, ours: true };
     const now = performance.now();
-    const usable = previous?.resolution.kind === 'addresses' && previous.expiresAt > now - STALE_MS;
-    if (usable) return previous.resolution;
-    const failed: Resolution = { kind: 'failed', reason, ours: this.health.resolverIsDown };
-    return this.#keep(host, failed, now + FAILED_MS);
+    if (previous !== undefined && previous.usableUntil > now) {
+      // Asking again costs every new connection the whole time limit of a query, so not at once.
+      previous.expiresAt = now + STALE_RECHECK_MS;
+      return previous.resolution;
+    }
+    const ours = await this.health.checkAfterFailureOf(host);
+    if (ours) this.#renew();
+    return this.#keep(host, { kind: 'failed', reason, ours }, performance.now() + FAILED_MS);
+  }
+
+  /** c-ares reads the system's name servers once; on a machine that changed networks they are others by now. */
+  #renew(): void {
+    if (performance.now() - this.#renewedAt < RENEW_MS) return;
+    this.#renewedAt = performance.now();
+    this.#dns.cancel();
+    this.#dns = this.#newDns();
   }
 
   #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
     this.#cache.delete(host);
-    this.#cache.set(host, { resolution, expiresAt });
+    const usableUntil = resolution.kind === 'addresses' ? expiresAt + STALE_MS : 0;
+    this.#cache.set(host, { resolution, expiresAt, usableUntil });
     if (this.#cache.size > MAX_NAMES) this.#cache.delete(this.#cache.keys().next().value!);
     return resolution;
+  }
+
+  /** A slow query has the resolver checked beside it, so that the verdict is there when a request's time is up. */
+  async #queryAndWatch(host: string): Promise<Answer> {
+    const watch = setTimeout(() => void this.health.checkAfterFailureOf(host), SLOW_QUERY_MS);
+    try {
+      return await this.#query(host);
+    } finally {
+      clearTimeout(watch);
+    }
   }
 
   async #query(host: string): Promise<Answer> {

@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
+import { isIP, type Socket } from 'node:net';
+import { type SecureContext, connect as tlsConnect } from 'node:tls';
 import { hostPort } from './failure-text.ts';
 import { ExchangeFailure } from './outcome.ts';
 import { tcpConnect } from './tcp-connect.ts';
@@ -13,14 +13,15 @@ import { tcpConnect } from './tcp-connect.ts';
 export interface Proxy {
   readonly host: string;
   readonly port: number;
-  readonly secure: boolean;
+  /** For a proxy that is itself spoken to over TLS. */
+  readonly tlsContext: SecureContext | null;
   readonly authorization: string | null;
 }
 
 const MAX_ANSWER_BYTES = 16_384;
 
 /** @throws TypeError for what is no http(s) URL */
-export function parseProxy(proxyUrl: string): Proxy {
+export function parseProxy(proxyUrl: string, tlsContext: SecureContext): Proxy {
   const url = new URL(proxyUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('the proxy URL must start with http:// or https://');
@@ -29,7 +30,7 @@ export function parseProxy(proxyUrl: string): Proxy {
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port || (secure ? 443 : 80)),
-    secure,
+    tlsContext: secure ? tlsContext : null,
     authorization: userInfo === ':' ? null : `Basic ${Buffer.from(userInfo).toString('base64')}`,
   };
 }
@@ -49,9 +50,15 @@ export async function proxyTunnel(
       `the proxy ${named} cannot be reached (${result.error.code ?? result.error.message})`,
       true,
     );
-  const socket = proxy.secure
-    ? tlsConnect({ socket: result.socket, host: proxy.host, servername: proxy.host, minVersion: 'TLSv1.2' })
-    : result.socket;
+  const socket =
+    proxy.tlsContext === null
+      ? result.socket
+      : tlsConnect({
+          socket: result.socket,
+          secureContext: proxy.tlsContext,
+          host: proxy.host,
+          servername: isIP(proxy.host) === 0 ? proxy.host : '',
+        });
   return requestTunnel(socket, proxy, destination, signal);
 }
 
@@ -72,8 +79,10 @@ function requestTunnel(
       reject(failure);
     };
     const onAbort = (): void => settle(new ExchangeFailure('aborted', 'given up', true));
-    const onBroken = (): void =>
-      settle(new ExchangeFailure('proxy_failed', `the proxy ${named} closed the connection`, true));
+    const onBroken = (error?: NodeJS.ErrnoException): void => {
+      const why = error?.code === undefined ? '' : ` (${error.code})`;
+      settle(new ExchangeFailure('proxy_failed', `the proxy ${named} closed the connection${why}`, true));
+    };
     const onData = (chunk: Buffer): void => {
       received = Buffer.concat([received, chunk]);
       const end = received.indexOf('\r\n\r\n');

@@ -1,43 +1,61 @@
+import type { promises as dns } from 'node:dns';
+
 /**
- * Tells a broken resolver (ours) from a broken name (theirs). A name that fails says nothing by itself: its own
- * name servers may be down. Only when at least two unrelated names failed within the last minute and none was
- * answered (NXDOMAIN counts as an answer) do we take the fault as ours. Names are related when they share their
- * last two labels. At most 64 failed names are remembered.
+ * Tells a broken resolver (ours) from a broken name (theirs). A name that fails says nothing by itself: its own name
+ * servers may be down. So a failure is checked against an unrelated one, its top-level domain, whose servers are
+ * not the endpoint's: any answer to that, NXDOMAIN included, shows that our resolver works. The check is shared by
+ * all failures under way and its result holds for a second.
  */
 
-const WINDOW_MS = 60_000;
-const MAX_NAMES = 64;
+const CHECK_HOLDS_MS = 1_000;
 
 export class ResolverHealth {
-  readonly #now: () => number;
-  #answeredAt = Number.NEGATIVE_INFINITY;
-  readonly #failedAt = new Map<string, number>();
+  readonly #newDns: () => dns.Resolver;
+  #dns: dns.Resolver | null = null;
+  #check: Promise<boolean> | null = null;
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #isDown = false;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  constructor(newDns: () => dns.Resolver) {
+    this.#newDns = newDns;
+  }
+
+  /** The last thing we know. */
+  get isDown(): boolean {
+    return this.#isDown;
   }
 
   recordAnswer(): void {
-    this.#answeredAt = this.#now();
-    this.#failedAt.clear();
+    this.#set(false);
   }
 
-  recordFailure(name: string): void {
-    const family = familyOf(name);
-    this.#failedAt.delete(family);
-    this.#failedAt.set(family, this.#now());
-    if (this.#failedAt.size > MAX_NAMES) this.#failedAt.delete(this.#failedAt.keys().next().value!);
+  /** Call when a query for `host` failed; resolves to true when the resolver itself is at fault. */
+  async checkAfterFailureOf(host: string): Promise<boolean> {
+    if (performance.now() - this.#changedAt < CHECK_HOLDS_MS) return this.#isDown;
+    this.#check ??= this.#askTopLevel(host.slice(host.lastIndexOf('.') + 1)).finally(() => {
+      this.#check = null;
+    });
+    return this.#check;
   }
 
-  get resolverIsDown(): boolean {
-    const since = this.#now() - WINDOW_MS;
-    if (this.#answeredAt > since) return false;
-    let recent = 0;
-    for (const at of this.#failedAt.values()) if (at > since) recent++;
-    return recent >= 2;
+  close(): void {
+    this.#dns?.cancel();
   }
-}
 
-function familyOf(name: string): string {
-  return name.split('.').slice(-2).join('.');
+  async #askTopLevel(domain: string): Promise<boolean> {
+    this.#dns = this.#newDns();
+    try {
+      await this.#dns.resolveNs(domain);
+      this.#set(false);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      this.#set(code !== 'ENOTFOUND' && code !== 'ENODATA');
+    }
+    return this.#isDown;
+  }
+
+  #set(isDown: boolean): void {
+    this.#isDown = isDown;
+    this.#changedAt = performance.now();
+  }
 }

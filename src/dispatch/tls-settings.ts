@@ -16,7 +16,7 @@ const MAX_CONTEXTS = 1_000;
 
 export class TlsSettings {
   readonly #authorities: string[] | undefined;
-  readonly #contexts = new Map<string, SecureContext>();
+  readonly #contexts = new Map<string, Credentials>();
 
   constructor(caPem?: string) {
     // `ca` replaces the roots, so ours is added to the ones Node would have used.
@@ -31,33 +31,47 @@ export class TlsSettings {
   /** @throws ExchangeFailure when the client certificate cannot be used */
   context(certificate: ClientCertificate | undefined): SecureContext {
     const name = TlsSettings.fingerprint(certificate);
-    if (certificate !== undefined) checkCertificate(certificate);
-    const known = this.#contexts.get(name);
-    if (known !== undefined) return known;
-    const context = createSecureContext({
-      minVersion: 'TLSv1.2',
-      ...(this.#authorities && { ca: this.#authorities }),
-      ...(certificate && { cert: certificate.cert, key: certificate.key }),
-    });
-    this.#contexts.set(name, context);
-    if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(this.#contexts.keys().next().value!);
-    return context;
+    let known = this.#contexts.get(name);
+    if (known === undefined) {
+      known = this.#make(certificate);
+      this.#contexts.set(name, known);
+      if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(this.#contexts.keys().next().value!);
+    }
+    const now = Date.now();
+    if (known.validTo < now) throw invalid(`expired on ${new Date(known.validTo).toISOString()}`);
+    if (known.validFrom > now)
+      throw invalid(`is not valid before ${new Date(known.validFrom).toISOString()}`);
+    return known.context;
+  }
+
+  #make(certificate: ClientCertificate | undefined): Credentials {
+    const shared = { minVersion: 'TLSv1.2', ...(this.#authorities && { ca: this.#authorities }) } as const;
+    if (certificate === undefined)
+      return { context: createSecureContext(shared), validFrom: 0, validTo: Number.POSITIVE_INFINITY };
+    const { cert, key } = certificate;
+    let parsed: X509Certificate;
+    let belongs: boolean;
+    try {
+      parsed = new X509Certificate(cert);
+      belongs = parsed.checkPrivateKey(createPrivateKey(key));
+    } catch {
+      throw invalid('or its key cannot be read');
+    }
+    if (!belongs) throw invalid('does not belong to its key');
+    return {
+      context: createSecureContext({ ...shared, cert, key }),
+      validFrom: parsed.validFromDate.getTime(),
+      validTo: parsed.validToDate.getTime(),
+    };
   }
 }
 
-function checkCertificate(certificate: ClientCertificate): void {
-  const invalid = (text: string): ExchangeFailure =>
-    new ExchangeFailure('client_certificate_invalid', `the client certificate ${text}`);
-  let parsed: X509Certificate;
-  let matches: boolean;
-  try {
-    parsed = new X509Certificate(certificate.cert);
-    matches = parsed.checkPrivateKey(createPrivateKey(certificate.key));
-  } catch {
-    throw invalid('or its key cannot be read');
-  }
-  if (!matches) throw invalid('does not belong to its key');
-  const now = new Date();
-  if (parsed.validToDate < now) throw invalid(`expired on ${parsed.validToDate.toISOString()}`);
-  if (parsed.validFromDate > now) throw invalid(`is not valid before ${parsed.validFromDate.toISOString()}`);
+interface Credentials {
+  readonly context: SecureContext;
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+function invalid(text: string): ExchangeFailure {
+  return new ExchangeFailure('client_certificate_invalid', `the client certificate ${text}`);
 }

@@ -1,0 +1,122 @@
+import { clientAssertion, type PrivateJwk, type SigningAlgorithm } from './client-assertion.ts';
+import type { HttpClient } from './http-client.ts';
+
+/** Asks a token server for an access token (OAuth 2 client credentials). Its answers are never quoted: they hold secrets. */
+
+export interface OAuth2Config {
+  readonly url: string;
+  readonly client_id: string;
+  readonly authentication_type: 'shared_secret' | 'client_assertion';
+  readonly client_secret?: string;
+  readonly grant_type?: string;
+  readonly scope?: string;
+  readonly audience?: string;
+  readonly signing_key?: PrivateJwk;
+  readonly signing_algorithm?: SigningAlgorithm;
+  readonly issuer?: string;
+  readonly subject?: string;
+  /** Other names of the fields of the answer. */
+  readonly field_mapping?: { access_token?: string; token_type?: string; expires_in?: string };
+  readonly expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours';
+}
+
+export type TokenResult =
+  | { kind: 'token'; authorization: string; lifetimeMs: number }
+  | {
+      kind: 'failed';
+      message: string;
+      /** The fault is ours (resolver, proxy): costs the customer no retry. */
+      ours: boolean;
+      /** Trying again changes nothing: the settings are wrong. */
+      permanent: boolean;
+    };
+
+const TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 65_536;
+const DEFAULT_LIFETIME_MS = 3_600_000;
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const UNIT_MS = { seconds: 1_000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 };
+
+export async function fetchToken(http: HttpClient, config: OAuth2Config): Promise<TokenResult> {
+  const form = tokenForm(config);
+  if (typeof form === 'string') return { kind: 'failed', message: form, ours: false, permanent: true };
+  const outcome = await http.send({
+    url: config.url,
+    headers: [
+      ['Content-Type', 'application/x-www-form-urlencoded'],
+      ['Accept', 'application/json'],
+    ],
+    body: Buffer.from(form.toString()),
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+  });
+  const failed = (text: string, ours = false): TokenResult => ({
+    kind: 'failed',
+    message: `no access token: ${text}`,
+    ours,
+    permanent: false,
+  });
+  if (outcome.kind === 'error') return failed(outcome.message, outcome.ours);
+  if (outcome.status !== 200)
+    return failed(`the token server answered ${outcome.status}${errorCode(outcome.body)}`);
+  if (outcome.truncated) return failed('the answer of the token server is too long');
+  return tokenFrom(outcome.body, config) ?? failed('the token server answered without a usable token');
+}
+
+/** The form to send, or why the settings do not suffice. */
+function tokenForm(config: OAuth2Config): URLSearchParams | string {
+  const form = new URLSearchParams({
+    grant_type: config.grant_type || 'client_credentials',
+    client_id: config.client_id,
+  });
+  if (config.scope) form.set('scope', config.scope);
+  if (config.audience) form.set('audience', config.audience);
+  if (config.authentication_type === 'shared_secret') {
+    if (!config.client_secret) return 'OAuth 2 settings lack the client secret';
+    form.set('client_secret', config.client_secret);
+    return form;
+  }
+  if (config.signing_key === undefined) return 'OAuth 2 settings lack the signing key';
+  const assertion = clientAssertion(config.signing_key, config.signing_algorithm ?? 'ES256', {
+    issuer: config.issuer || config.client_id,
+    subject: config.subject || config.client_id,
+    audience: config.url,
+    nowMs: Date.now(),
+  });
+  if (assertion.kind === 'invalid_key') return `OAuth 2 settings: ${assertion.message}`;
+  form.set('client_assertion_type', ASSERTION_TYPE);
+  form.set('client_assertion', assertion.jwt);
+  return form;
+}
+
+function tokenFrom(body: Buffer, config: OAuth2Config): TokenResult | null {
+  const fields = jsonObject(body);
+  const names = config.field_mapping ?? {};
+  const token = fields[names.access_token || 'access_token'];
+  const type = fields[names.token_type || 'token_type'] ?? 'Bearer';
+  // Both become a header, so only visible characters.
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null;
+  if (typeof type !== 'string' || !/^[\w-]*$/.test(type)) return null;
+  const scheme = type === '' || type.toLowerCase() === 'bearer' ? 'Bearer' : type;
+  const expiry = fields[names.expires_in || 'expires_in'];
+  const amount = expiry === undefined || expiry === null || expiry === '' ? Number.NaN : Number(expiry);
+  const lifetimeMs = Number.isFinite(amount)
+    ? amount * UNIT_MS[config.expiry_time_unit ?? 'seconds']
+    : DEFAULT_LIFETIME_MS;
+  return { kind: 'token', authorization: `${scheme} ${token}`, lifetimeMs };
+}
+
+/** The machine word of RFC 6749, section 5.2, if there is one. */
+function errorCode(body: Buffer): string {
+  const code = jsonObject(body)['error'];
+  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? ` (${code})` : '';
+}
+
+function jsonObject(body: Buffer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
