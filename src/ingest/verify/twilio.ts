@@ -4,6 +4,7 @@
  * one that is covered by neither is refused, since nothing vouches for it.
  */
 import { createHash } from 'node:crypto';
+import { formFields } from '../form-fields.ts';
 import { headerValues, type IngestRequest } from '../ingest-request.ts';
 import { compileSigner, sameText } from './signature.ts';
 import { readHeader, refused, type Verifier, verified } from './verifier.ts';
@@ -26,7 +27,8 @@ export function twilioVerifier(authToken: string): Verifier {
 
 /** What is signed after the URL, or null if the signature cannot vouch for the body. */
 function coverOfBody(request: IngestRequest): string | null {
-  const bodyHash = new URLSearchParams(request.rawQuery).get('bodySHA256');
+  // From the URL that is signed, not from another copy of its query.
+  const bodyHash = new URLSearchParams(request.url.split('?')[1]).get('bodySHA256');
   if (bodyHash !== null) {
     const actual = createHash('sha256').update(request.body).digest('hex');
     return sameText(actual, bodyHash.toLowerCase()) ? '' : null;
@@ -40,7 +42,7 @@ function coverOfBody(request: IngestRequest): string | null {
 /** Names in code unit order; the values of a repeated name sorted, each distinct one once. */
 function sortedFields(form: string): string {
   const valuesOf = new Map<string, Set<string>>();
-  for (const [name, value] of new URLSearchParams(form)) {
+  for (const [name, value] of formFields(form)) {
     const values = valuesOf.get(name);
     if (values === undefined) valuesOf.set(name, new Set([value]));
     else values.add(value);
