@@ -14,7 +14,7 @@ export type Body = Payload | { kind: 'too_large' } | { kind: 'bad_encoding'; mes
 
 const maxFields = 10_000;
 
-/** Deeper JSON is kept as bytes: what walks a payload recursively would run out of stack at some 5,000. */
+/** Deeper JSON is kept as bytes: a recursive walk, or JSON.parse with a reviver, fails by 4,000 levels. */
 const maxJsonDepth = 512;
 
 /** From the bytes as received to the payload. Verify first: signatures are over the raw bytes. */

@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 
-export type ContentDecoding =
+type ContentDecoding =
   | { kind: 'decoded'; bytes: Buffer }
   | { kind: 'too_large' }
   | { kind: 'bad_encoding'; message: string };

@@ -53,24 +53,30 @@ export function compileHeaderPolicy(
   const notStored = new Set([...hopByHop, ...credentials, ...credentialHeaders(source), 'host']);
   const notForwarded = new Set([...hopByHop, ...ownOfDelivery]);
   const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
+  const forwardable = [...listed].filter((name) => !notForwarded.has(name));
   return {
-    stored: (headers) => selectHeaders(headers, (name) => !notStored.has(name)),
-    forwarded: (headers) => selectHeaders(headers, (name) => listed.has(name) && !notForwarded.has(name)),
+    stored: (headers) => {
+      const names = Object.keys(headers).filter((name) => !notStored.has(name));
+      return selectHeaders(headers, names);
+    },
+    forwarded: (headers) => selectHeaders(headers, forwardable),
   };
 }
 
-function selectHeaders(headers: IngestHeaders, wanted: (name: string) => boolean): EventHeaders {
-  const connection = headerValues(headers, 'connection').join(',').toLowerCase().split(',');
-  const nominated = new Set(connection.map((name) => name.trim()));
+function selectHeaders(headers: IngestHeaders, names: readonly string[]): EventHeaders {
+  const nominated = nominatedByConnection(headers);
   const selected: [string, string[]][] = [];
-  for (const name of Object.keys(headers)) {
+  for (const name of names) {
     const values = headerValues(headers, name);
-    if (values.length > 0 && wanted(name) && !nominated.has(name)) {
-      selected.push([canonicalName(name), [...values]]);
-    }
+    if (values.length > 0 && !nominated.has(name)) selected.push([canonicalName(name), [...values]]);
   }
   // Not by assignment: `__proto__` is a legal header name.
   return Object.fromEntries(selected);
+}
+
+function nominatedByConnection(headers: IngestHeaders): ReadonlySet<string> {
+  const connection = headerValues(headers, 'connection').join(',').toLowerCase();
+  return new Set(connection.split(',').map((name) => name.trim()));
 }
 
 function canonicalName(name: string): string {

@@ -1,6 +1,6 @@
 const parameter = /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/sy;
 
-export interface ParameterizedHeader {
+interface ParameterizedHeader {
   /** In lower case, without parameters: `multipart/form-data`, `form-data`. */
   value: string;
   /** Names in lower case, quotes and escapes undone. */

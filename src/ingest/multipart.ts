@@ -8,7 +8,7 @@
  */
 import { parseParameterizedHeader } from './header-parameters.ts';
 
-export type MultipartReading =
+type MultipartReading =
   | { kind: 'fields'; fields: [string, string][] }
   | { kind: 'malformed' }
   | { kind: 'too_many' };

@@ -1,7 +1,7 @@
 import { compileSigner, hashNames, signatureEncodings } from './signature.ts';
 import { readHeader, refuseAll, refused, type Verifier, verified } from './verifier.ts';
 
-export interface HmacConfig {
+interface HmacConfig {
   header: string;
   hash: string;
   secret: string;

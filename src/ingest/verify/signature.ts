@@ -19,12 +19,12 @@ const algorithms = {
   SHA512_256: 'sha512-256',
 } as const;
 
-export type HashName = keyof typeof algorithms;
+type HashName = keyof typeof algorithms;
 
 /** The values of `verifier.hmac.hash`. */
 export const hashNames = Object.keys(algorithms) as readonly HashName[];
 
-export type SignatureEncoding = 'hex' | 'base64';
+type SignatureEncoding = 'hex' | 'base64';
 
 /** The values of `verifier.hmac.encoding`. */
 export const signatureEncodings: readonly SignatureEncoding[] = ['hex', 'base64'];

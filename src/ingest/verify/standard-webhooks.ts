@@ -26,7 +26,7 @@ export function standardWebhooksVerifier(secret: string): Verifier {
 }
 
 /** `whsec_` and base64 as the libraries want it, base64 alone as they tolerate it, or else the text itself. */
-export function standardSecretKey(secret: string): Buffer | null {
+function standardSecretKey(secret: string): Buffer | null {
   const prefixed = secret.startsWith('whsec_');
   const text = prefixed ? secret.slice('whsec_'.length) : secret;
   const decoded = Buffer.from(text, 'base64');

@@ -11,7 +11,7 @@ export type VerifierConfig =
   | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
   | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
 
-/** Longer than any signature header in use (Standard Webhooks with a dozen keys is 1 kB); bounds our work. */
+/** Far above any signature header (a dozen of Standard Webhooks' take 564 bytes); bounds our work. */
 const maxHeaderLength = 8192;
 
 export const verified: VerifyResult = { ok: true };
@@ -25,7 +25,7 @@ export function refuseAll(reason: string): Verifier {
   return () => ({ ok: false, reason });
 }
 
-export type HeaderReading = { ok: true; value: string } | { ok: false; reason: string };
+type HeaderReading = { ok: true; value: string } | { ok: false; reason: string };
 
 /** The one value of a header the verifier relies on; absent, empty, repeated and over-long are refusals. */
 export function readHeader(request: IngestRequest, name: string): HeaderReading {
