@@ -1,0 +1,108 @@
+import { isUtf8 } from 'node:buffer';
+import { contentCodings, decodeContent } from './content-encoding.ts';
+import { formFields } from './form-fields.ts';
+import { headerValues, type IngestHeaders } from './ingest-request.ts';
+import { multipartBoundary, parseMultipart } from './multipart.ts';
+
+/** A payload to be had: what the event stores. */
+export type Payload =
+  | { kind: 'json'; text: string; value: unknown }
+  /** Not JSON: delivered byte for byte under its own content type; `asJson` is its text or base64 as a JSON string. */
+  | { kind: 'opaque'; bytes: Buffer; contentType: string; asJson: string };
+
+export type Body = Payload | { kind: 'too_large' } | { kind: 'bad_encoding'; message: string };
+
+const maxFields = 10_000;
+
+/** Deeper JSON is kept as bytes: a recursive walk, or JSON.parse with a reviver, fails by 4,000 levels. */
+const maxJsonDepth = 512;
+
+/** From the bytes as received to the payload. Verify first: signatures are over the raw bytes. */
+export async function readBody(raw: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
+  if (raw.length > maxBytes) return { kind: 'too_large' };
+  const codings = contentCodings(headerValues(headers, 'content-encoding'));
+  if (codings.length === 0 || raw.length === 0) return parseBody(raw, headers, maxBytes);
+  const decoding = await decodeContent(raw, codings, maxBytes);
+  return decoding.kind === 'decoded' ? parseBody(decoding.bytes, headers, maxBytes) : decoding;
+}
+
+/** Both the bytes and the JSON made from a form are within `maxBytes`. Never throws. */
+export function parseBody(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Body {
+  if (bytes.length > maxBytes) return { kind: 'too_large' };
+  if (bytes.length === 0) return { kind: 'json', text: '{}', value: {} };
+  const [contentType = ''] = headerValues(headers, 'content-type');
+  const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (mediaType === 'application/x-www-form-urlencoded') return parseForm(bytes, maxBytes);
+  if (mediaType === 'multipart/form-data') return parseMultipartBody(bytes, contentType, maxBytes);
+  if (isJsonType(mediaType)) return parseJson(bytes) ?? opaque(bytes, contentType);
+  return opaque(bytes, contentType);
+}
+
+/** Without a content type JSON is the likely guess, and a wrong one costs nothing. */
+function isJsonType(mediaType: string): boolean {
+  return mediaType === '' || mediaType === 'application/json' || /^[^/]+\/(.+\+)?json$/.test(mediaType);
+}
+
+function opaque(bytes: Buffer, contentType: string): Payload {
+  const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'base64');
+  const type = contentType === '' ? 'application/octet-stream' : contentType;
+  return { kind: 'opaque', bytes, contentType: type, asJson: JSON.stringify(text) };
+}
+
+/** Null for what only claims to be JSON. */
+function parseJson(bytes: Buffer): Payload | null {
+  if (!isUtf8(bytes)) return null;
+  const decoded = bytes.toString('utf8');
+  const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
+  if (nestsDeeperThan(text, maxJsonDepth)) return null;
+  try {
+    return { kind: 'json', text, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function nestsDeeperThan(json: string, limit: number): boolean {
+  if (json.length <= 2 * limit) return false;
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < json.length; i++) {
+    const char = json[i];
+    if (inString) {
+      if (char === '\\') i++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '[' || char === '{') {
+      if (++depth > limit) return true;
+    } else if (char === ']' || char === '}') depth--;
+  }
+  return false;
+}
+
+function parseForm(bytes: Buffer, maxBytes: number): Body {
+  let separators = 0;
+  for (let at = bytes.indexOf('&'); at !== -1; at = bytes.indexOf('&', at + 1)) {
+    if (++separators >= maxFields) return { kind: 'too_large' };
+  }
+  return jsonOfFields(formFields(bytes.toString('utf8')), maxBytes);
+}
+
+function parseMultipartBody(bytes: Buffer, contentType: string, maxBytes: number): Body {
+  const boundary = multipartBoundary(contentType);
+  if (boundary === null) return opaque(bytes, contentType);
+  const reading = parseMultipart(bytes, boundary);
+  if (reading.kind === 'malformed') return opaque(bytes, contentType);
+  return reading.kind === 'too_many' ? { kind: 'too_large' } : jsonOfFields(reading.fields, maxBytes);
+}
+
+/** A flat object of strings in the order sent; of a repeated name the first value, as a form reader gives it. */
+function jsonOfFields(fields: Iterable<[string, string]>, maxBytes: number): Body {
+  const first = new Map<string, string>();
+  for (const [name, value] of fields) if (!first.has(name)) first.set(name, value);
+  // Written by hand: an object would sort names that look like numbers and trip over `__proto__`.
+  const members = [...first].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const text = `{${members.join(',')}}`;
+  if (Buffer.byteLength(text) > maxBytes) return { kind: 'too_large' };
+  return { kind: 'json', text, value: JSON.parse(text) as unknown };
+}

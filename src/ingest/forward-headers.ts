@@ -1,0 +1,84 @@
+import { headerValues, type IngestHeaders } from './ingest-request.ts';
+import { credentialHeaders, type VerifiedSource } from './verify/compile-verifier.ts';
+
+/** Of one connection only (RFC 9110, 7.6.1), with the names `Connection` lists: neither stored nor forwarded. */
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Say who the sender is to us. A reader of the event must not be able to send as the sender does. */
+const credentials = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'x-auth-token',
+  'x-access-token',
+  'x-gitlab-token',
+];
+
+/** Belong to the delivery's own request and its body, which was decoded on the way. */
+const ownOfDelivery = [
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'accept-encoding',
+  'expect',
+];
+
+/** Names as the wire shows them (`X-Github-Event`), each with its values. */
+export type EventHeaders = Record<string, string[]>;
+
+export interface HeaderPolicy {
+  /** For filters and functions: all but credentials and what carries the verifier's proof. */
+  stored: (headers: IngestHeaders) => EventHeaders;
+  /** Sent on with each delivery: those the source lists and no others. Listing one is consent, even to a credential. */
+  forwarded: (headers: IngestHeaders) => EventHeaders;
+}
+
+export function compileHeaderPolicy(
+  source: VerifiedSource & { forward_headers: readonly string[] },
+): HeaderPolicy {
+  const notStored = new Set([...hopByHop, ...credentials, ...credentialHeaders(source), 'host']);
+  const notForwarded = new Set([...hopByHop, ...ownOfDelivery]);
+  const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
+  const forwardable = [...listed].filter((name) => !notForwarded.has(name));
+  return {
+    stored: (headers) => {
+      const names = Object.keys(headers).filter((name) => !notStored.has(name));
+      return selectHeaders(headers, names);
+    },
+    forwarded: (headers) => selectHeaders(headers, forwardable),
+  };
+}
+
+function selectHeaders(headers: IngestHeaders, names: readonly string[]): EventHeaders {
+  const nominated = nominatedByConnection(headers);
+  const selected: [string, string[]][] = [];
+  for (const name of names) {
+    const values = headerValues(headers, name);
+    if (values.length > 0 && !nominated.has(name)) selected.push([canonicalName(name), [...values]]);
+  }
+  // Not by assignment: `__proto__` is a legal header name.
+  return Object.fromEntries(selected);
+}
+
+function nominatedByConnection(headers: IngestHeaders): ReadonlySet<string> {
+  const connection = headerValues(headers, 'connection').join(',').toLowerCase();
+  return new Set(connection.split(',').map((name) => name.trim()));
+}
+
+function canonicalName(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+}

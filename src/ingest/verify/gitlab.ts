@@ -1,0 +1,17 @@
+import { compileSecretMatcher } from './signature.ts';
+import { standardWebhooksVerifier } from './standard-webhooks.ts';
+import { readHeader, refused, type Verifier, verified } from './verifier.ts';
+
+/**
+ * GitLab has two settings. A signing token (`whsec_...`) signs by Standard Webhooks; a secret token is sent
+ * as it is. The secret's own form says which, and one never falls back to the other.
+ */
+export function gitlabVerifier(secret: string): Verifier {
+  if (secret.startsWith('whsec_')) return standardWebhooksVerifier(secret);
+  const matches = compileSecretMatcher(secret);
+  return (request) => {
+    const reading = readHeader(request, 'x-gitlab-token');
+    if (!reading.ok) return reading;
+    return matches(reading.value) ? verified : refused('header x-gitlab-token does not hold the secret');
+  };
+}

@@ -1,0 +1,111 @@
+import { gitlabVerifier } from './gitlab.ts';
+import { hmacVerifier } from './hmac.ts';
+import { slackVerifier } from './slack.ts';
+import { standardWebhooksVerifier } from './standard-webhooks.ts';
+import { stripeVerifier } from './stripe.ts';
+import { twilioVerifier } from './twilio.ts';
+import { twitterVerifier } from './twitter.ts';
+import type { Verifier } from './verifier.ts';
+
+/** A provider whose way of signing is known, so that a source needs only its name and a secret. */
+export interface ProviderPreset {
+  /** The value of the source's `provider`. */
+  name: string;
+  title: string;
+  needsSecret: boolean;
+  /** What the provider calls the secret, for the form and the documentation. */
+  secretName: string;
+  /** Headers that carry the signature or the secret itself: never stored. */
+  signatureHeaders: readonly string[];
+  /** Further headers that are signed or needed to verify. */
+  otherHeaders: readonly string[];
+  compile: (secret: string) => Verifier;
+}
+
+const standardWebhooks = {
+  needsSecret: true,
+  secretName: 'signing secret (whsec_...)',
+  signatureHeaders: ['webhook-signature', 'svix-signature'],
+  otherHeaders: ['webhook-id', 'webhook-timestamp', 'svix-id', 'svix-timestamp'],
+  compile: standardWebhooksVerifier,
+};
+
+export const providerPresets: readonly ProviderPreset[] = [
+  {
+    name: 'github',
+    title: 'GitHub',
+    needsSecret: true,
+    secretName: 'webhook secret',
+    signatureHeaders: ['x-hub-signature-256', 'x-hub-signature'],
+    otherHeaders: [],
+    compile: (secret) =>
+      hmacVerifier({
+        header: 'x-hub-signature-256',
+        hash: 'SHA256',
+        encoding: 'hex',
+        prefix: 'sha256=',
+        secret,
+      }),
+  },
+  {
+    name: 'shopify',
+    title: 'Shopify',
+    needsSecret: true,
+    secretName: 'client secret',
+    signatureHeaders: ['x-shopify-hmac-sha256'],
+    otherHeaders: [],
+    compile: (secret) =>
+      hmacVerifier({ header: 'x-shopify-hmac-sha256', hash: 'SHA256', encoding: 'base64', secret }),
+  },
+  {
+    name: 'twitter',
+    title: 'X (Twitter)',
+    needsSecret: true,
+    secretName: 'consumer secret',
+    signatureHeaders: ['x-twitter-webhooks-signature'],
+    otherHeaders: [],
+    compile: twitterVerifier,
+  },
+  {
+    name: 'stripe',
+    title: 'Stripe',
+    needsSecret: true,
+    secretName: 'endpoint signing secret (whsec_...)',
+    signatureHeaders: ['stripe-signature'],
+    otherHeaders: [],
+    compile: stripeVerifier,
+  },
+  {
+    name: 'slack',
+    title: 'Slack',
+    needsSecret: true,
+    secretName: 'signing secret',
+    signatureHeaders: ['x-slack-signature'],
+    otherHeaders: ['x-slack-request-timestamp'],
+    compile: slackVerifier,
+  },
+  { name: 'standard_webhooks', title: 'Standard Webhooks', ...standardWebhooks },
+  { name: 'svix', title: 'Svix', ...standardWebhooks },
+  {
+    name: 'gitlab',
+    title: 'GitLab',
+    needsSecret: true,
+    secretName: 'signing token (whsec_...) or secret token',
+    signatureHeaders: ['x-gitlab-token', 'webhook-signature'],
+    otherHeaders: ['webhook-id', 'webhook-timestamp'],
+    compile: gitlabVerifier,
+  },
+  {
+    name: 'twilio',
+    title: 'Twilio',
+    needsSecret: true,
+    secretName: 'auth token',
+    signatureHeaders: ['x-twilio-signature'],
+    otherHeaders: [],
+    compile: twilioVerifier,
+  },
+];
+
+export function findPreset(name: string): ProviderPreset | undefined {
+  return providerPresets.find((preset) => preset.name === name);
+}

@@ -1,0 +1,73 @@
+/**
+ * Keyed digests and the comparisons of them. Digests are compared as text in their canonical encoding: a
+ * lenient decoder would accept several texts for one digest. No comparison stops at the first difference.
+ */
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const algorithms = {
+  MD5: 'md5',
+  SHA1: 'sha1',
+  SHA224: 'sha224',
+  SHA256: 'sha256',
+  SHA384: 'sha384',
+  SHA512: 'sha512',
+  SHA3_224: 'sha3-224',
+  SHA3_256: 'sha3-256',
+  SHA3_384: 'sha3-384',
+  SHA3_512: 'sha3-512',
+  SHA512_224: 'sha512-224',
+  SHA512_256: 'sha512-256',
+} as const;
+
+type HashName = keyof typeof algorithms;
+
+/** The values of `verifier.hmac.hash`. */
+export const hashNames = Object.keys(algorithms) as readonly HashName[];
+
+type SignatureEncoding = 'hex' | 'base64';
+
+/** The values of `verifier.hmac.encoding`. */
+export const signatureEncodings: readonly SignatureEncoding[] = ['hex', 'base64'];
+
+export interface Signer {
+  /** The digest of the parts one after the other, so that a body need not be copied behind its prefix. */
+  sign(...parts: readonly (string | Buffer)[]): string;
+  matches(given: string, ...parts: readonly (string | Buffer)[]): boolean;
+}
+
+/** The key must not be empty: that is the caller's refusal to make. */
+export function compileSigner(hash: HashName, encoding: SignatureEncoding, secret: string | Buffer): Signer {
+  const algorithm = algorithms[hash];
+  const key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret);
+  const sign = (...parts: readonly (string | Buffer)[]) => digest(algorithm, key, parts).toString(encoding);
+  const matches = (given: string, ...parts: readonly (string | Buffer)[]) =>
+    sameText(sign(...parts), encoding === 'hex' ? given.toLowerCase() : given);
+  return { sign, matches };
+}
+
+function digest(algorithm: string, key: KeyObject, parts: readonly (string | Buffer)[]): Buffer {
+  const hmac = createHmac(algorithm, key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+/** For texts whose length is no secret, as with digests. */
+export function sameText(expected: string, given: string): boolean {
+  const expectedBytes = Buffer.from(expected, 'utf8');
+  const givenBytes = Buffer.from(given, 'utf8');
+  return expectedBytes.length === givenBytes.length && timingSafeEqual(expectedBytes, givenBytes);
+}
+
+/**
+ * Compares a header with a shared secret without showing the secret's length: both sides are digested under
+ * a key made for the purpose. A secret outside ASCII arrives as UTF-8 bytes, which Node shows as latin1.
+ */
+export function compileSecretMatcher(secret: string): (given: string) => boolean {
+  const key = createSecretKey(randomBytes(32));
+  const expected = digest('sha256', key, [secret]);
+  return (given) => {
+    const bytes = Buffer.from(given, 'latin1');
+    const received = bytes.toString('latin1') === given ? bytes : Buffer.from(given, 'utf8');
+    return timingSafeEqual(expected, digest('sha256', key, [received]));
+  };
+}

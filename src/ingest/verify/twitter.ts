@@ -1,0 +1,31 @@
+/**
+ * Twitter's challenge (CRC) answers anybody's `crc_token` with its digest under the same secret and scheme
+ * that sign the webhooks, so an open challenge would sign forged bodies on request. Therefore the two are
+ * kept apart: a token is answered only if it looks like one, and a body that looks like a token is refused.
+ * Real bodies are JSON objects and never do.
+ */
+import { hmacVerifier } from './hmac.ts';
+import { compileSigner } from './signature.ts';
+import { refused, type Verifier } from './verifier.ts';
+
+const tokenShape = /^[A-Za-z0-9+/=_-]{1,256}$/;
+
+export function twitterVerifier(secret: string): Verifier {
+  const verify = hmacVerifier({
+    header: 'x-twitter-webhooks-signature',
+    hash: 'SHA256',
+    encoding: 'base64',
+    prefix: 'sha256=',
+    secret,
+  });
+  return (request, nowMs) =>
+    request.body.length <= 256 && tokenShape.test(request.body.toString('latin1'))
+      ? refused('the body could be a challenge token, which anybody can have signed')
+      : verify(request, nowMs);
+}
+
+/** The answer to `GET ?crc_token=`; null if the token is not of the shape Twitter sends, or without a secret. */
+export function twitterCrcResponse(secret: string, token: string): { response_token: string } | null {
+  if (secret === '' || !tokenShape.test(token)) return null;
+  return { response_token: `sha256=${compileSigner('SHA256', 'base64', secret).sign(token)}` };
+}

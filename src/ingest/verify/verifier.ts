@@ -1,0 +1,50 @@
+import { headerValues, type IngestRequest } from '../ingest-request.ts';
+
+export type VerifyResult = { ok: true } | { ok: false; reason: string };
+
+/** Decides whether a request comes from the source's sender. Never throws; reasons never show a secret. */
+export type Verifier = (request: IngestRequest, nowMs: number) => VerifyResult;
+
+export type VerifierConfig =
+  | { type: 'noop' }
+  | { type: 'hmac'; hmac: { header: string; hash: string; secret: string; encoding: string } }
+  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
+  | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
+
+/** Far above any signature header (a dozen of Standard Webhooks' take 564 bytes); bounds our work. */
+const maxHeaderLength = 8192;
+
+export const verified: VerifyResult = { ok: true };
+
+export function refused(reason: string): VerifyResult {
+  return { ok: false, reason };
+}
+
+/** A source whose settings cannot verify anything lets nothing in. */
+export function refuseAll(reason: string): Verifier {
+  return () => ({ ok: false, reason });
+}
+
+type HeaderReading = { ok: true; value: string } | { ok: false; reason: string };
+
+/** The one value of a header the verifier relies on; absent, empty, repeated and over-long are refusals. */
+export function readHeader(request: IngestRequest, name: string): HeaderReading {
+  const values = headerValues(request.headers, name);
+  const [value] = values;
+  if (value === undefined) return { ok: false, reason: `header ${name} is missing` };
+  if (values.length > 1) return { ok: false, reason: `header ${name} was sent more than once` };
+  if (value === '') return { ok: false, reason: `header ${name} is empty` };
+  if (value.length > maxHeaderLength) return { ok: false, reason: `header ${name} is too long` };
+  return { ok: true, value };
+}
+
+const toleranceSeconds = 300;
+
+/** Refuses a signed time more than five minutes away from ours, so that a captured request goes stale. */
+export function checkTimestamp(seconds: string, nowMs: number): VerifyResult {
+  if (!/^\d{1,12}$/.test(seconds)) return refused('the signed timestamp is not a number of seconds');
+  if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) {
+    return refused(`the signed timestamp is more than ${toleranceSeconds} seconds away from the time here`);
+  }
+  return verified;
+}
