@@ -11,6 +11,7 @@ import { StartupError } from './domain/startup-error.ts';
 import { Engine } from './engine/engine.ts';
 import { type Credentials, firstStart } from './first-start.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
+import { openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
@@ -18,11 +19,10 @@ import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
 import { loadSecretKey } from './secret-key.ts';
-import { openDatabase } from './open-database.ts';
+import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
-import type { Database } from './store/database.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -49,7 +49,11 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
   }
 }
 
-async function build(config: Config, log: Logger, database: Awaited<ReturnType<typeof openDatabase>>): Promise<App> {
+async function build(
+  config: Config,
+  log: Logger,
+  database: Awaited<ReturnType<typeof openDatabase>>,
+): Promise<App> {
   const { db } = database;
   await migrate(db);
   const databaseClock = new OffsetClock(systemClock);
@@ -65,13 +69,39 @@ async function build(config: Config, log: Logger, database: Awaited<ReturnType<t
   const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
   const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
   const acceptor = new EventAcceptor({
-    db, cache, ids, now, nodeId: engine.nodeId, sink: engine.sink, makePartitions, log, maxRetrySeconds: config.maxRetrySeconds,
+    db,
+    cache,
+    ids,
+    now,
+    nodeId: engine.nodeId,
+    sink: engine.sink,
+    makePartitions,
+    log,
+    maxRetrySeconds: config.maxRetrySeconds,
   });
-  const context: ApiContext = { db, cache, endpoints, acceptor, ids, sealer, now, checkUrl: (url) => http.guard.checkUrl(url) };
-  const server = await createServer({ ids, log, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies });
+  const context: ApiContext = {
+    db,
+    cache,
+    endpoints,
+    acceptor,
+    ids,
+    sealer,
+    now,
+    checkUrl: (url) => http.guard.checkUrl(url),
+  };
+  const server = await createServer({
+    ids,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    trustedProxies: config.trustedProxies,
+  });
   let isReady = false;
   const authenticator = new Authenticator({ db, sealer, cache });
-  await registerRoutes(server, { context, authenticator, isReady: async () => (isReady ? db.problem() : 'still starting') });
+  await registerRoutes(server, {
+    context,
+    authenticator,
+    isReady: async () => (isReady ? db.problem() : 'still starting'),
+  });
   const watch = new ConfigWatch({ db, cache, log });
 
   await engine.start();
@@ -95,9 +125,12 @@ async function build(config: Config, log: Logger, database: Awaited<ReturnType<t
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {
-  const caPem = config.caFile === '' ? undefined : await readFile(config.caFile, 'utf8').catch((error: Error) => {
-    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${error.message}`);
-  });
+  const caPem =
+    config.caFile === ''
+      ? undefined
+      : await readFile(config.caFile, 'utf8').catch((error: Error) => {
+          throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${error.message}`);
+        });
   return new HttpClient({
     egress: egressRule(config),
     allow: config.egressAllow,
@@ -112,7 +145,10 @@ async function refuseTakenPort(config: Config): Promise<void> {
   const probe = createNetServer();
   await new Promise<void>((resolve, reject) => {
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'is taken by another program; set POSTHORN_PORT to a free one' : `cannot be used: ${error.message}`;
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is taken by another program; set POSTHORN_PORT to a free one'
+          : `cannot be used: ${error.message}`;
       reject(new StartupError(`${config.host}:${config.port} ${reason}`));
     });
     probe.listen(config.port, config.host, () => probe.close(() => resolve()));

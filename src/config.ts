@@ -21,7 +21,8 @@ const integer =
   (min: number, max: number) =>
   (value: string): number => {
     const number = Number(value);
-    if (!/^\d+$/.test(value) || number < min || number > max) throw new BadValue(`a whole number from ${min} to ${max}`);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new BadValue(`a whole number from ${min} to ${max}`);
     return number;
   };
 
@@ -61,47 +62,154 @@ export type Role = (typeof ROLES)[number];
 
 export const settings = {
   host: { env: 'POSTHORN_HOST', fallback: '127.0.0.1', doc: 'Address to listen on.', parse: text() },
-  port: { env: 'POSTHORN_PORT', fallback: '5005', doc: 'Port to listen on; 0 takes a free one.', parse: integer(0, 65_535) },
-  publicUrl: { env: 'POSTHORN_PUBLIC_URL', fallback: '', doc: 'URL under which others reach this service: the base of source and portal links. Default: the listening address.', parse: url('http:', 'https:') },
-  trustedProxies: { env: 'POSTHORN_TRUSTED_PROXIES', fallback: '', doc: 'Addresses or CIDR ranges of reverse proxies whose forwarded headers are believed, comma separated.', parse: words },
-  dataDir: { env: 'POSTHORN_DATA_DIR', fallback: './.posthorn', doc: 'Directory of the embedded database, credentials.json and the secret key.', parse: text() },
-  databaseUrl: { env: 'DATABASE_URL', fallback: '', doc: 'PostgreSQL 15 or newer to use instead of the embedded one. Needs POSTHORN_SECRET_KEY.', parse: url('postgres:', 'postgresql:'), secret: true },
-  databaseConnections: { env: 'POSTHORN_DATABASE_CONNECTIONS', fallback: '12', doc: 'Most connections a node opens to the database.', parse: integer(4, 1000) },
-  secretKey: { env: 'POSTHORN_SECRET_KEY', fallback: '', doc: 'At least 32 characters that seal secrets and hash API keys. Embedded default: made on the first start in the data directory.', parse: secretKey, secret: true },
-  roles: { env: 'POSTHORN_ROLES', fallback: ROLES.join(','), doc: 'What this node does, comma separated.', parse: listOf(...ROLES) },
-  egress: { env: 'POSTHORN_EGRESS', fallback: '', doc: 'Where deliveries may go: any, or public (no loopback, private or reserved addresses). Default: any while bound to loopback with the embedded database, else public.', parse: oneOf('any', 'public', '') },
-  egressAllow: { env: 'POSTHORN_EGRESS_ALLOW', fallback: '', doc: 'CIDR ranges that deliveries may reach although the egress rule would block them, comma separated.', parse: words },
-  egressDeny: { env: 'POSTHORN_EGRESS_DENY', fallback: '', doc: 'CIDR ranges that deliveries may never reach, comma separated.', parse: words },
-  httpProxy: { env: 'POSTHORN_HTTP_PROXY', fallback: '', doc: 'Proxy that deliveries go through.', parse: url('http:', 'https:'), secret: true },
-  caFile: { env: 'POSTHORN_CA_FILE', fallback: '', doc: 'PEM file of further certificate authorities that deliveries trust.', parse: text() },
-  maxBodyBytes: { env: 'POSTHORN_MAX_BODY_BYTES', fallback: '5242880', doc: 'Largest request body of the API in bytes.', parse: integer(1024, 1_073_741_824) },
-  maxRetrySeconds: { env: 'POSTHORN_MAX_RETRY_SECONDS', fallback: '7200', doc: 'Longest wait between two tries of a delivery in seconds.', parse: integer(1, 31_536_000) },
-  retentionHours: { env: 'POSTHORN_RETENTION_HOURS', fallback: '720', doc: 'Hours that events, deliveries and attempts are kept.', parse: integer(24, 876_000) },
-  graceSeconds: { env: 'POSTHORN_GRACE', fallback: '30', doc: 'Seconds a stopping node gives to deliveries under way before it hands them back.', parse: integer(0, 3600) },
-  window: { env: 'POSTHORN_WINDOW', fallback: '2000', doc: 'Deliveries a node holds in memory at once.', parse: integer(1, 1_000_000) },
-  endpointConcurrency: { env: 'POSTHORN_ENDPOINT_CONCURRENCY', fallback: '64', doc: 'Most requests a node sends to one endpoint at the same time.', parse: integer(1, 10_000) },
-  logLevel: { env: 'POSTHORN_LOG_LEVEL', fallback: 'info', doc: 'How much is logged: trace, debug, info, warn, error or silent.', parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent') },
+  port: {
+    env: 'POSTHORN_PORT',
+    fallback: '5005',
+    doc: 'Port to listen on; 0 takes a free one.',
+    parse: integer(0, 65_535),
+  },
+  publicUrl: {
+    env: 'POSTHORN_PUBLIC_URL',
+    fallback: '',
+    doc: 'URL under which others reach this service: the base of source and portal links. Default: the listening address.',
+    parse: url('http:', 'https:'),
+  },
+  trustedProxies: {
+    env: 'POSTHORN_TRUSTED_PROXIES',
+    fallback: '',
+    doc: 'Addresses or CIDR ranges of reverse proxies whose forwarded headers are believed, comma separated.',
+    parse: words,
+  },
+  dataDir: {
+    env: 'POSTHORN_DATA_DIR',
+    fallback: './.posthorn',
+    doc: 'Directory of the embedded database, credentials.json and the secret key.',
+    parse: text(),
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    fallback: '',
+    doc: 'PostgreSQL 15 or newer to use instead of the embedded one. Needs POSTHORN_SECRET_KEY.',
+    parse: url('postgres:', 'postgresql:'),
+    secret: true,
+  },
+  databaseConnections: {
+    env: 'POSTHORN_DATABASE_CONNECTIONS',
+    fallback: '12',
+    doc: 'Most connections a node opens to the database.',
+    parse: integer(4, 1000),
+  },
+  secretKey: {
+    env: 'POSTHORN_SECRET_KEY',
+    fallback: '',
+    doc: 'At least 32 characters that seal secrets and hash API keys. Embedded default: made on the first start in the data directory.',
+    parse: secretKey,
+    secret: true,
+  },
+  roles: {
+    env: 'POSTHORN_ROLES',
+    fallback: ROLES.join(','),
+    doc: 'What this node does, comma separated.',
+    parse: listOf(...ROLES),
+  },
+  egress: {
+    env: 'POSTHORN_EGRESS',
+    fallback: '',
+    doc: 'Where deliveries may go: any, or public (no loopback, private or reserved addresses). Default: any while bound to loopback with the embedded database, else public.',
+    parse: oneOf('any', 'public', ''),
+  },
+  egressAllow: {
+    env: 'POSTHORN_EGRESS_ALLOW',
+    fallback: '',
+    doc: 'CIDR ranges that deliveries may reach although the egress rule would block them, comma separated.',
+    parse: words,
+  },
+  egressDeny: {
+    env: 'POSTHORN_EGRESS_DENY',
+    fallback: '',
+    doc: 'CIDR ranges that deliveries may never reach, comma separated.',
+    parse: words,
+  },
+  httpProxy: {
+    env: 'POSTHORN_HTTP_PROXY',
+    fallback: '',
+    doc: 'Proxy that deliveries go through.',
+    parse: url('http:', 'https:'),
+    secret: true,
+  },
+  caFile: {
+    env: 'POSTHORN_CA_FILE',
+    fallback: '',
+    doc: 'PEM file of further certificate authorities that deliveries trust.',
+    parse: text(),
+  },
+  maxBodyBytes: {
+    env: 'POSTHORN_MAX_BODY_BYTES',
+    fallback: '5242880',
+    doc: 'Largest request body of the API in bytes.',
+    parse: integer(1024, 1_073_741_824),
+  },
+  maxRetrySeconds: {
+    env: 'POSTHORN_MAX_RETRY_SECONDS',
+    fallback: '7200',
+    doc: 'Longest wait between two tries of a delivery in seconds.',
+    parse: integer(1, 31_536_000),
+  },
+  retentionHours: {
+    env: 'POSTHORN_RETENTION_HOURS',
+    fallback: '720',
+    doc: 'Hours that events, deliveries and attempts are kept.',
+    parse: integer(24, 876_000),
+  },
+  graceSeconds: {
+    env: 'POSTHORN_GRACE',
+    fallback: '30',
+    doc: 'Seconds a stopping node gives to deliveries under way before it hands them back.',
+    parse: integer(0, 3600),
+  },
+  window: {
+    env: 'POSTHORN_WINDOW',
+    fallback: '2000',
+    doc: 'Deliveries a node holds in memory at once.',
+    parse: integer(1, 1_000_000),
+  },
+  endpointConcurrency: {
+    env: 'POSTHORN_ENDPOINT_CONCURRENCY',
+    fallback: '64',
+    doc: 'Most requests a node sends to one endpoint at the same time.',
+    parse: integer(1, 10_000),
+  },
+  logLevel: {
+    env: 'POSTHORN_LOG_LEVEL',
+    fallback: 'info',
+    doc: 'How much is logged: trace, debug, info, warn, error or silent.',
+    parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
+  },
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> };
 export type Config = Readonly<Parsed>;
 
 function secretKey(value: string): string {
-  if (value !== '' && value.length < 32) throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
+  if (value !== '' && value.length < 32)
+    throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
   return value;
 }
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env));
   const unknown = Object.keys(env).find((name) => name.startsWith('POSTHORN_') && !known.has(name));
-  if (unknown !== undefined) throw new StartupError(`unknown setting ${unknown}; docs/config.md lists every setting`);
+  if (unknown !== undefined)
+    throw new StartupError(`unknown setting ${unknown}; docs/config.md lists every setting`);
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     values[name] = parseSetting(setting, env[setting.env] ?? '');
   }
   const config = values as Parsed;
   if (config.databaseUrl !== '' && config.secretKey === '')
-    throw new StartupError('DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32');
+    throw new StartupError(
+      'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
+    );
   return Object.freeze(config);
 }
 

@@ -29,8 +29,17 @@ export async function firstStart(
     await locked.query('select pg_advisory_lock($1)', [LOCK]);
     if ((await countProjects(deps.db)) > 0) return null;
     const { project, apiKey } = await createProject(deps, { name: 'default', type: 'outgoing' });
-    const instance = await createKey(deps.db, deps, { projectId: null, name: 'instance key', expiresAtMs: null });
-    const credentials = { url: options.url, project_id: project.id, api_key: apiKey.key, instance_key: instance.key };
+    const instance = await createKey(deps.db, deps, {
+      projectId: null,
+      name: 'instance key',
+      expiresAtMs: null,
+    });
+    const credentials = {
+      url: options.url,
+      project_id: project.id,
+      api_key: apiKey.key,
+      instance_key: instance.key,
+    };
     await writeCredentials(options.dataDir, credentials);
     return credentials;
   } finally {

@@ -6,6 +6,8 @@ try {
   await runCommand(process.argv.slice(2), process.env);
 } catch (error) {
   const isForOperator = error instanceof StartupError;
-  process.stderr.write(`posthorn: ${isForOperator ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.stderr.write(
+    `posthorn: ${isForOperator ? error.message : ((error as Error).stack ?? String(error))}\n`,
+  );
   process.exit(1);
 }

@@ -5,7 +5,10 @@ import { type Connection, Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 
 /** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
-export async function openDatabase(config: Config, log: Logger): Promise<{ db: Database; close(): Promise<void> }> {
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+): Promise<{ db: Database; close(): Promise<void> }> {
   if (config.databaseUrl !== '') {
     const db = await connect({ connectionString: config.databaseUrl }, config, log);
     return { db, close: () => db.close() };

@@ -4,8 +4,8 @@ import { idTime } from '../domain/ids.ts';
 import type { ApiKeyRow } from '../store/api-keys.ts';
 import { listApiKeys, revokeApiKey } from '../store/api-keys.ts';
 import type { ApiContext } from './context.ts';
-import { found, invalid, iso, isoOrNull, NullableTime, RequiredText, Time } from './fields.ts';
 import { createKey } from './create-key.ts';
+import { found, invalid, iso, isoOrNull, NullableTime, RequiredText, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const Role = Type.Object({ type: Type.String(), project: Type.String() });
@@ -36,7 +36,10 @@ export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
     uid: row.id,
     name: row.name,
     mask: row.mask,
-    role: { type: row.project_id === null ? 'instance_admin' : 'project_admin', project: row.project_id ?? '' },
+    role: {
+      type: row.project_id === null ? 'instance_admin' : 'project_admin',
+      project: row.project_id ?? '',
+    },
     key_type: '',
     expires_at: isoOrNull(row.expires_at),
     last_used_at: isoOrNull(row.last_used_at),
@@ -48,23 +51,47 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
   const { db } = context;
   const path = '/api/v1/projects/:projectID/keys';
   registerOperation(app, {
-    method: 'GET', path, id: 'listKeys', tag: 'Keys', summary: 'Lists the keys of a project.',
-    status: 200, message: 'Keys fetched', data: Type.Array(ApiKey),
+    method: 'GET',
+    path,
+    id: 'listKeys',
+    tag: 'Keys',
+    summary: 'Lists the keys of a project.',
+    status: 200,
+    message: 'Keys fetched',
+    data: Type.Array(ApiKey),
     handle: async ({ project }) => (await listApiKeys(db, project.id)).map(toApiKey),
   });
   registerOperation(app, {
-    method: 'POST', path, id: 'createKey', tag: 'Keys', summary: 'Makes a further key of a project.',
-    body: CreateApiKey, status: 201, message: 'Key created', data: NewApiKey,
+    method: 'POST',
+    path,
+    id: 'createKey',
+    tag: 'Keys',
+    summary: 'Makes a further key of a project.',
+    body: CreateApiKey,
+    status: 201,
+    message: 'Key created',
+    data: NewApiKey,
     handle: async ({ project, body }) => {
       const expiresAtMs = body.expires_at === undefined ? null : Date.parse(body.expires_at);
-      if (expiresAtMs !== null && expiresAtMs <= context.now()) throw invalid('expires_at', 'must lie in the future');
-      const { row, key } = await createKey(db, context, { projectId: project.id, name: body.name, expiresAtMs });
+      if (expiresAtMs !== null && expiresAtMs <= context.now())
+        throw invalid('expires_at', 'must lie in the future');
+      const { row, key } = await createKey(db, context, {
+        projectId: project.id,
+        name: body.name,
+        expiresAtMs,
+      });
       return { ...toApiKey(row), key };
     },
   });
   registerOperation(app, {
-    method: 'DELETE', path: `${path}/:keyID`, id: 'revokeKey', tag: 'Keys', summary: 'Revokes a key.',
-    status: 200, message: 'Key revoked', data: Type.Null(),
+    method: 'DELETE',
+    path: `${path}/:keyID`,
+    id: 'revokeKey',
+    tag: 'Keys',
+    summary: 'Revokes a key.',
+    status: 200,
+    message: 'Key revoked',
+    data: Type.Null(),
     handle: async ({ project, params }) => {
       const id = params['keyID'] ?? '';
       found((await revokeApiKey(db, project.id, id)) || undefined, 'key', id);

@@ -6,7 +6,9 @@ import { findApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 
 /** Who is calling. The instance key may do anything; a project key anything in its project. */
-export type Caller = { kind: 'instance'; keyId: string } | { kind: 'project'; keyId: string; projectId: string };
+export type Caller =
+  | { kind: 'instance'; keyId: string }
+  | { kind: 'project'; keyId: string; projectId: string };
 
 /**
  * Finds callers by their key. A key that was good is remembered for a second and calls at the same time share one

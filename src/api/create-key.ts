@@ -15,6 +15,11 @@ export async function createKey(
 ): Promise<{ row: ApiKeyRow; key: string }> {
   const mask = randomText(MASK_CHARS);
   const key = `CO.${mask}.${randomText(SECRET_CHARS)}`;
-  const row = await insertApiKey(tx, { id: deps.ids.next(), mask, hash: deps.sealer.lookupHash(key), ...wanted });
+  const row = await insertApiKey(tx, {
+    id: deps.ids.next(),
+    mask,
+    hash: deps.sealer.lookupHash(key),
+    ...wanted,
+  });
   return { row, key };
 }

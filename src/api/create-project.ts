@@ -24,12 +24,23 @@ export async function createProject(
   try {
     return await deps.db.transaction(async (tx) => {
       const id = deps.ids.next();
-      const project = await insertProject(tx, { id, name: wanted.name, type: wanted.type, logo_url: wanted.logo_url ?? '', config });
-      const apiKey = await createKey(tx, deps, { projectId: id, name: `${wanted.name}'s default key`, expiresAtMs: null });
+      const project = await insertProject(tx, {
+        id,
+        name: wanted.name,
+        type: wanted.type,
+        logo_url: wanted.logo_url ?? '',
+        config,
+      });
+      const apiKey = await createKey(tx, deps, {
+        projectId: id,
+        name: `${wanted.name}'s default key`,
+        expiresAtMs: null,
+      });
       return { project, apiKey };
     });
   } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('name_taken', { resource: 'project', name: wanted.name }, { cause: error });
+    if (isUniqueViolation(error))
+      throw new AppError('name_taken', { resource: 'project', name: wanted.name }, { cause: error });
     throw error;
   }
 }

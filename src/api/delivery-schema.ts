@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { idTime } from '../domain/ids.ts';
-import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredAttempt } from '../store/delivery-attempts.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
 import { Endpoint, toEndpoint } from './endpoint-schema.ts';
 import { AnyJson, HeaderValues, parseHeaders, payloadJson } from './event-schema.ts';
@@ -62,11 +62,16 @@ export const DeliveryAttempt = Type.Object({
   http_status: Type.String(),
   error: Type.String(),
   status: Type.Boolean(),
-  is_stale: Type.Boolean({ description: 'Made by a node that had been given up meanwhile: recorded, but changed nothing.' }),
+  is_stale: Type.Boolean({
+    description: 'Made by a node that had been given up meanwhile: recorded, but changed nothing.',
+  }),
   request_http_header: HeaderText,
   response_http_header: HeaderText,
   response_data: Type.String(),
-  timings: Type.Unsafe<Record<string, number>>({ type: 'object', description: 'Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs.' }),
+  timings: Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    description: 'Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs.',
+  }),
   requested_at: NullableTime,
   responded_at: NullableTime,
   created_at: Time,
@@ -74,7 +79,10 @@ export const DeliveryAttempt = Type.Object({
   deleted_at: NullableTime,
 });
 
-export function toDelivery(row: StoredDelivery, endpoint: EndpointRow | undefined): Static<typeof EventDelivery> {
+export function toDelivery(
+  row: StoredDelivery,
+  endpoint: EndpointRow | undefined,
+): Static<typeof EventDelivery> {
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -152,5 +160,7 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 
 /** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
 function joinValues(json: string | null): Record<string, string> {
-  return Object.fromEntries(Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]));
+  return Object.fromEntries(
+    Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]),
+  );
 }

@@ -31,7 +31,10 @@ export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: stri
 }
 
 /** Fields that stand in the request replace; description, limits and content type are cleared when absent. */
-export function changedEndpointFields(row: EndpointRow, input: Static<typeof UpdateEndpoint>): EndpointFields {
+export function changedEndpointFields(
+  row: EndpointRow,
+  input: Static<typeof UpdateEndpoint>,
+): EndpointFields {
   return {
     name: input.name,
     url: input.url,
@@ -50,7 +53,10 @@ export function changedEndpointFields(row: EndpointRow, input: Static<typeof Upd
   };
 }
 
-export function newSecret(context: Pick<ApiContext, 'ids' | 'now'>, value: string | undefined): EndpointSecret {
+export function newSecret(
+  context: Pick<ApiContext, 'ids' | 'now'>,
+  value: string | undefined,
+): EndpointSecret {
   const at = iso(context.now());
   return {
     uid: context.ids.next(),
@@ -62,7 +68,10 @@ export function newSecret(context: Pick<ApiContext, 'ids' | 'now'>, value: strin
   };
 }
 
-export function newEndpointSecrets(context: ApiContext, input: Static<typeof CreateEndpoint>): EndpointSecrets {
+export function newEndpointSecrets(
+  context: ApiContext,
+  input: Static<typeof CreateEndpoint>,
+): EndpointSecrets {
   return {
     secrets: [newSecret(context, input.secret)],
     authentication: authentication(input),
@@ -97,6 +106,7 @@ export function authentication(input: Input): EndpointAuthentication | null {
   const type = given?.type;
   if (type === undefined || type === '') return null;
   const details = given?.[type];
-  if (details === undefined) throw invalid(`authentication.${type}`, `is required when authentication.type is ${type}`);
+  if (details === undefined)
+    throw invalid(`authentication.${type}`, `is required when authentication.type is ${type}`);
   return { type, [type]: details } as EndpointAuthentication;
 }

@@ -21,7 +21,10 @@ const ApiKeyAuth = Type.Object({
 const BasicAuth = Type.Object({ username: RequiredText(1024), password: Text(1024) });
 const OAuth2 = Type.Object(
   { url: RequiredText(2048), client_id: RequiredText(1024) },
-  { additionalProperties: true, description: 'Client credentials (`client_secret`) or a JWT assertion (`signing_key`).' },
+  {
+    additionalProperties: true,
+    description: 'Client credentials (`client_secret`) or a JWT assertion (`signing_key`).',
+  },
 );
 
 const Authentication = Type.Object({
@@ -40,7 +43,9 @@ export const Endpoint = Type.Object({
   url: Type.String(),
   status: oneOf(endpointStatuses),
   secrets: Type.Array(Secret),
-  standard_webhooks_secret: Type.String({ description: 'The newest secret as stock Standard Webhooks libraries take it.' }),
+  standard_webhooks_secret: Type.String({
+    description: 'The newest secret as stock Standard Webhooks libraries take it.',
+  }),
   advanced_signatures: Type.Boolean(),
   authentication: Type.Union([Authentication, Type.Null()]),
   content_type: Type.String(),
@@ -70,7 +75,9 @@ const optionalFields = {
   slack_webhook_url: Type.Optional(Text(2048)),
   teams_webhook_url: Type.Optional(Text(2048)),
   is_disabled: Type.Optional(Type.Boolean({ description: 'Taken for compatibility; use pause.' })),
-  secret: Type.Optional(Type.String({ maxLength: 1024, description: 'The signing secret; made for you if absent.' })),
+  secret: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'The signing secret; made for you if absent.' }),
+  ),
 };
 
 export const CreateEndpoint = Type.Object({
@@ -80,11 +87,23 @@ export const CreateEndpoint = Type.Object({
   ...optionalFields,
 });
 
-export const UpdateEndpoint = Type.Object({ name: RequiredText(256), url: RequiredText(2048), ...optionalFields });
+export const UpdateEndpoint = Type.Object({
+  name: RequiredText(256),
+  url: RequiredText(2048),
+  ...optionalFields,
+});
 
 export const ExpireSecret = Type.Object({
-  expiration: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds until the old secret stops signing; 0 = at once.' })),
-  secret: Type.Optional(Type.String({ maxLength: 1024, description: 'The new secret; made for you if absent.' })),
+  expiration: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description: 'Seconds until the old secret stops signing; 0 = at once.',
+    }),
+  ),
+  secret: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'The new secret; made for you if absent.' }),
+  ),
 });
 
 export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<typeof Endpoint> {

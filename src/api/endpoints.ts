@@ -1,14 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { AppError } from '../domain/errors.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
+import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import { changeConfig } from '../store/config-version.ts';
-import { endpointHealth, type EndpointRow } from '../store/endpoints.ts';
+import { type EndpointRow, endpointHealth } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
-import { authentication, changedEndpointFields, checkEndpoint, newEndpointFields, newEndpointSecrets, newSecret } from './endpoint-input.ts';
+import {
+  authentication,
+  changedEndpointFields,
+  checkEndpoint,
+  newEndpointFields,
+  newEndpointSecrets,
+  newSecret,
+} from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { found, iso, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
@@ -22,50 +29,99 @@ const tag = 'Endpoints';
 export function registerEndpoints(app: FastifyInstance, context: ApiContext): void {
   const endpoints = new Endpoints(context);
   registerOperation(app, {
-    method: 'POST', path, id: 'createEndpoint', tag, summary: 'Makes an endpoint.',
-    body: CreateEndpoint, status: 201, message: 'Endpoint created', data: Endpoint,
+    method: 'POST',
+    path,
+    id: 'createEndpoint',
+    tag,
+    summary: 'Makes an endpoint.',
+    body: CreateEndpoint,
+    status: 201,
+    message: 'Endpoint created',
+    data: Endpoint,
     handle: ({ project, body }) => endpoints.create(project, body),
   });
   registerOperation(app, {
-    method: 'GET', path, id: 'listEndpoints', tag, summary: 'Lists endpoints.',
+    method: 'GET',
+    path,
+    id: 'listEndpoints',
+    tag,
+    summary: 'Lists endpoints.',
     query: Type.Object({
       ...pageQuery,
       q: Type.Optional(Type.String({ description: 'Part of the name.' })),
       ownerId: Type.Optional(Type.String()),
     }),
-    status: 200, message: 'Endpoints fetched', data: PageOf(Endpoint),
+    status: 200,
+    message: 'Endpoints fetched',
+    data: PageOf(Endpoint),
     handle: ({ project, query }) => endpoints.list(project, query),
   });
   registerOperation(app, {
-    method: 'GET', path: onePath, id: 'getEndpoint', tag, summary: 'Fetches an endpoint.',
-    status: 200, message: 'Endpoint fetched', data: Endpoint,
+    method: 'GET',
+    path: onePath,
+    id: 'getEndpoint',
+    tag,
+    summary: 'Fetches an endpoint.',
+    status: 200,
+    message: 'Endpoint fetched',
+    data: Endpoint,
     handle: ({ project, params }) => endpoints.get(project, params['endpointID'] ?? ''),
   });
   registerOperation(app, {
-    method: 'PUT', path: onePath, id: 'updateEndpoint', tag, summary: 'Updates an endpoint.',
-    body: UpdateEndpoint, status: 202, message: 'Endpoint updated', data: Endpoint,
+    method: 'PUT',
+    path: onePath,
+    id: 'updateEndpoint',
+    tag,
+    summary: 'Updates an endpoint.',
+    body: UpdateEndpoint,
+    status: 202,
+    message: 'Endpoint updated',
+    data: Endpoint,
     handle: ({ project, params, body }) => endpoints.update(project, params['endpointID'] ?? '', body),
   });
   registerOperation(app, {
-    method: 'DELETE', path: onePath, id: 'deleteEndpoint', tag, summary: 'Deletes an endpoint and its subscriptions.',
-    status: 200, message: 'Endpoint deleted', data: Type.Null(),
+    method: 'DELETE',
+    path: onePath,
+    id: 'deleteEndpoint',
+    tag,
+    summary: 'Deletes an endpoint and its subscriptions.',
+    status: 200,
+    message: 'Endpoint deleted',
+    data: Type.Null(),
     handle: ({ project, params }) => endpoints.delete(project, params['endpointID'] ?? ''),
   });
   registerOperation(app, {
-    method: 'PUT', path: `${onePath}/pause`, id: 'pauseEndpoint', tag,
+    method: 'PUT',
+    path: `${onePath}/pause`,
+    id: 'pauseEndpoint',
+    tag,
     summary: 'Switches between active and paused; while paused deliveries are held.',
-    status: 202, message: 'Endpoint status changed', data: Endpoint,
+    status: 202,
+    message: 'Endpoint status changed',
+    data: Endpoint,
     handle: ({ project, params }) => endpoints.togglePause(project, params['endpointID'] ?? ''),
   });
   registerOperation(app, {
-    method: 'POST', path: `${onePath}/activate`, id: 'activateEndpoint', tag, summary: 'Makes an inactive or paused endpoint active.',
-    status: 202, message: 'Endpoint activated', data: Endpoint,
+    method: 'POST',
+    path: `${onePath}/activate`,
+    id: 'activateEndpoint',
+    tag,
+    summary: 'Makes an inactive or paused endpoint active.',
+    status: 202,
+    message: 'Endpoint activated',
+    data: Endpoint,
     handle: ({ project, params }) => endpoints.activate(project, params['endpointID'] ?? ''),
   });
   registerOperation(app, {
-    method: 'PUT', path: `${onePath}/expire_secret`, id: 'expireSecret', tag,
+    method: 'PUT',
+    path: `${onePath}/expire_secret`,
+    id: 'expireSecret',
+    tag,
     summary: 'Rolls the signing secret; the old one signs along until it expires.',
-    body: ExpireSecret, status: 200, message: 'Endpoint secret rolled', data: Endpoint,
+    body: ExpireSecret,
+    status: 200,
+    message: 'Endpoint secret rolled',
+    data: Endpoint,
     handle: ({ project, params, body }) => endpoints.expireSecret(project, params['endpointID'] ?? '', body),
   });
 }
@@ -100,7 +156,10 @@ class Endpoints {
   }
 
   async get(project: ProjectRow, id: string): Promise<Out> {
-    return this.#out(project, found(await this.#context.endpoints.get(this.#context.db, project.id, id), 'endpoint', id));
+    return this.#out(
+      project,
+      found(await this.#context.endpoints.get(this.#context.db, project.id, id), 'endpoint', id),
+    );
   }
 
   update(project: ProjectRow, id: string, body: Static<typeof UpdateEndpoint>): Promise<Out> {
@@ -125,14 +184,18 @@ class Endpoints {
 
   togglePause(project: ProjectRow, id: string): Promise<Out> {
     return this.#setStatus(project, id, (status) => {
-      if (status === 'inactive') throw new AppError('wrong_state', { detail: 'An inactive endpoint cannot be paused; activate it first.' });
+      if (status === 'inactive')
+        throw new AppError('wrong_state', {
+          detail: 'An inactive endpoint cannot be paused; activate it first.',
+        });
       return status === 'active' ? 'paused' : 'active';
     });
   }
 
   activate(project: ProjectRow, id: string): Promise<Out> {
     return this.#setStatus(project, id, (status) => {
-      if (status === 'active') throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
+      if (status === 'active')
+        throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
       return 'active';
     });
   }
@@ -141,13 +204,21 @@ class Endpoints {
     const nowMs = this.#context.now();
     const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
     return this.#change(project, id, (row) => {
-      const live = row.secret.secrets.filter((secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs);
-      const old = live.map((secret) => (secret.expires_at === null ? { ...secret, expires_at: expiresAt, updated_at: iso(nowMs) } : secret));
+      const live = row.secret.secrets.filter(
+        (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
+      );
+      const old = live.map((secret) =>
+        secret.expires_at === null ? { ...secret, expires_at: expiresAt, updated_at: iso(nowMs) } : secret,
+      );
       return { ...row, secret: { ...row.secret, secrets: [...old, newSecret(this.#context, body.secret)] } };
     });
   }
 
-  #setStatus(project: ProjectRow, id: string, next: (status: EndpointStatus) => EndpointStatus): Promise<Out> {
+  #setStatus(
+    project: ProjectRow,
+    id: string,
+    next: (status: EndpointStatus) => EndpointStatus,
+  ): Promise<Out> {
     return this.#change(project, id, (row) => ({ ...row, status: next(row.status) }));
   }
 
@@ -167,6 +238,10 @@ class Endpoints {
 
   #health(project: ProjectRow, rows: EndpointRow[]) {
     const minutes = project.config.circuit_breaker.observability_window;
-    return endpointHealth(this.#context.db, rows.map((row) => row.id), minutes);
+    return endpointHealth(
+      this.#context.db,
+      rows.map((row) => row.id),
+      minutes,
+    );
   }
 }

@@ -7,7 +7,11 @@ import type { ApiContext } from './context.ts';
  * An event sent straight to an endpoint that nobody subscribed gets there through a catch-all subscription, made
  * here once. The project row is locked while looking, so two events at once make one.
  */
-export async function ensureSubscription(context: ApiContext, projectId: string, endpointId: string): Promise<void> {
+export async function ensureSubscription(
+  context: ApiContext,
+  projectId: string,
+  endpointId: string,
+): Promise<void> {
   const { db, cache, ids } = context;
   const routing = await cache.get(projectId);
   if (routing.hasSubscription(endpointId)) return;

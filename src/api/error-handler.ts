@@ -24,6 +24,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
     default:
   }
   if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
-  if (isDataError(error)) return new AppError('validation_failed', { fields: 'a value holds text that cannot be stored' });
+  if (isDataError(error))
+    return new AppError('validation_failed', { fields: 'a value holds text that cannot be stored' });
   return new AppError('internal', { request: request.id }, { cause: error });
 }

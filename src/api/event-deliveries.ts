@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { VERSION } from '../domain/version.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
 import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
 import { dateRange, found, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
-import { VERSION } from '../domain/version.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
@@ -28,8 +28,15 @@ const ListQuery = Type.Object({
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints } = context;
   registerOperation(app, {
-    method: 'GET', path, id: 'listEventDeliveries', tag, summary: 'Lists deliveries.',
-    query: ListQuery, status: 200, message: 'Event deliveries fetched', data: PageOf(EventDelivery),
+    method: 'GET',
+    path,
+    id: 'listEventDeliveries',
+    tag,
+    summary: 'Lists deliveries.',
+    query: ListQuery,
+    status: 200,
+    message: 'Event deliveries fetched',
+    data: PageOf(EventDelivery),
     handle: async ({ project, query }) => {
       const page = await listDeliveries(db, project.id, {
         page: parsePageRequest(query),
@@ -41,13 +48,22 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
         statuses: queryValues(query, 'status'),
         idempotencyKey: queryValue(query, 'idempotencyKey'),
       });
-      const byId = await endpoints.byIds(db, page.rows.map((row) => row.endpoint_id));
+      const byId = await endpoints.byIds(
+        db,
+        page.rows.map((row) => row.endpoint_id),
+      );
       return mapPage(page, (row) => toDelivery(row, byId.get(row.endpoint_id)));
     },
   });
   registerOperation(app, {
-    method: 'GET', path: `${path}/:eventDeliveryID`, id: 'getEventDelivery', tag, summary: 'Fetches a delivery.',
-    status: 200, message: 'Event delivery fetched', data: EventDelivery,
+    method: 'GET',
+    path: `${path}/:eventDeliveryID`,
+    id: 'getEventDelivery',
+    tag,
+    summary: 'Fetches a delivery.',
+    status: 200,
+    message: 'Event delivery fetched',
+    data: EventDelivery,
     handle: async ({ project, params }) => {
       const id = params['eventDeliveryID'] ?? '';
       const row = found(await getDelivery(db, project.id, id), 'event delivery', id);
@@ -60,9 +76,14 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
   const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts`;
   registerOperation(app, {
-    method: 'GET', path: attemptsPath, id: 'listDeliveryAttempts', tag: 'Delivery attempts',
+    method: 'GET',
+    path: attemptsPath,
+    id: 'listDeliveryAttempts',
+    tag: 'Delivery attempts',
     summary: 'Lists every attempt of a delivery, oldest first.',
-    status: 200, message: 'Delivery attempts fetched', data: Type.Array(DeliveryAttempt),
+    status: 200,
+    message: 'Delivery attempts fetched',
+    data: Type.Array(DeliveryAttempt),
     handle: async ({ project, params }) => {
       const id = params['eventDeliveryID'] ?? '';
       found(await getDelivery(db, project.id, id), 'event delivery', id);
@@ -70,9 +91,14 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     },
   });
   registerOperation(app, {
-    method: 'GET', path: `${attemptsPath}/:deliveryAttemptID`, id: 'getDeliveryAttempt', tag: 'Delivery attempts',
+    method: 'GET',
+    path: `${attemptsPath}/:deliveryAttemptID`,
+    id: 'getDeliveryAttempt',
+    tag: 'Delivery attempts',
     summary: 'Fetches one attempt.',
-    status: 200, message: 'Delivery attempt fetched', data: DeliveryAttempt,
+    status: 200,
+    message: 'Delivery attempt fetched',
+    data: DeliveryAttempt,
     handle: async ({ project, params }) => {
       const id = params['deliveryAttemptID'] ?? '';
       const attempt = await getAttempt(db, project.id, { deliveryId: params['eventDeliveryID'] ?? '', id });

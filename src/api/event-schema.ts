@@ -36,8 +36,14 @@ export const Event = Type.Object({
 const eventFields = {
   event_type: RequiredText(256),
   data: Type.Unknown({ description: 'The payload: any JSON.' }),
-  custom_headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 8192 }), { description: 'Headers sent along with the event.' })),
-  idempotency_key: Type.Optional(Text(512, 'A second event with the same key is stored as a duplicate and not sent.')),
+  custom_headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
+      description: 'Headers sent along with the event.',
+    }),
+  ),
+  idempotency_key: Type.Optional(
+    Text(512, 'A second event with the same key is stored as a duplicate and not sent.'),
+  ),
   acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
   metadata: Type.Optional(Text(65_536)),
 };

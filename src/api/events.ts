@@ -23,21 +23,39 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     return acceptedEvent(accepted.event, accepted.isDuplicate);
   };
   registerOperation(app, {
-    method: 'POST', path: `${path}/broadcast`, id: 'broadcastEvent', tag,
+    method: 'POST',
+    path: `${path}/broadcast`,
+    id: 'broadcastEvent',
+    tag,
     summary: 'Sends an event to every endpoint whose subscription matches its type.',
-    body: BroadcastEvent, status: 201, message: 'Event broadcast', data: Event,
-    handle: ({ project, body, bodyText }) => accept(newEvent(project, body, { bodyText, target: { kind: 'broadcast' } })),
+    body: BroadcastEvent,
+    status: 201,
+    message: 'Event broadcast',
+    data: Event,
+    handle: ({ project, body, bodyText }) =>
+      accept(newEvent(project, body, { bodyText, target: { kind: 'broadcast' } })),
   });
   registerOperation(app, {
-    method: 'POST', path, id: 'createEvent', tag, summary: 'Sends an event to one endpoint.',
-    body: CreateEvent, status: 201, message: 'Event created', data: Event,
+    method: 'POST',
+    path,
+    id: 'createEvent',
+    tag,
+    summary: 'Sends an event to one endpoint.',
+    body: CreateEvent,
+    status: 201,
+    message: 'Event created',
+    data: Event,
     handle: async ({ project, body, bodyText }) => {
       const endpointIds = await targetEndpoints(context, project, body);
       return accept(newEvent(project, body, { bodyText, target: { kind: 'endpoints', endpointIds } }));
     },
   });
   registerOperation(app, {
-    method: 'GET', path, id: 'listEvents', tag, summary: 'Lists events.',
+    method: 'GET',
+    path,
+    id: 'listEvents',
+    tag,
+    summary: 'Lists events.',
     query: Type.Object({
       ...pageQuery,
       startDate: Type.Optional(Type.String()),
@@ -46,7 +64,9 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
       sourceId: Repeated('Only events of these sources.'),
       idempotencyKey: Type.Optional(Type.String()),
     }),
-    status: 200, message: 'Events fetched', data: PageOf(Event),
+    status: 200,
+    message: 'Events fetched',
+    data: PageOf(Event),
     handle: async ({ project, query }) =>
       mapPage(
         await listEvents(db, project.id, {
@@ -60,8 +80,14 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
       ),
   });
   registerOperation(app, {
-    method: 'GET', path: `${path}/:eventID`, id: 'getEvent', tag, summary: 'Fetches an event.',
-    status: 200, message: 'Event fetched', data: Event,
+    method: 'GET',
+    path: `${path}/:eventID`,
+    id: 'getEvent',
+    tag,
+    summary: 'Fetches an event.',
+    status: 200,
+    message: 'Event fetched',
+    data: Event,
     handle: async ({ project, params }) => {
       const id = params['eventID'] ?? '';
       return toEvent(found(await getEvent(db, project.id, id), 'event', id));
@@ -70,23 +96,35 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
 }
 
 /** An endpoint given by id; an app_id means every endpoint that carries it. */
-async function targetEndpoints(context: ApiContext, project: ProjectRow, body: Static<typeof CreateEvent>): Promise<string[]> {
+async function targetEndpoints(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof CreateEvent>,
+): Promise<string[]> {
   const { endpoints } = await context.cache.get(project.id);
   if (body.endpoint_id) {
     if (!endpoints.has(body.endpoint_id)) {
-      throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: body.endpoint_id });
+      throw new AppError('not_in_project', {
+        field: 'endpoint_id',
+        resource: 'endpoint',
+        id: body.endpoint_id,
+      });
     }
     await ensureSubscription(context, project.id, body.endpoint_id);
     return [body.endpoint_id];
   }
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
-  const ids = [...endpoints.values()].filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id).map(({ row }) => row.id);
-  if (ids.length === 0) throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
+  const ids = [...endpoints.values()]
+    .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
+    .map(({ row }) => row.id);
+  if (ids.length === 0)
+    throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
   for (const id of ids) await ensureSubscription(context, project.id, id);
   return ids;
 }
 
-const ILLEGAL_HEADERS = /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/i;
+const ILLEGAL_HEADERS =
+  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/i;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function newEvent(
@@ -122,7 +160,8 @@ function customHeaders(given: Record<string, string>): Record<string, string[]> 
     if (!HEADER_NAME.test(name)) throw invalid(field, 'is not a legal header name');
     if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and cannot be given');
     // oxlint-disable-next-line no-control-regex -- header values may hold none of these
-    if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) throw invalid(field, 'holds characters a header value cannot carry');
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
+      throw invalid(field, 'holds characters a header value cannot carry');
     headers[name] = [value];
   }
   return headers;

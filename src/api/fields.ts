@@ -47,7 +47,10 @@ export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
 
-export function mapPage<Row, Item>(page: Page<Row>, map: (row: Row) => Item): { content: Item[]; pagination: Page<Row>['pagination'] } {
+export function mapPage<Row, Item>(
+  page: Page<Row>,
+  map: (row: Row) => Item,
+): { content: Item[]; pagination: Page<Row>['pagination'] } {
   return { content: page.rows.map(map), pagination: page.pagination };
 }
 
@@ -62,7 +65,10 @@ export function invalid(field: string, problem: string): AppError {
 }
 
 /** Dates of a list: `2006-01-02T15:04:05`, read as UTC, or RFC 3339. Empty and year 1 mean absent. */
-export function dateRange(query: Record<string, string | string[] | undefined>): { fromMs: number | undefined; toMs: number | undefined } {
+export function dateRange(query: Record<string, string | string[] | undefined>): {
+  fromMs: number | undefined;
+  toMs: number | undefined;
+} {
   const fromMs = parseDate(query, 'startDate');
   const toMs = parseDate(query, 'endDate');
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {

@@ -7,13 +7,19 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     info: {
       title: 'Posthorn',
       version: '1.0.0',
-      description: 'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.',
+      description:
+        'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
     components: {
       securitySchemes: {
-        key: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'The API key, bare or as `Bearer <key>`.' },
+        key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'The API key, bare or as `Bearer <key>`.',
+        },
       },
     },
     security: [{ key: [] }],

@@ -81,7 +81,8 @@ function pathParameters(path: string): TSchema {
 /** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
 function parseBody(request: FastifyRequest, schema: TSchema): unknown {
   const type = request.headers['content-type'];
-  if (type !== undefined && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type', { type });
+  if (type !== undefined && !/^application\/json\b/i.test(type))
+    throw new AppError('unsupported_media_type', { type });
   const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
   if (text.trim() === '') throw new AppError('body_required');
   request.bodyText = text;

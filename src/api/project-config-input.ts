@@ -1,12 +1,19 @@
 import { type Static, Type } from 'typebox';
-import type { IdFactory } from '../domain/ids.ts';
 import { parseGoDuration } from '../domain/duration.ts';
-import { CircuitBreaker, hashNames, MetaEventConfig, ProjectConfig, Strategy } from '../domain/project-config.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import {
+  CircuitBreaker,
+  hashNames,
+  MetaEventConfig,
+  ProjectConfig,
+  Strategy,
+} from '../domain/project-config.ts';
 import { generateSecret } from '../signing/secrets.ts';
 import { invalid, oneOf, Text } from './fields.ts';
 
 /** A project's config as it is sent: any part of it, and signature versions without the ids we give them. */
-const { signature, meta_event, strategy, ratelimit, ssl, circuit_breaker, ...plain } = ProjectConfig.properties;
+const { signature, meta_event, strategy, ratelimit, ssl, circuit_breaker, ...plain } =
+  ProjectConfig.properties;
 
 const SignatureInput = Type.Object({
   header: Type.Optional(Text(128)),
@@ -25,7 +32,7 @@ const SignatureInput = Type.Object({
 });
 
 export const PartialProjectConfig = Type.Object({
-  ...Type.Partial(Type.Object(plain)).properties,
+  ...Type.Partial(plain).properties,
   strategy: Type.Optional(Type.Partial(Strategy)),
   ratelimit: Type.Optional(Type.Partial(ratelimit)),
   ssl: Type.Optional(Type.Partial(ssl)),
@@ -36,7 +43,8 @@ export const PartialProjectConfig = Type.Object({
 export type PartialProjectConfig = Static<typeof PartialProjectConfig>;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const RESERVED_HEADERS = /^(webhook-(id|timestamp|signature)|content-type|content-length|host|connection|transfer-encoding)$/i;
+const RESERVED_HEADERS =
+  /^(webhook-(id|timestamp|signature)|content-type|content-length|host|connection|transfer-encoding)$/i;
 
 /** The config with the given parts put over it, key by key; says which field is wrong if one is. */
 export function mergeProjectConfig(
@@ -54,7 +62,8 @@ export function mergeProjectConfig(
     circuit_breaker: { ...base.circuit_breaker, ...given.circuit_breaker },
     signature: mergeSignature(base.signature, given.signature ?? {}, deps),
   };
-  if (merged.meta_event.is_enabled && merged.meta_event.secret === '') merged.meta_event.secret = generateSecret();
+  if (merged.meta_event.is_enabled && merged.meta_event.secret === '')
+    merged.meta_event.secret = generateSecret();
   checkProjectConfig(merged);
   return merged;
 }
@@ -79,13 +88,18 @@ function mergeSignature(
 }
 
 function checkProjectConfig(config: ProjectConfig): void {
-  const headers = { 'config.signature.header': config.signature.header, 'config.request_id_header': config.request_id_header };
+  const headers = {
+    'config.signature.header': config.signature.header,
+    'config.request_id_header': config.request_id_header,
+  };
   for (const [field, name] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name) || RESERVED_HEADERS.test(name)) throw invalid(field, `"${name}" cannot be used as a header name`);
+    if (!HEADER_NAME.test(name) || RESERVED_HEADERS.test(name))
+      throw invalid(field, `"${name}" cannot be used as a header name`);
   }
   for (const field of ['search_policy', 'retention_policy'] as const) {
     const text = config[field];
-    if (text !== '' && (parseGoDuration(text) ?? 0) <= 0) throw invalid(`config.${field}`, 'must be a duration such as 720h');
+    if (text !== '' && (parseGoDuration(text) ?? 0) <= 0)
+      throw invalid(`config.${field}`, 'must be a duration such as 720h');
   }
   if (config.meta_event.is_enabled && !/^https?:\/\/[^/]/.test(config.meta_event.url)) {
     throw invalid('config.meta_event.url', 'must be an http or https URL when meta events are enabled');

@@ -61,41 +61,72 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
   const { db } = context;
   const tag = 'Projects';
   registerOperation(app, {
-    method: 'GET', path: '/api/v1/projects', id: 'listProjects', tag, summary: 'Lists the projects the key may use.',
-    status: 200, message: 'Projects fetched', data: Type.Array(Project),
+    method: 'GET',
+    path: '/api/v1/projects',
+    id: 'listProjects',
+    tag,
+    summary: 'Lists the projects the key may use.',
+    status: 200,
+    message: 'Projects fetched',
+    data: Type.Array(Project),
     handle: async ({ caller }) => {
       const rows = await listProjects(db);
       return rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId).map(toProject);
     },
   });
   registerOperation(app, {
-    method: 'POST', path: '/api/v1/projects', id: 'createProject', tag,
+    method: 'POST',
+    path: '/api/v1/projects',
+    id: 'createProject',
+    tag,
     summary: 'Makes a project and its first key. Needs the instance key.',
-    body: CreateProject, status: 201, message: 'Project created',
+    body: CreateProject,
+    status: 201,
+    message: 'Project created',
     data: Type.Object({ project: Project, api_key: NewApiKey }),
     handle: async ({ caller, body }) => {
       requireInstanceKey(caller);
       const made = await createProject(context, body);
-      return { project: toProject(made.project), api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key } };
+      return {
+        project: toProject(made.project),
+        api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
+      };
     },
   });
   registerOperation(app, {
-    method: 'GET', path: '/api/v1/projects/:projectID', id: 'getProject', tag, summary: 'Fetches a project.',
-    status: 200, message: 'Project fetched', data: Project,
+    method: 'GET',
+    path: '/api/v1/projects/:projectID',
+    id: 'getProject',
+    tag,
+    summary: 'Fetches a project.',
+    status: 200,
+    message: 'Project fetched',
+    data: Project,
     handle: async ({ project }) => toProject(project),
   });
   for (const method of ['PUT', 'POST'] as const) {
     registerOperation(app, {
-      method, path: '/api/v1/projects/:projectID', id: method === 'PUT' ? 'updateProject' : 'updateProjectByPost', tag,
+      method,
+      path: '/api/v1/projects/:projectID',
+      id: method === 'PUT' ? 'updateProject' : 'updateProjectByPost',
+      tag,
       summary: 'Updates a project; settings not named keep their value.',
-      body: UpdateProject, status: 202, message: 'Project updated', data: Project,
+      body: UpdateProject,
+      status: 202,
+      message: 'Project updated',
+      data: Project,
       handle: ({ project, body }) => update(context, project.id, body),
     });
   }
   registerOperation(app, {
-    method: 'DELETE', path: '/api/v1/projects/:projectID', id: 'deleteProject', tag,
+    method: 'DELETE',
+    path: '/api/v1/projects/:projectID',
+    id: 'deleteProject',
+    tag,
     summary: 'Deletes a project; its keys stop working at once.',
-    status: 200, message: 'Project deleted', data: Type.Null(),
+    status: 200,
+    message: 'Project deleted',
+    data: Type.Null(),
     handle: async ({ project }) => {
       await deleteProject(db, project.id);
       await context.cache.refreshQuietly(project.id);
@@ -104,7 +135,11 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
   });
 }
 
-async function update(context: ApiContext, id: string, body: Static<typeof UpdateProject>): Promise<Static<typeof Project>> {
+async function update(
+  context: ApiContext,
+  id: string,
+  body: Static<typeof UpdateProject>,
+): Promise<Static<typeof Project>> {
   const { project } = await context.cache.refresh(id);
   const config = mergeProjectConfig(project.config, body.config ?? {}, context);
   try {
@@ -114,7 +149,8 @@ async function update(context: ApiContext, id: string, body: Static<typeof Updat
     await context.cache.refresh(id);
     return toProject(row);
   } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('name_taken', { resource: 'project', name: body.name }, { cause: error });
+    if (isUniqueViolation(error))
+      throw new AppError('name_taken', { resource: 'project', name: body.name }, { cause: error });
     throw error;
   }
 }

@@ -33,7 +33,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
     },
-    ajv: { customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    ajv: {
+      customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
+    },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -72,7 +74,9 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   });
   app.setNotFoundHandler((request: FastifyRequest) => {
     const path = request.url.replace(/\?.*$/, '');
-    const allowed = [...new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method))];
+    const allowed = [
+      ...new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method)),
+    ];
     const { method } = request;
     if (allowed.length === 0) throw new AppError('route_not_found', { method, path });
     throw new AppError('method_not_allowed', { method, path, allowed: allowed.join(', ') });

@@ -31,7 +31,11 @@ export const Subscription = Type.Object({
   alert_config: Type.Optional(AlertConfig),
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(
-    Type.Object({ type: retryType, duration: Type.Integer({ description: 'Seconds.' }), retry_count: Type.Integer() }),
+    Type.Object({
+      type: retryType,
+      duration: Type.Integer({ description: 'Seconds.' }),
+      retry_count: Type.Integer(),
+    }),
   ),
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
@@ -59,9 +63,13 @@ export const CreateSubscription = Type.Object({
   retry_config: Type.Optional(
     Type.Object({
       type: Type.Optional(retryType),
-      duration: Type.Optional(Text(32, 'Wait between tries as a duration such as 10s; goes before interval_seconds.')),
+      duration: Type.Optional(
+        Text(32, 'Wait between tries as a duration such as 10s; goes before interval_seconds.'),
+      ),
       interval_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
-      retry_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, description: 'Retries after the first try.' })),
+      retry_count: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 1000, description: 'Retries after the first try.' }),
+      ),
     }),
   ),
   filter_config: Type.Optional(
@@ -69,7 +77,10 @@ export const CreateSubscription = Type.Object({
   ),
 });
 
-export function toSubscription(row: SubscriptionRow, endpoint: EndpointRow | undefined): Static<typeof Subscription> {
+export function toSubscription(
+  row: SubscriptionRow,
+  endpoint: EndpointRow | undefined,
+): Static<typeof Subscription> {
   return {
     uid: row.id,
     project_id: row.project_id,

@@ -6,7 +6,13 @@ import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.
 import { noConditions, type RetryConfig } from '../domain/subscription.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
-import { getSubscription, listSubscriptions, saveSubscription, type SubscriptionFields, type SubscriptionRow } from '../store/subscriptions.ts';
+import {
+  getSubscription,
+  listSubscriptions,
+  type SubscriptionFields,
+  type SubscriptionRow,
+  saveSubscription,
+} from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
@@ -18,31 +24,53 @@ const tag = 'Subscriptions';
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints } = context;
   registerOperation(app, {
-    method: 'POST', path, id: 'createSubscription', tag, summary: 'Subscribes an endpoint to event types.',
-    body: CreateSubscription, status: 201, message: 'Subscription created', data: Subscription,
+    method: 'POST',
+    path,
+    id: 'createSubscription',
+    tag,
+    summary: 'Subscribes an endpoint to event types.',
+    body: CreateSubscription,
+    status: 201,
+    message: 'Subscription created',
+    data: Subscription,
     handle: async ({ project, body }) => withEndpoint(context, await create(context, project, body)),
   });
   registerOperation(app, {
-    method: 'GET', path, id: 'listSubscriptions', tag, summary: 'Lists subscriptions.',
+    method: 'GET',
+    path,
+    id: 'listSubscriptions',
+    tag,
+    summary: 'Lists subscriptions.',
     query: Type.Object({
       ...pageQuery,
       endpointId: Repeated('Only subscriptions of these endpoints.'),
       name: Type.Optional(Type.String({ description: 'Part of the name.' })),
     }),
-    status: 200, message: 'Subscriptions fetched', data: PageOf(Subscription),
+    status: 200,
+    message: 'Subscriptions fetched',
+    data: PageOf(Subscription),
     handle: async ({ project, query }) => {
       const page = await listSubscriptions(db, project.id, {
         page: parsePageRequest(query),
         endpointIds: queryValues(query, 'endpointId'),
         name: queryValue(query, 'name'),
       });
-      const byId = await endpoints.byIds(db, page.rows.map((row) => row.endpoint_id));
+      const byId = await endpoints.byIds(
+        db,
+        page.rows.map((row) => row.endpoint_id),
+      );
       return mapPage(page, (row) => toSubscription(row, byId.get(row.endpoint_id)));
     },
   });
   registerOperation(app, {
-    method: 'GET', path: `${path}/:subscriptionID`, id: 'getSubscription', tag, summary: 'Fetches a subscription.',
-    status: 200, message: 'Subscription fetched', data: Subscription,
+    method: 'GET',
+    path: `${path}/:subscriptionID`,
+    id: 'getSubscription',
+    tag,
+    summary: 'Fetches a subscription.',
+    status: 200,
+    message: 'Subscription fetched',
+    data: Subscription,
     handle: async ({ project, params }) => {
       const id = params['subscriptionID'] ?? '';
       return withEndpoint(context, found(await getSubscription(db, project.id, id), 'subscription', id));
@@ -54,7 +82,11 @@ async function withEndpoint(context: ApiContext, row: SubscriptionRow): Promise<
   return toSubscription(row, await context.endpoints.get(context.db, row.project_id, row.endpoint_id));
 }
 
-async function create(context: ApiContext, project: ProjectRow, body: Static<typeof CreateSubscription>): Promise<SubscriptionRow> {
+async function create(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof CreateSubscription>,
+): Promise<SubscriptionRow> {
   const { db, ids, cache, endpoints } = context;
   const endpointId = body.endpoint_id || body.app_id;
   if (endpointId === undefined || endpointId === '') throw invalid('endpoint_id', 'is required');
@@ -90,7 +122,8 @@ function subscriptionFields(body: Static<typeof CreateSubscription>, endpointId:
 function retryConfig(given: Static<typeof CreateSubscription>['retry_config']): RetryConfig | null {
   if (given === undefined) return null;
   const fromText = given.duration ? parseGoDuration(given.duration) : null;
-  if (given.duration && (fromText === null || fromText < 0)) throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m');
+  if (given.duration && (fromText === null || fromText < 0))
+    throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m');
   const duration = fromText === null ? (given.interval_seconds ?? 0) : Math.round(fromText / 1000);
   return { type: given.type ?? 'linear', duration, retry_count: given.retry_count ?? 0 };
 }

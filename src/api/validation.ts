@@ -10,7 +10,12 @@ export function describeValidationErrors(errors: readonly FastifySchemaValidatio
   return [...fields].map(([field, problem]) => (field === '' ? problem : `${field}: ${problem}`)).join(', ');
 }
 
-function describe({ keyword, instancePath, params, message }: FastifySchemaValidationError): [string, string] {
+function describe({
+  keyword,
+  instancePath,
+  params,
+  message,
+}: FastifySchemaValidationError): [string, string] {
   const at = instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
   const inside = (name: unknown) => (at === '' ? String(name) : `${at}.${String(name)}`);
   switch (keyword) {
@@ -21,7 +26,12 @@ function describe({ keyword, instancePath, params, message }: FastifySchemaValid
     case 'enum':
       return [at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`];
     case 'minLength':
-      return [at, params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`];
+      return [
+        at,
+        params['limit'] === 1
+          ? 'must not be empty'
+          : `must have at least ${String(params['limit'])} characters`,
+      ];
     default:
       return [at || 'body', message ?? 'is not valid'];
   }

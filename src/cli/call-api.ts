@@ -7,7 +7,9 @@ import { StartupError } from '../domain/startup-error.ts';
 export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {
   const file = join(config.dataDir, 'credentials.json');
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new StartupError(`${file} cannot be read; run this where the service was first started, or set POSTHORN_DATA_DIR`);
+    throw new StartupError(
+      `${file} cannot be read; run this where the service was first started, or set POSTHORN_DATA_DIR`,
+    );
   });
   const { url, instance_key } = JSON.parse(text) as { url: string; instance_key: string };
   const response = await fetch(`${config.publicUrl || url}${path}`, {
@@ -15,7 +17,9 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
     headers: { authorization: instance_key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }).catch((error: Error) => {
-    throw new StartupError(`the service at ${url} does not answer (${error.message}); start it with: npm start`);
+    throw new StartupError(
+      `the service at ${url} does not answer (${error.message}); start it with: npm start`,
+    );
   });
   const answer = (await response.json()) as { status: boolean; message: string; data?: unknown };
   if (!answer.status) throw new StartupError(answer.message);
@@ -28,6 +32,7 @@ export function printJson(value: unknown): void {
 
 export function required(values: Record<string, string | undefined>, name: string): string {
   const value = values[name];
-  if (value === undefined || value === '') throw new StartupError(`--${name} is required; posthorn help shows how`);
+  if (value === undefined || value === '')
+    throw new StartupError(`--${name} is required; posthorn help shows how`);
   return value;
 }

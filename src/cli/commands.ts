@@ -16,7 +16,12 @@ interface Command {
 
 const commands: Record<string, Command> = {
   serve: { usage: 'serve', summary: 'Runs the service until it is told to stop.', options: {}, run: serve },
-  migrate: { usage: 'migrate', summary: 'Brings the database schema up to date.', options: {}, run: migrateCommand },
+  migrate: {
+    usage: 'migrate',
+    summary: 'Brings the database schema up to date.',
+    options: {},
+    run: migrateCommand,
+  },
   'project create': {
     usage: 'project create --name NAME [--type outgoing|incoming]',
     summary: 'Makes a project and prints it with its key as JSON.',
@@ -37,13 +42,17 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   if (first === '--version' || first === 'version') return print(`posthorn ${VERSION}`);
   const name = first in commands ? first : `${first} ${second}`.trim();
   const command = commands[name];
-  if (command === undefined) throw new StartupError(`there is no command "${name}"; posthorn help lists them`);
+  if (command === undefined)
+    throw new StartupError(`there is no command "${name}"; posthorn help lists them`);
   await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
 }
 
 function parse(command: Command, args: string[]): Record<string, string | undefined> {
   try {
-    return parseArgs({ args, options: command.options, strict: true }).values as Record<string, string | undefined>;
+    return parseArgs({ args, options: command.options, strict: true }).values as Record<
+      string,
+      string | undefined
+    >;
   } catch (error) {
     throw new StartupError(`${(error as Error).message}. Usage: posthorn ${command.usage}`);
   }
@@ -51,7 +60,13 @@ function parse(command: Command, args: string[]): Record<string, string | undefi
 
 function help(): string {
   const lines = Object.values(commands).map(({ usage, summary }) => `  posthorn ${usage}\n      ${summary}`);
-  return ['Posthorn takes events in and delivers them as webhooks.', '', ...lines, '', 'Settings are environment variables; docs/config.md lists them.'].join('\n');
+  return [
+    'Posthorn takes events in and delivers them as webhooks.',
+    '',
+    ...lines,
+    '',
+    'Settings are environment variables; docs/config.md lists them.',
+  ].join('\n');
 }
 
 function print(text: string): void {

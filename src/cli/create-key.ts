@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts';
 import { callApi, printJson, required } from './call-api.ts';
 
-export async function createKeyCommand(config: Config, values: Record<string, string | undefined>): Promise<void> {
+export async function createKeyCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
   const project = encodeURIComponent(required(values, 'project'));
   const body = { name: required(values, 'name'), expires_at: values['expires-at'] ?? null };
   printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body));

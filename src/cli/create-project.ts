@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts';
 import { callApi, printJson, required } from './call-api.ts';
 
-export async function createProjectCommand(config: Config, values: Record<string, string | undefined>): Promise<void> {
+export async function createProjectCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
   const body = { name: required(values, 'name'), type: values['type'] ?? 'outgoing' };
   printJson(await callApi(config, '/api/v1/projects', body));
 }

@@ -5,29 +5,51 @@
  */
 export const errorTable = {
   bad_json: { status: 400, message: 'The request body is not valid JSON: {detail}' },
-  body_required: { status: 400, message: 'This request needs a JSON body; send an object with Content-Type: application/json.' },
+  body_required: {
+    status: 400,
+    message: 'This request needs a JSON body; send an object with Content-Type: application/json.',
+  },
   validation_failed: { status: 400, message: '{fields}' },
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
   not_in_project: { status: 400, message: '{field}: there is no {resource} {id} in this project' },
   wrong_state: { status: 400, message: '{detail}' },
   unauthenticated: {
     status: 401,
-    message: 'Authentication required: send the API key in the Authorization header, bare or as "Bearer <key>".',
+    message:
+      'Authentication required: send the API key in the Authorization header, bare or as "Bearer <key>".',
   },
   key_rejected: { status: 401, message: 'This API key is unknown, expired or revoked.' },
   project_forbidden: { status: 403, message: 'This API key does not belong to project {project}.' },
-  instance_key_required: { status: 403, message: 'Only the instance key may do this; see instance_key in credentials.json.' },
+  instance_key_required: {
+    status: 403,
+    message: 'Only the instance key may do this; see instance_key in credentials.json.',
+  },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },
   method_not_allowed: { status: 405, message: '{method} is not allowed on {path}; allowed: {allowed}.' },
   name_taken: { status: 409, message: 'There is already a {resource} named {name}.' },
   body_too_large: { status: 413, message: 'The request body is larger than the limit of {limit} bytes.' },
-  unsupported_media_type: { status: 415, message: 'Content-Type {type} is not supported here; send application/json.' },
-  rate_limited: { status: 429, message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.' },
-  overloaded: { status: 429, message: 'The service is taking in more than it can store right now; try again in {retry} s.' },
-  internal: { status: 500, message: 'Something went wrong on our side; the request id {request} finds it in the log.' },
-  database_unavailable: { status: 503, message: 'The database cannot be reached right now; nothing was stored, try again.' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Content-Type {type} is not supported here; send application/json.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.',
+  },
+  overloaded: {
+    status: 429,
+    message: 'The service is taking in more than it can store right now; try again in {retry} s.',
+  },
+  internal: {
+    status: 500,
+    message: 'Something went wrong on our side; the request id {request} finds it in the log.',
+  },
+  database_unavailable: {
+    status: 503,
+    message: 'The database cannot be reached right now; nothing was stored, try again.',
+  },
   stopping: { status: 503, message: 'This node is shutting down; nothing was stored, try again.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

@@ -1,4 +1,11 @@
-export const deliveryStatuses = ['Scheduled', 'Processing', 'Discarded', 'Failure', 'Success', 'Retry'] as const;
+export const deliveryStatuses = [
+  'Scheduled',
+  'Processing',
+  'Discarded',
+  'Failure',
+  'Success',
+  'Retry',
+] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */

@@ -23,6 +23,14 @@ test('an id carries its time to the millisecond', () => {
 });
 
 test('text that is not an id is told apart', () => {
-  for (const text of ['', 'x', '01ARZ3NDEKTSV4RRFFQ69G5FA', '01ARZ3NDEKTSV4RRFFQ69G5FAVV', '81ARZ3NDEKTSV4RRFFQ69G5FAV', '01arz3ndektsv4rrffq69g5fav', '01ARZ3NDEKTSV4RRFFQ69G5FAI'])
+  for (const text of [
+    '',
+    'x',
+    '01ARZ3NDEKTSV4RRFFQ69G5FA',
+    '01ARZ3NDEKTSV4RRFFQ69G5FAVV',
+    '81ARZ3NDEKTSV4RRFFQ69G5FAV',
+    '01arz3ndektsv4rrffq69g5fav',
+    '01ARZ3NDEKTSV4RRFFQ69G5FAI',
+  ])
     expect(isId(text), text).toBe(false);
 });

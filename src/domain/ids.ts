@@ -13,7 +13,7 @@ const RANDOM_CHARS = 16;
 const MAX_STEP = 2 ** 20;
 const ID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-const decodeTable = new Map([...ALPHABET].map((char, value) => [char, value]));
+const decodeTable = new Map(Array.from(ALPHABET, (char, value) => [char, value] as const));
 
 function encode(value: number, chars: number): string {
   let text = '';

@@ -1,11 +1,22 @@
 import { type Static, Type } from 'typebox';
 
 /** A project's settings: the one definition that validation, storage, the wire and the docs share. */
-const seconds = (description: string, minimum = 0) => Type.Integer({ minimum, maximum: 31_536_000, description });
+const seconds = (description: string, minimum = 0) =>
+  Type.Integer({ minimum, maximum: 31_536_000, description });
 
 export const hashNames = [
-  'MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512',
-  'SHA3_224', 'SHA3_256', 'SHA3_384', 'SHA3_512', 'SHA512_224', 'SHA512_256',
+  'MD5',
+  'SHA1',
+  'SHA224',
+  'SHA256',
+  'SHA384',
+  'SHA512',
+  'SHA3_224',
+  'SHA3_256',
+  'SHA3_384',
+  'SHA3_512',
+  'SHA512_224',
+  'SHA512_256',
 ] as const;
 
 const oneOf = <T extends string>(values: readonly T[], description: string) =>
@@ -14,7 +25,11 @@ const oneOf = <T extends string>(values: readonly T[], description: string) =>
 export const Strategy = Type.Object({
   type: oneOf(['linear', 'exponential'], 'How the wait between tries grows.'),
   duration: seconds('Seconds between tries (the first wait, if exponential).', 1),
-  retry_count: Type.Integer({ minimum: 1, maximum: 1000, description: 'Total number of tries, the first included.' }),
+  retry_count: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    description: 'Total number of tries, the first included.',
+  }),
 });
 
 const SignatureVersion = Type.Object({
@@ -27,11 +42,27 @@ const SignatureVersion = Type.Object({
 export const CircuitBreaker = Type.Object({
   sample_rate: seconds('Seconds between two looks at the failure rate.', 1),
   error_timeout: seconds('Seconds the breaker stays open before a probe.', 1),
-  failure_threshold: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of failures that opens it.' }),
-  success_threshold: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of successes while half open that closes it.' }),
-  minimum_request_count: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Attempts needed before the rate counts.' }),
+  failure_threshold: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'Percent of failures that opens it.',
+  }),
+  success_threshold: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'Percent of successes while half open that closes it.',
+  }),
+  minimum_request_count: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'Attempts needed before the rate counts.',
+  }),
   observability_window: Type.Integer({ minimum: 1, maximum: 1440, description: 'Minutes looked back.' }),
-  consecutive_failure_threshold: Type.Integer({ minimum: 1, maximum: 1000, description: 'Times it opens in a row before disable_endpoint acts.' }),
+  consecutive_failure_threshold: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    description: 'Times it opens in a row before disable_endpoint acts.',
+  }),
 });
 
 export const MetaEventConfig = Type.Object({
@@ -43,15 +74,36 @@ export const MetaEventConfig = Type.Object({
 });
 
 export const ProjectConfig = Type.Object({
-  max_payload_read_size: Type.Integer({ minimum: 1, maximum: 104_857_600, description: 'Largest accepted payload in bytes.' }),
-  replay_attacks_prevention_enabled: Type.Boolean({ description: 'Every endpoint of the project signs with timestamps.' }),
-  add_event_id_trace_headers: Type.Boolean({ description: 'Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID.' }),
+  max_payload_read_size: Type.Integer({
+    minimum: 1,
+    maximum: 104_857_600,
+    description: 'Largest accepted payload in bytes.',
+  }),
+  replay_attacks_prevention_enabled: Type.Boolean({
+    description: 'Every endpoint of the project signs with timestamps.',
+  }),
+  add_event_id_trace_headers: Type.Boolean({
+    description: 'Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID.',
+  }),
   disable_endpoint: Type.Boolean({ description: 'An endpoint that keeps failing becomes inactive.' }),
-  multiple_endpoint_subscriptions: Type.Boolean({ description: 'Whether an endpoint may have several subscriptions.' }),
-  verify_dynamic_events: Type.Boolean({ description: 'A dynamic event whose URL may not be delivered to is refused.' }),
-  allow_unmatched_dynamic_urls: Type.Boolean({ description: 'A dynamic event with a new URL makes an endpoint.' }),
-  search_policy: Type.String({ maxLength: 32, description: 'How far back a search without dates reaches, as a duration such as 720h; empty = everything kept.' }),
-  retention_policy: Type.String({ maxLength: 32, description: 'How long events are kept, as a duration such as 240h; empty = the instance policy.' }),
+  multiple_endpoint_subscriptions: Type.Boolean({
+    description: 'Whether an endpoint may have several subscriptions.',
+  }),
+  verify_dynamic_events: Type.Boolean({
+    description: 'A dynamic event whose URL may not be delivered to is refused.',
+  }),
+  allow_unmatched_dynamic_urls: Type.Boolean({
+    description: 'A dynamic event with a new URL makes an endpoint.',
+  }),
+  search_policy: Type.String({
+    maxLength: 32,
+    description:
+      'How far back a search without dates reaches, as a duration such as 720h; empty = everything kept.',
+  }),
+  retention_policy: Type.String({
+    maxLength: 32,
+    description: 'How long events are kept, as a duration such as 240h; empty = the instance policy.',
+  }),
   ratelimit: Type.Object({
     count: Type.Integer({ minimum: 0, description: 'Events accepted per duration; 0 = no limit.' }),
     duration: seconds('Length of the window in seconds.'),
@@ -61,9 +113,15 @@ export const ProjectConfig = Type.Object({
   signature: Type.Object({
     header: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the signature header.' }),
     versions: Type.Array(SignatureVersion, { minItems: 1, maxItems: 10 }),
-    schemes: Type.Array(oneOf(['convoy', 'standard'], 'Signature scheme.'), { description: 'Schemes that deliveries are signed with.' }),
+    schemes: Type.Array(oneOf(['convoy', 'standard'], 'Signature scheme.'), {
+      description: 'Schemes that deliveries are signed with.',
+    }),
   }),
-  request_id_header: Type.String({ minLength: 1, maxLength: 128, description: 'Header that carries the idempotency key of an event.' }),
+  request_id_header: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Header that carries the idempotency key of an event.',
+  }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,
 });

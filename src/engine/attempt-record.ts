@@ -27,7 +27,12 @@ export function attemptRecord(
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
     requestHeaders: JSON.stringify(sent),
-    responseHeaders: response === null ? null : JSON.stringify(response.headers, (name, value: unknown) => (CREDENTIAL_HEADERS.has(name) ? [MASK] : value)),
+    responseHeaders:
+      response === null
+        ? null
+        : JSON.stringify(response.headers, (name, value: unknown) =>
+            CREDENTIAL_HEADERS.has(name) ? [MASK] : value,
+          ),
     responseBody: response?.body ?? null,
     timings: JSON.stringify(outcome.timings),
     requestedAtMs: outcome.startedAt,

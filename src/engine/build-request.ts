@@ -1,6 +1,6 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
-import { VERSION } from '../domain/version.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../domain/project-config.ts';
+import { VERSION } from '../domain/version.ts';
 import type { RoutedEndpoint } from '../routing/project-routing.ts';
 
 /**
@@ -16,7 +16,19 @@ export interface BuiltRequest {
 
 const USER_AGENT = `Posthorn/${VERSION}`;
 /** Set by the connection itself, never by an event. */
-const CONNECTION_HEADERS = ['host', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect', 'proxy-authorization', 'proxy-connection'];
+const CONNECTION_HEADERS = [
+  'host',
+  'content-length',
+  'connection',
+  'transfer-encoding',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'proxy-authorization',
+  'proxy-connection',
+];
 
 export function buildRequest(
   delivery: HeldDelivery,

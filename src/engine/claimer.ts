@@ -1,5 +1,12 @@
 import type { Logger } from '../platform/logger.ts';
-import { type Claim, claimDeliveries, heldBy, releaseDeliveries, type Want, waitingKeys } from '../store/claim-deliveries.ts';
+import {
+  type Claim,
+  claimDeliveries,
+  heldBy,
+  releaseDeliveries,
+  type Want,
+  waitingKeys,
+} from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
 import type { Lease } from './lease.ts';
@@ -152,7 +159,9 @@ export class Claimer implements QueueListener {
 
   #choose(): Want[] {
     const now = performance.now();
-    const due = [...this.#due.values()].filter((key) => key.dueAt <= now).sort((a, b) => a.lane - b.lane || a.dueAt - b.dueAt);
+    const due = [...this.#due.values()]
+      .filter((key) => key.dueAt <= now)
+      .sort((a, b) => a.lane - b.lane || a.dueAt - b.dueAt);
     const wants: Want[] = [];
     const granted = new Map<string, number>();
     let left = ROWS_PER_ROUND;
@@ -179,7 +188,8 @@ export class Claimer implements QueueListener {
       else known.dueAt = performance.now() + nextDueInMs;
     }
     for (const delivery of deliveries) {
-      if (this.#deps.dispatcher.reserve(delivery.id, delivery.endpointId)) this.#deps.dispatcher.start(delivery);
+      if (this.#deps.dispatcher.reserve(delivery.id, delivery.endpointId))
+        this.#deps.dispatcher.start(delivery);
       else this.#unsure = true;
     }
   }

@@ -1,8 +1,8 @@
+import type { HttpClient } from '../dispatch/http-client.ts';
+import type { Outcome } from '../dispatch/outcome.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import type { HttpClient } from '../dispatch/http-client.ts';
-import type { Outcome } from '../dispatch/outcome.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
@@ -66,8 +66,15 @@ export class DeliverySender {
     const { http, ids, now } = this.#deps;
     const { endpoint, routing, signal } = context;
     const authHeaders = authenticationHeaders(endpoint);
-    const request = buildRequest(delivery, endpoint, { config: routing.project.config, nowMs: now(), authHeaders });
-    const timeoutSeconds = Math.min(endpoint.row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS);
+    const request = buildRequest(delivery, endpoint, {
+      config: routing.project.config,
+      nowMs: now(),
+      authHeaders,
+    });
+    const timeoutSeconds = Math.min(
+      endpoint.row.http_timeout || DEFAULT_TIMEOUT_SECONDS,
+      MAX_TIMEOUT_SECONDS,
+    );
     const outcome = await http.send(
       { ...request, timeoutMs: timeoutSeconds * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
       signal,
@@ -75,13 +82,18 @@ export class DeliverySender {
     if (outcome.kind === 'error' && outcome.code === 'aborted') return handedBack(delivery, null);
     const judgement = judgeOutcome(delivery, outcome, { nowMs: now(), random: Math.random() });
     const { disablesEndpoint, ...finish } = judgement;
-    if (disablesEndpoint) await this.#deps.disableEndpoint(delivery.projectId, delivery.endpointId, 'it answered 410 Gone');
+    if (disablesEndpoint)
+      await this.#deps.disableEndpoint(delivery.projectId, delivery.endpointId, 'it answered 410 Gone');
     const authHeaderNames = new Set(authHeaders.map(([name]) => name.toLowerCase()));
     return {
       ...identity(delivery),
       ...finish,
       attempt: wasTried(outcome)
-        ? attemptRecord(ids.next(), request, { outcome, authHeaderNames, succeeded: finish.status === 'Success' })
+        ? attemptRecord(ids.next(), request, {
+            outcome,
+            authHeaderNames,
+            succeeded: finish.status === 'Success',
+          })
         : null,
     };
   }

@@ -1,5 +1,5 @@
-import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import type { DeliverySender } from './delivery-sender.ts';
@@ -136,7 +136,11 @@ export class Dispatcher implements DeliverySink {
   }
 
   #pump(queue: EndpointQueue): void {
-    while (queue.waiting.length > 0 && queue.sending < this.#deps.endpointConcurrency && this.#deps.lease.isFresh()) {
+    while (
+      queue.waiting.length > 0 &&
+      queue.sending < this.#deps.endpointConcurrency &&
+      this.#deps.lease.isFresh()
+    ) {
       const delivery = queue.waiting.shift() as HeldDelivery;
       queue.sending += 1;
       const sending = this.#send(delivery, queue).finally(() => this.#sending.delete(sending));
@@ -161,7 +165,9 @@ export class Dispatcher implements DeliverySink {
 
   async #record(delivery: HeldDelivery, finish: Finish): Promise<void> {
     const moved = await this.#deps.finisher.finish(finish);
-    if (!moved) this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
-    else if (finish.delayMs !== null) this.#listener?.waiting(delivery.projectId, { key: delivery.key, lane: finish.lane }, finish.delayMs);
+    if (!moved)
+      this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
+    else if (finish.delayMs !== null)
+      this.#listener?.waiting(delivery.projectId, { key: delivery.key, lane: finish.lane }, finish.delayMs);
   }
 }

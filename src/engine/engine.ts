@@ -50,23 +50,40 @@ export class Engine {
     const lease = new Lease(systemClock);
     this.#finisher = new Finisher({ db, nodeId: this.nodeId, log });
     const sender = new DeliverySender({
-      cache, http, ids, now: databaseClock.now,
-      disableEndpoint: (projectId, endpointId, reason) => this.#disableEndpoint(projectId, endpointId, reason),
+      cache,
+      http,
+      ids,
+      now: databaseClock.now,
+      disableEndpoint: (projectId, endpointId, reason) =>
+        this.#disableEndpoint(projectId, endpointId, reason),
     });
     this.#dispatcher = new Dispatcher({
-      sender, finisher: this.#finisher, lease, log,
+      sender,
+      finisher: this.#finisher,
+      lease,
+      log,
       // A node that does not deliver has no window: what it accepts waits for one that does.
       window: this.#delivers ? config.window : 0,
       endpointConcurrency: config.endpointConcurrency,
     });
     this.#claimer = new Claimer({
-      db, nodeId: this.nodeId, dispatcher: this.#dispatcher, lease, log,
+      db,
+      nodeId: this.nodeId,
+      dispatcher: this.#dispatcher,
+      lease,
+      log,
       openEndpoint: (projectId, key) => openEndpoint(cache, projectId, key),
     });
     if (this.#delivers) this.#dispatcher.listen(this.#claimer);
     this.#heartbeat = new Heartbeat({
-      db, node: { id: this.nodeId, roles: config.roles.join(',') }, clock: systemClock, databaseClock, lease,
-      dispatcher: this.#dispatcher, claimer: this.#claimer, log,
+      db,
+      node: { id: this.nodeId, roles: config.roles.join(',') },
+      clock: systemClock,
+      databaseClock,
+      lease,
+      dispatcher: this.#dispatcher,
+      claimer: this.#claimer,
+      log,
     });
     this.#janitor = new Janitor({ makePartitions: deps.makePartitions, log });
   }
@@ -107,7 +124,13 @@ export class Engine {
     await changeConfig(db, projectId, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
       if (row === undefined || row.status === 'inactive') return;
-      await endpoints.save(tx, { id: row.id, projectId, version, fields: { ...row, status: 'inactive' }, secret: row.secret });
+      await endpoints.save(tx, {
+        id: row.id,
+        projectId,
+        version,
+        fields: { ...row, status: 'inactive' },
+        secret: row.secret,
+      });
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
     });
     await cache.refreshQuietly(projectId);

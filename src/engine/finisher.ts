@@ -46,7 +46,10 @@ export class Finisher {
         return batch.map((finish) => moved.has(finish.deliveryId));
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, error);
-        this.#deps.log.warn({ err: error, deliveries: batch.length }, 'outcomes not recorded yet; trying again');
+        this.#deps.log.warn(
+          { err: error, deliveries: batch.length },
+          'outcomes not recorded yet; trying again',
+        );
         if (!isConnectionError(error) && batch.length > 1) return this.#split(batch, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
@@ -59,9 +62,19 @@ export class Finisher {
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
     const [finish] = batch as [Finish];
-    this.#deps.log.error({ err: error, delivery: finish.deliveryId }, 'an attempt cannot be stored as it is; stored without its response');
+    this.#deps.log.error(
+      { err: error, delivery: finish.deliveryId },
+      'an attempt cannot be stored as it is; stored without its response',
+    );
     if (finish.attempt === null) throw error;
-    const bare = { ...finish.attempt, responseHeaders: null, responseBody: null, error: 'The response could not be stored.' };
-    return this.#run([{ ...finish, description: finish.status, attempt: finish.attempt.responseBody === null ? null : bare }]);
+    const bare = {
+      ...finish.attempt,
+      responseHeaders: null,
+      responseBody: null,
+      error: 'The response could not be stored.',
+    };
+    return this.#run([
+      { ...finish, description: finish.status, attempt: finish.attempt.responseBody === null ? null : bare },
+    ]);
   }
 }

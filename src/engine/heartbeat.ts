@@ -84,7 +84,10 @@ export class Heartbeat {
   async #giveBack(): Promise<void> {
     const { db, node, dispatcher, claimer, log } = this.#deps;
     const waiting = dispatcher.forgetWaiting();
-    log.warn({ deliveries: waiting.length }, 'this node had been silent; its unsent deliveries go back to the queue');
+    log.warn(
+      { deliveries: waiting.length },
+      'this node had been silent; its unsent deliveries go back to the queue',
+    );
     await releaseDeliveries(db, node.id, waiting);
     claimer.unsure();
   }

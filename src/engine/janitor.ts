@@ -14,7 +14,10 @@ export class Janitor {
   start(): void {
     this.#timer = setInterval(() => {
       this.#deps.makePartitions().catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'partitions could not be made ahead; trying again in ten minutes');
+        this.#deps.log.warn(
+          { err: error },
+          'partitions could not be made ahead; trying again in ten minutes',
+        );
       });
     }, EVERY_MS);
     this.#timer.unref();

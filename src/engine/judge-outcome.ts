@@ -1,11 +1,14 @@
+import type { Outcome } from '../dispatch/outcome.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import { LANE } from '../domain/event-delivery.ts';
-import type { Outcome } from '../dispatch/outcome.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 
 /** What an outcome means for its delivery. */
-export type Judgement = Pick<Finish, 'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'> & {
+export type Judgement = Pick<
+  Finish,
+  'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'
+> & {
   /** 410: the endpoint wants no more. */
   disablesEndpoint: boolean;
 };
@@ -33,18 +36,33 @@ export function judgeOutcome(
     };
   }
   if (outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300) {
-    return { ...base, status: 'Success', description: null, latencyMs: context.nowMs - delivery.acknowledgedAtMs };
+    return {
+      ...base,
+      status: 'Success',
+      description: null,
+      latencyMs: context.nowMs - delivery.acknowledgedAtMs,
+    };
   }
-  const reason = outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
+  const reason =
+    outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
   if (outcome.kind === 'response' && outcome.status === GONE) {
-    return { ...base, status: 'Failure', description: `${reason}; it wants no more deliveries`, disablesEndpoint: true };
+    return {
+      ...base,
+      status: 'Failure',
+      description: `${reason}; it wants no more deliveries`,
+      disablesEndpoint: true,
+    };
   }
   if (outcome.kind === 'response' && delivery.deliveryMode === 'at_most_once') {
     return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
   }
   const failures = numTrials - delivery.budgetFrom;
   if (failures >= delivery.retryLimit) {
-    return { ...base, status: 'Failure', description: `${reason}; all ${delivery.retryLimit} tries are used up` };
+    return {
+      ...base,
+      status: 'Failure',
+      description: `${reason}; all ${delivery.retryLimit} tries are used up`,
+    };
   }
   const delayMs = retryDelayMs(delivery, {
     failures,

@@ -16,11 +16,16 @@ const JITTER = 0.2;
 
 export function retryDelayMs(
   settings: RetrySettings,
-  failure: { /** Failures so far in this budget, this one included. */ failures: number; retryAfterSeconds: number | null; random: number },
+  failure: {
+    /** Failures so far in this budget, this one included. */ failures: number;
+    retryAfterSeconds: number | null;
+    random: number;
+  },
 ): number {
   const { strategy, intervalSeconds, maxRetrySeconds } = settings;
   const growth = strategy === 'exponential' ? 2 ** Math.min(failure.failures - 1, 40) : 1;
-  const seconds = strategy === 'exponential' ? Math.min(intervalSeconds * growth, maxRetrySeconds) : intervalSeconds;
+  const seconds =
+    strategy === 'exponential' ? Math.min(intervalSeconds * growth, maxRetrySeconds) : intervalSeconds;
   const jittered = strategy === 'exponential' ? seconds * (1 + JITTER * failure.random) : seconds;
   const asked = Math.min(failure.retryAfterSeconds ?? 0, maxRetrySeconds);
   return Math.round(Math.max(jittered, asked) * 1000);

@@ -1,5 +1,6 @@
-import { LANE } from '../domain/event-delivery.ts';
+import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
+import { LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -7,7 +8,6 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import { acceptEvents, type EventRow } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
-import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 
@@ -91,7 +91,12 @@ export class EventAcceptor {
   async #prepare(source: NewEvent, eventId?: string): Promise<PreparedEvent> {
     const { cache, ids, now, maxRetrySeconds } = this.#deps;
     const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
-    return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, ...(eventId !== undefined && { eventId }) });
+    return prepareEvent(source, routing, {
+      ids,
+      nowMs: now(),
+      maxRetrySeconds,
+      ...(eventId !== undefined && { eventId }),
+    });
   }
 
   async #store(items: PreparedEvent[]): Promise<Result[]> {
@@ -100,7 +105,8 @@ export class EventAcceptor {
     try {
       const { staleProjects, duplicateEvents } = await this.#insert(current);
       return current.map((item) => {
-        if (!staleProjects.has(item.event.projectId)) return this.#stored(item, duplicateEvents.has(item.event.id));
+        if (!staleProjects.has(item.event.projectId))
+          return this.#stored(item, duplicateEvents.has(item.event.id));
         this.#unreserve([item]);
         return STALE;
       });
@@ -111,16 +117,17 @@ export class EventAcceptor {
   }
 
   /** A batch compares one config version per project, so an item matched before a refresh is matched again. */
-  #alignVersions(items: PreparedEvent[]): Promise<PreparedEvent[]> {
+  async #alignVersions(items: PreparedEvent[]): Promise<PreparedEvent[]> {
     const newest = new Map<string, number>();
     for (const { event } of items) {
       newest.set(event.projectId, Math.max(newest.get(event.projectId) ?? 0, event.configVersion));
     }
-    return Promise.all(
-      items.map((item) =>
-        item.event.configVersion === newest.get(item.event.projectId) ? item : this.#prepare(item.source, item.event.id),
-      ),
-    );
+    const aligned: PreparedEvent[] = [];
+    for (const item of items) {
+      const isCurrent = item.event.configVersion === newest.get(item.event.projectId);
+      aligned.push(isCurrent ? item : await this.#prepare(item.source, item.event.id));
+    }
+    return aligned;
   }
 
   #reserve(items: PreparedEvent[]): void {
@@ -176,11 +183,21 @@ export class EventAcceptor {
     }
     if (isConnectionError(error)) {
       this.#deps.sink.unsure();
-      this.#deps.log.error({ err: error, events: items.length }, 'events refused: the database cannot be reached');
+      this.#deps.log.error(
+        { err: error, events: items.length },
+        'events refused: the database cannot be reached',
+      );
       return items.map(() => new AppError('database_unavailable', { retry: 1 }, { cause: error }));
     }
     if (isDataError(error)) {
-      return items.map(() => new AppError('validation_failed', { fields: 'the event holds text that cannot be stored' }, { cause: error }));
+      return items.map(
+        () =>
+          new AppError(
+            'validation_failed',
+            { fields: 'the event holds text that cannot be stored' },
+            { cause: error },
+          ),
+      );
     }
     return items.map(() => asError(error));
   }

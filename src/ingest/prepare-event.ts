@@ -41,7 +41,11 @@ export function prepareEvent(
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
   };
-  return { source, event, deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)) };
+  return {
+    source,
+    event,
+    deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)),
+  };
 }
 
 function deliveryRow(

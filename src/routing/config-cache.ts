@@ -4,7 +4,13 @@ import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { getProject, type ProjectRow } from '../store/projects.ts';
 import { subscriptionsChangedSince } from '../store/subscriptions.ts';
-import { ProjectRouting, type RoutedEndpoint, type RoutedSubscription, routeEndpoint, routeSubscription } from './project-routing.ts';
+import {
+  ProjectRouting,
+  type RoutedEndpoint,
+  type RoutedSubscription,
+  routeEndpoint,
+  routeSubscription,
+} from './project-routing.ts';
 
 /**
  * The compiled config of the projects in use, in memory, bounded. A refresh reads only rows newer than what is
@@ -72,7 +78,10 @@ export class ConfigCache {
       await this.refresh(projectId);
     } catch (error) {
       if (error instanceof AppError && error.code === 'project_not_found') return;
-      this.#log.warn({ project: projectId, err: error }, 'config refresh failed; trying again within a second');
+      this.#log.warn(
+        { project: projectId, err: error },
+        'config refresh failed; trying again within a second',
+      );
     }
   }
 

@@ -30,7 +30,9 @@ export class ConfigWatch {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#polling;
-    await this.#listener?.end().catch((error: Error) => this.#deps.log.debug({ err: error }, 'listener had gone'));
+    await this.#listener
+      ?.end()
+      .catch((error: Error) => this.#deps.log.debug({ err: error }, 'listener had gone'));
   }
 
   #schedule(): void {

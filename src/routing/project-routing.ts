@@ -52,7 +52,9 @@ export class ProjectRouting {
     const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#subscribedEndpoints = new Set(oldestFirst.map((subscription) => subscription.row.endpoint_id));
     this.#byEventType = new EventTypeIndex(
-      oldestFirst.flatMap((subscription) => subscription.row.event_types.map((type) => [type, subscription] as const)),
+      oldestFirst.flatMap((subscription) =>
+        subscription.row.event_types.map((type) => [type, subscription] as const),
+      ),
     );
   }
 

@@ -15,7 +15,14 @@ const COLUMNS = 'id, project_id, name, mask, expires_at, last_used_at, revoked_a
 
 export async function insertApiKey(
   tx: Queryable,
-  key: { id: string; projectId: string | null; name: string; mask: string; hash: Buffer; expiresAtMs: number | null },
+  key: {
+    id: string;
+    projectId: string | null;
+    name: string;
+    mask: string;
+    hash: Buffer;
+    expiresAtMs: number | null;
+  },
 ): Promise<ApiKeyRow> {
   const [row] = await tx.query<ApiKeyRow>(
     `insert into api_keys (id, project_id, name, mask, hash, expires_at)
@@ -32,7 +39,8 @@ export async function findApiKey(db: Queryable, hash: Buffer): Promise<ApiKeyRow
      from api_keys where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
     [hash],
   );
-  if (row !== undefined && !row.is_recent) await db.query('update api_keys set last_used_at = now() where id = $1', [row.id]);
+  if (row !== undefined && !row.is_recent)
+    await db.query('update api_keys set last_used_at = now() where id = $1', [row.id]);
   return row;
 }
 

@@ -79,7 +79,10 @@ left join (
   join events e on e.id = held.event_id
 ) claimed on claimed.key = want.key and claimed.lane = want.lane`;
 
-type Answer = { n: number; next_due_in_ms: number | null } & (ClaimedRow | { [Column in keyof ClaimedRow]: null });
+type Answer = { n: number; next_due_in_ms: number | null } & (
+  | ClaimedRow
+  | { [Column in keyof ClaimedRow]: null }
+);
 
 export async function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
   const answers = await db.hot<Answer>('claim-deliveries', CLAIM, [
@@ -152,7 +155,11 @@ export function waitingKeys(db: Database): Promise<WaitingKey[]> {
 }
 
 /** Hands rows back untried, e.g. when a node stops: due at once, for whoever claims them. */
-export async function releaseDeliveries(db: Database, nodeId: string, held: { id: string; fence: number }[]): Promise<void> {
+export async function releaseDeliveries(
+  db: Database,
+  nodeId: string,
+  held: { id: string; fence: number }[],
+): Promise<void> {
   await db.hot(
     'release-deliveries',
     `update delivery_queue q set node_id = null, fence = q.fence + 1

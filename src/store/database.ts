@@ -114,9 +114,8 @@ export class Database implements Queryable {
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
-      onConnect: async (client) => {
-        await client.query(settings);
-      },
+      // The pool waits for the promise before it hands the connection out; its types do not say so.
+      onConnect: (client) => client.query(settings) as unknown as void,
     });
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => this.#options.log.warn({ err: error.message }, 'database connection lost'));

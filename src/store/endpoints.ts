@@ -31,8 +31,20 @@ export interface EndpointRow extends EndpointFields {
 }
 
 const FIELDS = [
-  'name', 'url', 'description', 'owner_id', 'app_id', 'status', 'advanced_signatures', 'content_type', 'http_timeout',
-  'rate_limit', 'rate_limit_duration', 'support_email', 'slack_webhook_url', 'teams_webhook_url',
+  'name',
+  'url',
+  'description',
+  'owner_id',
+  'app_id',
+  'status',
+  'advanced_signatures',
+  'content_type',
+  'http_timeout',
+  'rate_limit',
+  'rate_limit_duration',
+  'support_email',
+  'slack_webhook_url',
+  'teams_webhook_url',
 ] as const satisfies (keyof EndpointFields)[];
 const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'sealed', 'updated_at', 'deleted_at'].join(', ');
 
@@ -51,7 +63,13 @@ export class EndpointStore {
   /** Inserts, or replaces every field of, one endpoint under a new config version. */
   async save(
     tx: Queryable,
-    endpoint: { id: string; projectId: string; version: number; fields: EndpointFields; secret: EndpointSecrets },
+    endpoint: {
+      id: string;
+      projectId: string;
+      version: number;
+      fields: EndpointFields;
+      secret: EndpointSecrets;
+    },
   ): Promise<EndpointRow> {
     const names = ['id', 'project_id', 'version', ...FIELDS, 'sealed'];
     const values = [
@@ -63,7 +81,10 @@ export class EndpointStore {
     ];
     const [row] = await tx.query<Sealed>(
       `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
-       on conflict (id) do update set ${names.slice(2).map((name) => `${name} = excluded.${name}`).join(', ')}, updated_at = now()
+       on conflict (id) do update set ${names
+         .slice(2)
+         .map((name) => `${name} = excluded.${name}`)
+         .join(', ')}, updated_at = now()
        returning ${COLUMNS}`,
       values,
     );
@@ -95,15 +116,23 @@ export class EndpointStore {
     const where = new Where()
       .add('project_id = ?', projectId)
       .add('deleted_at is null')
-      .addIf("position(lower(?) in lower(name)) > 0", filter.name)
+      .addIf('position(lower(?) in lower(name)) > 0', filter.name)
       .addIf('owner_id = ?', filter.ownerId);
-    const page = await listPage<Sealed>(db, { select: COLUMNS, from: 'endpoints', where, page: filter.page, id: 'id' });
+    const page = await listPage<Sealed>(db, {
+      select: COLUMNS,
+      from: 'endpoints',
+      where,
+      page: filter.page,
+      id: 'id',
+    });
     return { ...page, rows: page.rows.map((row) => this.#open(row)) };
   }
 
   async byIds(db: Queryable, ids: readonly string[]): Promise<Map<string, EndpointRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await db.query<Sealed>(`select ${COLUMNS} from endpoints where id = any($1)`, [[...new Set(ids)]]);
+    const rows = await db.query<Sealed>(`select ${COLUMNS} from endpoints where id = any($1)`, [
+      [...new Set(ids)],
+    ]);
     return new Map(rows.map((row) => [row.id, this.#open(row)]));
   }
 
@@ -121,7 +150,10 @@ export class EndpointStore {
   }
 
   #open({ sealed, ...row }: Sealed): EndpointRow {
-    return { ...row, secret: JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets } as EndpointRow;
+    return {
+      ...row,
+      secret: JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets,
+    } as EndpointRow;
   }
 }
 
@@ -134,7 +166,11 @@ export interface EndpointHealth {
 }
 
 /** Counts per endpoint, summed over nodes: deliveries as far back as they are kept, attempts of the last minutes. */
-export async function endpointHealth(db: Queryable, ids: readonly string[], minutes: number): Promise<Map<string, EndpointHealth>> {
+export async function endpointHealth(
+  db: Queryable,
+  ids: readonly string[],
+  minutes: number,
+): Promise<Map<string, EndpointHealth>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ endpoint_id: string } & EndpointHealth>(
     `select endpoint_id, sum(deliveries)::int as deliveries,

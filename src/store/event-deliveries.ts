@@ -38,8 +38,15 @@ const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id
   e.source_id, e.acknowledged_at`;
 const FROM = 'event_deliveries d join events e on e.id = d.event_id';
 
-export async function getDelivery(db: Queryable, projectId: string, id: string): Promise<StoredDelivery | undefined> {
-  const [row] = await db.query<StoredDelivery>(`select ${SELECT} from ${FROM} where d.id = $1 and d.project_id = $2`, [id, projectId]);
+export async function getDelivery(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<StoredDelivery | undefined> {
+  const [row] = await db.query<StoredDelivery>(
+    `select ${SELECT} from ${FROM} where d.id = $1 and d.project_id = $2`,
+    [id, projectId],
+  );
   return row;
 }
 
@@ -55,7 +62,11 @@ export interface DeliveryFilter {
   idempotencyKey?: string | undefined;
 }
 
-export function listDeliveries(db: Queryable, projectId: string, filter: DeliveryFilter): Promise<Page<StoredDelivery>> {
+export function listDeliveries(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter,
+): Promise<Page<StoredDelivery>> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
     .addIf('d.id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))

@@ -1,5 +1,5 @@
-import type { Page, PageRequest } from '../domain/pagination.ts';
 import { firstIdAt } from '../domain/ids.ts';
+import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
 
@@ -26,8 +26,15 @@ export interface StoredEvent {
 const COLUMNS =
   'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at';
 
-export async function getEvent(db: Queryable, projectId: string, id: string): Promise<StoredEvent | undefined> {
-  const [row] = await db.query<StoredEvent>(`select ${COLUMNS} from events where id = $1 and project_id = $2`, [id, projectId]);
+export async function getEvent(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<StoredEvent | undefined> {
+  const [row] = await db.query<StoredEvent>(
+    `select ${COLUMNS} from events where id = $1 and project_id = $2`,
+    [id, projectId],
+  );
   return row;
 }
 
@@ -40,7 +47,11 @@ export interface EventFilter {
   idempotencyKey?: string | undefined;
 }
 
-export function listEvents(db: Queryable, projectId: string, filter: EventFilter): Promise<Page<StoredEvent>> {
+export function listEvents(
+  db: Queryable,
+  projectId: string,
+  filter: EventFilter,
+): Promise<Page<StoredEvent>> {
   const where = new Where()
     .add('project_id = ?', projectId)
     .addIf('id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))

@@ -42,7 +42,8 @@ export interface Finish {
   attempt: AttemptRow | null;
 }
 
-const cut = (n: number) => `case when length_${n} >= 0 then substring($21::bytea from from_${n} for length_${n}) end`;
+const cut = (n: number) =>
+  `case when length_${n} >= 0 then substring($21::bytea from from_${n} for length_${n}) end`;
 const cutText = (n: number) => `convert_from(${cut(n)}, 'UTF8')`;
 
 const FINISH = `
@@ -95,9 +96,16 @@ with f as materialized (
 select delivery_id from moved`;
 
 /** Ids of the deliveries that were moved; the others had been taken over by another node. */
-export async function finishDeliveries(db: Database, nodeId: string, finishes: Finish[]): Promise<Set<string>> {
+export async function finishDeliveries(
+  db: Database,
+  nodeId: string,
+  finishes: Finish[],
+): Promise<Set<string>> {
   const sorted = [...finishes].sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
-  const rows = await db.hot<{ delivery_id: string }>('finish-deliveries', FINISH, [nodeId, ...parameters(sorted)]);
+  const rows = await db.hot<{ delivery_id: string }>('finish-deliveries', FINISH, [
+    nodeId,
+    ...parameters(sorted),
+  ]);
   return new Set(rows.map((row) => row.delivery_id));
 }
 

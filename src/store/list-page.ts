@@ -36,13 +36,23 @@ interface ListOptions {
 export async function listPage<R extends { id: string }>(db: Queryable, list: ListOptions): Promise<Page<R>> {
   const { page } = list;
   const forward = page.direction === 'next';
-  const rows = await readRun<R>(db, list, { forward, inclusive: forward, limit: page.perPage + 1, cursor: page.cursor });
+  const rows = await readRun<R>(db, list, {
+    forward,
+    inclusive: forward,
+    limit: page.perPage + 1,
+    cursor: page.cursor,
+  });
   const more = rows.length > page.perPage;
   const extra = more ? rows.pop() : undefined;
   if (!forward) rows.reverse();
   const first = rows[0]?.id ?? '';
   if (!forward) {
-    return makePage(list, rows, { hasNext: page.cursor !== null, hasPrev: more, next: page.cursor ?? '', prev: first });
+    return makePage(list, rows, {
+      hasNext: page.cursor !== null,
+      hasPrev: more,
+      next: page.cursor ?? '',
+      prev: first,
+    });
   }
   const hasPrev = page.cursor !== null && (await hasRowBefore(db, list, page.cursor));
   return makePage(list, rows, { hasNext: more, hasPrev, next: extra?.id ?? '', prev: first });
@@ -77,7 +87,7 @@ function readRun<R extends object>(
 ): Promise<R[]> {
   const ascending = (list.page.order === 'ASC') === run.forward;
   const values = [...list.where.values];
-  let where = `${list.where}`;
+  let where = list.where.toString();
   if (run.cursor !== null) {
     values.push(run.cursor);
     where += ` and ${list.id} ${ascending ? '>' : '<'}${run.inclusive ? '=' : ''} $${values.length}`;

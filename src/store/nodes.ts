@@ -22,7 +22,9 @@ export async function beat(db: Database, node: { id: string; roles: string }): P
  */
 export async function reapSilentNodes(db: Database, silentSeconds: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const [lock] = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [REAPER_LOCK]);
+    const [lock] = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
+      REAPER_LOCK,
+    ]);
     const dead = await tx.query<{ id: string }>(
       `select id from nodes where beat_at < clock_timestamp() - $1 * interval '1 second'`,
       [silentSeconds],
@@ -42,7 +44,9 @@ export async function reapSilentNodes(db: Database, silentSeconds: number): Prom
 /** The last act of a node that stops: whatever it still holds goes back to the queue. */
 export async function leave(db: Database, nodeId: string): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id = $1', [nodeId]);
+    await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id = $1', [
+      nodeId,
+    ]);
     await tx.query('delete from nodes where id = $1', [nodeId]);
   });
 }

@@ -61,7 +61,9 @@ async function createPartition(
 ): Promise<void> {
   const { table, name, storage, range } = partition;
   await tx.query(`create table ${name} (like ${table} including all) with (${storage})`);
-  await tx.query(`alter table ${table} attach partition ${name} for values from ('${range.from}') to ('${range.to}')`);
+  await tx.query(
+    `alter table ${table} attach partition ${name} for values from ('${range.from}') to ('${range.to}')`,
+  );
 }
 
 async function partitionNames(tx: Queryable): Promise<Set<string>> {

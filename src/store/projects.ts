@@ -1,6 +1,6 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
-import type { Database, Queryable } from './database.ts';
 import { CONFIG_CHANNEL } from './config-version.ts';
+import type { Database, Queryable } from './database.ts';
 
 export interface ProjectRow {
   id: string;
@@ -27,7 +27,10 @@ export async function insertProject(
 }
 
 export async function getProject(db: Queryable, id: string): Promise<ProjectRow | undefined> {
-  const [row] = await db.query<ProjectRow>(`select ${COLUMNS} from projects where id = $1 and deleted_at is null`, [id]);
+  const [row] = await db.query<ProjectRow>(
+    `select ${COLUMNS} from projects where id = $1 and deleted_at is null`,
+    [id],
+  );
   return row;
 }
 
@@ -55,7 +58,9 @@ export async function updateProject(
 export async function deleteProject(db: Database, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('update projects set deleted_at = now(), version = version + 1 where id = $1', [id]);
-    await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
+    await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [
+      id,
+    ]);
     await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
   });
 }

@@ -27,8 +27,18 @@ export interface SubscriptionRow extends SubscriptionFields {
 }
 
 const FIELDS = [
-  'name', 'type', 'status', 'endpoint_id', 'source_id', 'event_types', 'filter', 'function', 'delivery_mode',
-  'alert_config', 'rate_limit_config', 'retry_config',
+  'name',
+  'type',
+  'status',
+  'endpoint_id',
+  'source_id',
+  'event_types',
+  'filter',
+  'function',
+  'delivery_mode',
+  'alert_config',
+  'rate_limit_config',
+  'retry_config',
 ] as const satisfies (keyof SubscriptionFields)[];
 const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'updated_at', 'deleted_at'].join(', ');
 const JSON_FIELDS = new Set<string>(['filter', 'alert_config', 'rate_limit_config', 'retry_config']);
@@ -45,14 +55,21 @@ export async function saveSubscription(
   };
   const [row] = await tx.query<SubscriptionRow>(
     `insert into subscriptions (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
-     on conflict (id) do update set ${names.slice(2).map((name) => `${name} = excluded.${name}`).join(', ')}, updated_at = now()
+     on conflict (id) do update set ${names
+       .slice(2)
+       .map((name) => `${name} = excluded.${name}`)
+       .join(', ')}, updated_at = now()
      returning ${COLUMNS}`,
     [subscription.id, subscription.projectId, subscription.version, ...FIELDS.map(value)],
   );
   return row as SubscriptionRow;
 }
 
-export async function getSubscription(db: Queryable, projectId: string, id: string): Promise<SubscriptionRow | undefined> {
+export async function getSubscription(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
   const [row] = await db.query<SubscriptionRow>(
     `select ${COLUMNS} from subscriptions where id = $1 and project_id = $2 and deleted_at is null`,
     [id, projectId],
@@ -74,7 +91,11 @@ export function listSubscriptions(
 }
 
 /** Rows of a project changed after a version, tombstones included. */
-export function subscriptionsChangedSince(db: Queryable, projectId: string, version: number): Promise<SubscriptionRow[]> {
+export function subscriptionsChangedSince(
+  db: Queryable,
+  projectId: string,
+  version: number,
+): Promise<SubscriptionRow[]> {
   return db.query<SubscriptionRow>(
     `select ${COLUMNS} from subscriptions where project_id = $1 and version > $2 and (deleted_at is null or $2 > 0)`,
     [projectId, version],
@@ -86,7 +107,11 @@ export async function deleteSubscription(tx: Queryable, id: string, version: num
 }
 
 /** The subscriptions of an endpoint end with it. */
-export async function deleteSubscriptionsOfEndpoint(tx: Queryable, endpointId: string, version: number): Promise<void> {
+export async function deleteSubscriptionsOfEndpoint(
+  tx: Queryable,
+  endpointId: string,
+  version: number,
+): Promise<void> {
   await tx.query(
     'update subscriptions set deleted_at = now(), version = $2 where endpoint_id = $1 and deleted_at is null',
     [endpointId, version],

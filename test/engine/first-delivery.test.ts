@@ -26,17 +26,25 @@ test('a thousand events broadcast at once are each delivered once, in few round 
   await eventually(open, ([row]) => row?.['count'] === 0);
   const roundTrips = app.app.db.roundTrips - before;
 
-  expect(receiver.requests.map((request) => request.json.n).sort((a, b) => a - b)).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
+  expect(receiver.requests.map((request) => request.json.n).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 1_000 }, (_, n) => n),
+  );
   expect(new Set(events).size).toBe(1_000);
   expect(roundTrips).toBeLessThan(200);
 
-  const states = await app.database.query('select status, num_trials, count(*)::int from event_deliveries group by 1, 2');
+  const states = await app.database.query(
+    'select status, num_trials, count(*)::int from event_deliveries group by 1, 2',
+  );
   expect(states).toEqual([{ status: 'Success', num_trials: 1, count: 1_000 }]);
-  const [attempts] = await app.database.query('select count(*)::int, bool_and(succeeded) as good from delivery_attempts');
+  const [attempts] = await app.database.query(
+    'select count(*)::int, bool_and(succeeded) as good from delivery_attempts',
+  );
   expect(attempts).toEqual({ count: 1_000, good: true });
 
   const updates = async () =>
-    app.database.query("select sum(n_tup_upd)::int as all, sum(n_tup_hot_upd)::int as hot from pg_stat_user_tables where relname like 'event_deliveries_%'");
+    app.database.query(
+      "select sum(n_tup_upd)::int as all, sum(n_tup_hot_upd)::int as hot from pg_stat_user_tables where relname like 'event_deliveries_%'",
+    );
   const [hot] = await eventually(updates, ([row]) => row?.['all'] === 1_000);
   expect(hot).toEqual({ all: 1_000, hot: 1_000 });
 });

@@ -29,15 +29,25 @@ export class ApiClient {
   }
 
   /** The parsed answer: `data` where it succeeded, the whole envelope where it did not. */
-  async call(method: string, path: string, options: { body?: unknown; expected: number; headers?: Record<string, string> }): Promise<Json> {
+  async call(
+    method: string,
+    path: string,
+    options: { body?: unknown; expected: number; headers?: Record<string, string> },
+  ): Promise<Json> {
     const response = await this.raw(method, path, options);
     const text = await response.text();
-    expect(`${response.status} ${method} ${path} ${response.status === options.expected ? '' : text}`).toBe(`${options.expected} ${method} ${path} `);
+    expect(`${response.status} ${method} ${path} ${response.status === options.expected ? '' : text}`).toBe(
+      `${options.expected} ${method} ${path} `,
+    );
     const answer = JSON.parse(text) as Json;
     return answer.status === true ? answer.data : answer;
   }
 
-  raw(method: string, path: string, options: { body?: unknown; headers?: Record<string, string> } = {}): Promise<Response> {
+  raw(
+    method: string,
+    path: string,
+    options: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Response> {
     const { body } = options;
     return fetch(`${this.base}${path}`, {
       method,

@@ -13,7 +13,9 @@ export interface TestDatabase {
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
   const server = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(`create database ${name} template ${options.empty === true ? 'template0' : 'posthorn_template'}`);
+  await asAdmin(
+    `create database ${name} template ${options.empty === true ? 'template0' : 'posthorn_template'}`,
+  );
   const url = `postgres://${server.user}@localhost:${server.port}/${name}?host=${encodeURIComponent(server.host)}`;
   const client = new pg.Client({ ...server, database: name });
   await client.connect();

@@ -26,13 +26,23 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startEmbeddedPostgres({
     dataDir,
     log: quietLog,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300', shared_preload_libraries: '' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      max_connections: '300',
+      shared_preload_libraries: '',
+    },
   });
   const admin = new pg.Client(server.connection);
   await admin.connect();
   await admin.query(`create database ${TEMPLATE}`);
   await admin.end();
-  const db = new Database({ connection: { ...server.connection, database: TEMPLATE }, connections: 4, log: quietLog });
+  const db = new Database({
+    connection: { ...server.connection, database: TEMPLATE },
+    connections: 4,
+    log: quietLog,
+  });
   await migrate(db);
   await ensurePartitions(db, Date.now(), partitionWidthMs(720));
   await db.close();

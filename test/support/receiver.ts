@@ -19,7 +19,13 @@ export class Receiver {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks);
-      const received = { path: request.url ?? '', headers: request.headers, body, json: parse(body), at: performance.now() };
+      const received = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body,
+        json: parse(body),
+        at: performance.now(),
+      };
       this.requests.push(received);
       this.#answer(received, response);
       for (const waiter of this.#waiters) waiter();
@@ -50,7 +56,11 @@ export class Receiver {
 
   /** Resolves once that many requests have come in. */
   async received(count: number, timeoutMs = 20_000): Promise<Received[]> {
-    await this.#until(() => this.requests.length >= count, timeoutMs, () => `${count} requests; ${this.requests.length} came`);
+    await this.#until(
+      () => this.requests.length >= count,
+      timeoutMs,
+      () => `${count} requests; ${this.requests.length} came`,
+    );
     return this.requests;
   }
 
