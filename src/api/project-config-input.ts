@@ -12,8 +12,15 @@ import { generateSecret } from '../signing/secrets.ts';
 import { invalid, oneOf, Text } from './fields.ts';
 
 /** A project's config as it is sent: any part of it, and signature versions without the ids we give them. */
-const { signature, meta_event, strategy, ratelimit, ssl, circuit_breaker, ...plain } =
-  ProjectConfig.properties;
+const { signature, ratelimit, ssl } = ProjectConfig.properties;
+const plain = Type.Omit(ProjectConfig, [
+  'signature',
+  'meta_event',
+  'strategy',
+  'ratelimit',
+  'ssl',
+  'circuit_breaker',
+]);
 
 const SignatureInput = Type.Object({
   header: Type.Optional(Text(128)),
