@@ -6,7 +6,6 @@ export const deliveryStatuses = [
   'Success',
   'Retry',
 ] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
