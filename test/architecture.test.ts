@@ -25,7 +25,10 @@ async function cruise(folder: string): Promise<Cruise> {
     [
       join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs'),
       'src',
-      ...['--config', join(ROOT, '.dependency-cruiser.cjs'), '--output-type', 'json'],
+      '--config',
+      join(ROOT, '.dependency-cruiser.cjs'),
+      '--output-type',
+      'json',
     ],
     { cwd: folder, maxBuffer: 64 * 2 ** 20 },
   ).catch((error: Error & { stdout: string }) => {
@@ -109,7 +112,7 @@ describe('the house', () => {
   it('has a rule for every folder of src', () => {
     const layers = JSON.parse(read('layers.json')) as Record<string, string[]>;
     const folders = new Set(sources.map((source) => source.split('/')).map(([, folder]) => folder));
-    const unruled = [...folders].filter((name) => !name?.endsWith('.ts') && !(name! in layers));
+    const unruled = [...folders].filter((name = '') => !name.endsWith('.ts') && layers[name] === undefined);
     expect(unruled).toEqual([]);
   });
 
