@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { layerSection } from '../scripts/doc-sections.ts';
 import { settings } from '../src/config.ts';
 import { VERSION } from '../src/domain/version.ts';
 
@@ -114,6 +115,10 @@ describe('the house', () => {
     const folders = new Set(sources.map((source) => source.split('/')).map(([, folder]) => folder));
     const unruled = [...folders].filter((name = '') => !name.endsWith('.ts') && layers[name] === undefined);
     expect(unruled).toEqual([]);
+  });
+
+  it('is described in ARCHITECTURE.md by the rules that are applied', () => {
+    expect(read('ARCHITECTURE.md')).toContain(layerSection());
   });
 
   it('has no long files', () => {
