@@ -44,15 +44,17 @@ export function prepareEvent(
   return {
     source,
     event,
-    deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)),
+    deliveries: matched.map((subscription) => deliveryRow(event, subscription, { ...context, routing })),
   };
 }
 
 function deliveryRow(
   event: EventRow,
-  { row, retry }: RoutedSubscription,
-  context: { ids: IdFactory; maxRetrySeconds: number },
+  subscription: RoutedSubscription,
+  context: { routing: ProjectRouting; ids: IdFactory; maxRetrySeconds: number },
 ): DeliveryRow {
+  const { row, retry } = subscription;
+  const { routing } = context;
   return {
     id: context.ids.next(),
     projectId: event.projectId,
@@ -65,7 +67,8 @@ function deliveryRow(
     intervalSeconds: retry.intervalSeconds,
     maxRetrySeconds: context.maxRetrySeconds,
     retryLimit: retry.retryLimit,
-    key: row.endpoint_id,
+    key: routing.queueKey(subscription),
+    isUngated: routing.isUngated(subscription),
     held: false,
   };
 }
@@ -90,6 +93,10 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     numTrials: 0,
     budgetFrom: 0,
     body: event.payload,
+    hasOwnBody: false,
+    isStarted: false,
+    isProbe: false,
+    isGranted: false,
     contentType: event.contentType,
     headers: event.headers,
     urlQueryParams: event.urlQueryParams,

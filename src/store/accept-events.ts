@@ -47,6 +47,8 @@ export interface DeliveryRow {
   maxRetrySeconds: number;
   retryLimit: number;
   key: string;
+  /** No gate is closed: it may be sent at once. */
+  isUngated: boolean;
   /** Born held by the accepting node, or waiting for a claim. */
   held: boolean;
 }
