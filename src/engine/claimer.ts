@@ -55,6 +55,7 @@ export interface ClaimerDeps {
   dispatcher: Dispatcher;
   lease: Lease;
   decideGate(projectId: string, key: string): GateDecision;
+  expansionStored(): void;
   log: Logger;
 }
 
@@ -113,6 +114,10 @@ export class Claimer implements QueueListener {
 
   unsure(): void {
     this.#unsure = true;
+  }
+
+  expansionStored(): void {
+    this.#deps.expansionStored();
   }
 
   /** Something may be claimable now that was not before: room, or an open gate. */

@@ -47,6 +47,7 @@ export interface QueueListener {
   waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void;
   /** A place in the window became free. */
   roomFreed(): void;
+  expansionStored(): void;
   /** Rows held by this node may exist that it does not know of. */
   unsure(): void;
 }
@@ -118,6 +119,10 @@ export class Dispatcher implements DeliverySink {
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
     this.#queueListener?.waiting(projectId, where, 0);
+  }
+
+  expansionStored(): void {
+    this.#queueListener?.expansionStored();
   }
 
   unsure(): void {

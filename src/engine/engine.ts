@@ -15,6 +15,7 @@ import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EndpointHealth } from './endpoint-health.ts';
+import { Expander } from './expander.ts';
 import { Finisher } from './finisher.ts';
 import { decideGate } from './gates.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -23,7 +24,13 @@ import { Lease } from './lease.ts';
 
 /** The parts that move deliveries, joined and started in order. */
 export interface EngineDeps {
-  config: { roles: readonly string[]; window: number; endpointConcurrency: number; graceSeconds: number };
+  config: {
+    roles: readonly string[];
+    window: number;
+    endpointConcurrency: number;
+    graceSeconds: number;
+    maxRetrySeconds: number;
+  };
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
@@ -44,6 +51,7 @@ export class Engine {
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
+  readonly #expander: Expander;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
@@ -77,7 +85,16 @@ export class Engine {
       dispatcher: this.#dispatcher,
       lease,
       log,
+      expansionStored: () => this.#expander.wake(),
       decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
+    });
+    this.#expander = new Expander({
+      db,
+      cache,
+      ids,
+      log,
+      maxRetrySeconds: config.maxRetrySeconds,
+      sweep: () => this.#claimer.sweep(),
     });
     this.#health = new EndpointHealth({
       db,
@@ -106,7 +123,10 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#heartbeat.start();
-    if (this.#delivers) await this.#claimer.start();
+    if (this.#delivers) {
+      await this.#claimer.start();
+      this.#expander.start();
+    }
     this.#health.start();
     this.#janitor.start();
   }
@@ -115,6 +135,7 @@ export class Engine {
   async stop(): Promise<void> {
     const { db, config, log } = this.#deps;
     this.#janitor.stop();
+    await this.#expander.stop();
     await this.#claimer.stop();
     const unsent = await this.#dispatcher.close(config.graceSeconds * 1000);
     await this.#finisher.drain();
