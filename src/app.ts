@@ -18,6 +18,7 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
@@ -67,7 +68,19 @@ async function build(
   const endpoints = new EndpointStore(sealer);
   const http = await createHttpClient(config);
   const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
-  const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
+  const sandbox = new Sandbox();
+  const engine = new Engine({
+    config,
+    db,
+    cache,
+    endpoints,
+    http,
+    sandbox,
+    ids,
+    databaseClock,
+    makePartitions,
+    log,
+  });
   const acceptor = new EventAcceptor({
     db,
     cache,
@@ -119,6 +132,7 @@ async function build(
     await engine.stop();
     await watch.stop();
     await http.close();
+    await sandbox.close();
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
