@@ -45,9 +45,23 @@ create table delivery_queue (
   due_at timestamp with time zone not null,
   node_id text collate "C",
   fence integer not null default 1,
+  is_started boolean not null default false,
   constraint delivery_queue_pkey PRIMARY KEY (delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
+
+create table endpoint_breakers (
+  endpoint_id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  state text not null,
+  trips integer not null,
+  probes integer not null default 0,
+  changed_at timestamp with time zone not null,
+  probe_until timestamp with time zone,
+  constraint endpoint_breakers_pkey PRIMARY KEY (endpoint_id)
+);
+CREATE INDEX endpoint_breakers_version ON public.endpoint_breakers USING btree (project_id, version);
 
 create table endpoint_counters (
   endpoint_id text collate "C" not null,
@@ -142,6 +156,14 @@ create table events (
 ) partition by RANGE (id);
 CREATE INDEX events_list ON public.events USING btree (project_id, id);
 
+create table expansions (
+  event_id text collate "C" not null,
+  project_id text collate "C" not null,
+  subscription_ids text[] not null,
+  done integer not null default 0,
+  constraint expansions_pkey PRIMARY KEY (event_id)
+);
+
 create table nodes (
   id text collate "C" not null,
   roles text not null,
@@ -163,6 +185,12 @@ create table projects (
   constraint projects_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX projects_name ON public.projects USING btree (name) WHERE (deleted_at IS NULL);
+
+create table rate_limits (
+  key text collate "C" not null,
+  grants double precision[] not null,
+  constraint rate_limits_pkey PRIMARY KEY (key)
+) with (fillfactor=50);
 
 create table schema_migrations (
   name text not null,
