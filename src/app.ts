@@ -99,6 +99,7 @@ async function build(
     acceptor,
     ids,
     sealer,
+    sandbox,
     now,
     checkUrl: (url) => http.guard.checkUrl(url),
   };

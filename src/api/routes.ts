@@ -10,6 +10,7 @@ import { registerHealth } from './health.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSubscriptions } from './subscriptions.ts';
+import { registerTestFunction } from './test-function.ts';
 
 const resources = [
   registerProjects,
@@ -18,6 +19,7 @@ const resources = [
   registerSubscriptions,
   registerEvents,
   registerEventDeliveries,
+  registerTestFunction,
 ];
 
 /** Every route of the service. */
