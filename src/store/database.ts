@@ -91,7 +91,9 @@ export class Database implements Queryable {
       await this.query('select 1');
       return null;
     } catch (error) {
-      return (error as Error).message || String(error);
+      // Where a name has several addresses the failures come together, under no message of their own.
+      const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
+      return causes.map(({ message }) => message).join(', ');
     }
   }
 
