@@ -63,7 +63,7 @@ test.concurrent('npm start stops the same way when its process group is signalle
     context.onTestFinished(() => program.end());
     await program.ready();
     program.signalGroup(signal);
-    await program.ended;
+    expect(await program.ended).toEqual({ code: 0, signal: null });
     expect(program.stderr).toContain('"stopped"');
     expect(isAlive(program.databases[0]!.pid)).toBe(false);
   }
@@ -76,9 +76,9 @@ test.concurrent('a database killed while settings are being written does not tak
   const client = await scene.client(program);
   const [endpoint] = (await client.get('/endpoints')).content;
   const statuses = new Map<number, number>();
-  let isWriting = true;
+  const enough = new AbortController();
   const writers = Array.from({ length: 8 }, async () => {
-    while (isWriting && program.isRunning) {
+    while (!enough.signal.aborted && program.isRunning) {
       const put = client.raw('PUT', `/endpoints/${endpoint.uid}/pause`);
       const status = await put.then((response) => response.status).catch(() => LOST);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -93,7 +93,7 @@ test.concurrent('a database killed while settings are being written does not tak
   process.kill(program.databases[0]!.pid, 'SIGKILL');
   const atKill = statuses.get(202) ?? 0;
   await written(atKill + 50);
-  isWriting = false;
+  enough.abort();
   await Promise.all(writers);
   expect([...statuses.keys()].filter((status) => ![202, 503].includes(status))).toEqual([]);
   expect(program.databases).toHaveLength(2);
