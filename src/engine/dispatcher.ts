@@ -1,6 +1,5 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
-import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
@@ -54,6 +53,8 @@ export interface QueueListener {
 
 export interface OutcomeListener {
   attempted(delivery: HeldDelivery, sent: Sent): void;
+  /** A probe was handed back or ended without a try. */
+  notProbed(delivery: HeldDelivery): void;
 }
 
 const SHARE_OF_NEW_EVENTS = 0.8;
@@ -82,6 +83,8 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserve(deliveryId: string, endpointId: string): boolean {
+    // A node that fell silent may be given up by the others: what it stores now is for whoever is there.
+    if (!this.#deps.lease.isFresh()) return false;
     const isFull = this.#places.size >= this.#deps.window * SHARE_OF_NEW_EVENTS;
     return !isFull && this.reserveClaimed(deliveryId, endpointId);
   }
@@ -108,13 +111,18 @@ export class Dispatcher implements DeliverySink {
   }
 
   /** Starts a delivery at the moment its rate limit grants. */
-  startIn(delivery: HeldDelivery, startsInMs: number): void {
-    const voidAt = performance.now() + startsInMs + START_DELAY_MS;
-    const timer = setTimeout(() => {
+  startAt(delivery: HeldDelivery, start: { at: number; voidAt: number }): void {
+    const begin = () => {
+      // Timers may fire up to a millisecond early; a grant may not be used early.
+      const earlyMs = start.at - performance.now();
+      if (earlyMs > 0) {
+        this.#delayed.set(delivery, setTimeout(begin, Math.ceil(earlyMs)));
+        return;
+      }
       this.#delayed.delete(delivery);
-      this.#wait({ delivery, voidAt });
-    }, startsInMs);
-    this.#delayed.set(delivery, timer);
+      this.#wait({ delivery, voidAt: start.voidAt });
+    };
+    begin();
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -227,14 +235,21 @@ export class Dispatcher implements DeliverySink {
     if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
     if (sent?.effect === 'strain') this.#cap(delivery.endpointId).strained(performance.now());
     this.#pump(delivery.endpointId, queue);
-    if (sent !== undefined) await this.#record(delivery, sent);
+    const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
-    if (sent === undefined) this.unsure();
+    if (!isRecorded) this.unsure();
   }
 
-  async #record(delivery: HeldDelivery, sent: Sent): Promise<void> {
+  /** False: it could not be. The row stays held and is given back like one that could not be tried. */
+  async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
     const { finish } = sent;
-    const moved = await this.#deps.finisher.finish(finish);
+    let moved: boolean;
+    try {
+      moved = await this.#deps.finisher.finish(finish);
+    } catch (error) {
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
+      return false;
+    }
     if (!moved)
       this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
     else if (finish.delayMs !== null) {
@@ -245,5 +260,7 @@ export class Dispatcher implements DeliverySink {
       );
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
+    else if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+    return true;
   }
 }
