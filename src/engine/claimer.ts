@@ -1,4 +1,4 @@
-import { START_DELAY_MS } from '../domain/rate-grants.ts';
+import { startDelayMs } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { releaseProbe, takeProbe } from '../store/breakers.ts';
 import {
@@ -260,7 +260,7 @@ export class Claimer implements QueueListener {
         const choice = limited[n] as Chosen;
         choice.starts = granted.startsInMs.map((ms) => ({
           at: toldAt + ms,
-          voidAt: askedAt + ms + START_DELAY_MS,
+          voidAt: askedAt + ms + Math.min(...choice.gate.limits.map(({ limit }) => startDelayMs(limit))),
         }));
         choice.freeInMs = granted.freeInMs;
         choice.want.count = granted.startsInMs.length;
