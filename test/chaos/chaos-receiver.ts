@@ -22,6 +22,8 @@ export interface Receipt {
   character: Character;
   /** Of the sending node; null where it cannot be told. */
   pid: number | null;
+  /** When it was sent, by the signed header: whole seconds. Unlike `at` it does not depend on how busy we are. */
+  sentAt: number;
   at: number;
   isAcknowledged: boolean;
 }
@@ -42,7 +44,9 @@ export class ChaosReceiver {
   static async start(): Promise<ChaosReceiver> {
     const receiver = new ChaosReceiver();
     receiver.#server.on('connection', (socket: Socket) => {
-      receiver.#pids.set(socket, processOfPort(socket.remotePort ?? 0, receiver.senders));
+      // Looking it up takes time; once the faults are over nobody asks.
+      if (!receiver.#isHealed)
+        receiver.#pids.set(socket, processOfPort(socket.remotePort ?? 0, receiver.senders));
     });
     await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
     return receiver;
@@ -66,6 +70,7 @@ export class ChaosReceiver {
       deliveryId: String(request.headers['webhook-id']),
       character: (request.url ?? '').slice(1) as Character,
       pid: this.#pids.get(request.socket) ?? null,
+      sentAt: Number(request.headers['webhook-timestamp']) * 1000,
       at: Date.now(),
       isAcknowledged: false,
     };

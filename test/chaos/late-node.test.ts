@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { IdFactory } from '../../src/domain/ids.ts';
+import { acceptEvents, type DeliveryRow, type EventRow } from '../../src/store/accept-events.ts';
 import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
@@ -129,6 +131,74 @@ test('an event stored by a batch whose answer was lost keeps its deliveries when
   expect(await app.database.query('select id from events where is_duplicate')).toEqual([]);
   expect(receiver.requests.length).toBeGreaterThanOrEqual(accepted);
 });
+
+test('an event that is stored again, matched otherwise, gets no second set of deliveries', async ({
+  onTestFinished,
+}) => {
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['again'] });
+  const [project] = await app.database.query('select id, version::int from projects');
+  const ids = new IdFactory(Date.now);
+  const eventId = ids.next();
+  const store = (deliveryId: string) =>
+    acceptEvents(app.app.db, {
+      events: [eventRow(eventId, project as { id: string; version: number }, endpoint.uid)],
+      deliveries: [deliveryRow(deliveryId, eventId, { projectId: app.projectId, endpointId: endpoint.uid })],
+      expansions: [],
+      nodeId: EARLY,
+    });
+  const [first, second] = [ids.next(), ids.next()];
+  expect(await store(first)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set() });
+  expect(await store(second)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set([eventId]) });
+  expect(await app.database.query('select id from event_deliveries')).toEqual([{ id: first }]);
+  expect(await app.database.query('select delivery_id as id from delivery_queue')).toEqual([{ id: first }]);
+});
+
+function eventRow(id: string, project: { id: string; version: number }, endpointId: string): EventRow {
+  return {
+    id,
+    projectId: project.id,
+    configVersion: project.version,
+    eventType: 'again',
+    sourceId: null,
+    appId: null,
+    status: 'Success',
+    failureReason: null,
+    idempotencyKey: 'a key',
+    endpointIds: [endpointId],
+    headers: null,
+    payload: Buffer.from('{}'),
+    contentType: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+    acknowledgedAtMs: Date.now(),
+  };
+}
+
+function deliveryRow(
+  id: string,
+  eventId: string,
+  { projectId, endpointId }: { projectId: string; endpointId: string },
+): DeliveryRow {
+  return {
+    id,
+    projectId,
+    eventId,
+    endpointId,
+    subscriptionId: null,
+    eventType: 'again',
+    deliveryMode: 'at_least_once',
+    strategy: 'linear',
+    intervalSeconds: 10,
+    maxRetrySeconds: 7_200,
+    retryLimit: 3,
+    key: endpointId,
+    isUngated: true,
+    held: true,
+  };
+}
 
 function finishOf(
   delivery: { id: string; fence: number; projectId: string; endpointId: string; key: string },

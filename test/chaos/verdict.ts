@@ -31,12 +31,12 @@ const DELIVERIES = `
     (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale) as counted,
     (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale and a.succeeded) as succeeded
   from event_deliveries d`;
-/** From the arrival of a request to its outcome in the database, on a busy machine without faults. */
-const UNRECORDED_MS = 3_000;
+/** From the second in which a request is sent to its outcome in the database: the try, and a busy machine. */
+const UNRECORDED_MS = 5_000;
 /** How long after a fault things may still be catching up. */
 const AFTERMATH_MS = 2_000;
-/** As long as a try may take. */
-const TRY_MS = 3_500;
+/** The nodes' idea of the database's time may be off by this much. */
+const CLOCK_MS = 250;
 const SHOWN = 5;
 
 export async function judge(
@@ -102,8 +102,14 @@ export async function judge(
 
   const unanswered = await unansweredTries(database);
   const duplicates = [...acknowledged]
-    .filter(([id, receipts]) => receipts.length > 1 && !isRetry(receipts[0] as Receipt, unanswered.get(id)))
-    .map(([deliveryId, receipts]) => {
+    .map(([deliveryId, receipts]) => ({
+      deliveryId,
+      receipts: receipts
+        .filter((receipt) => !wasUnanswered(receipt, unanswered.get(deliveryId)))
+        .sort((a, b) => a.sentAt - b.sentAt || a.at - b.at),
+    }))
+    .filter(({ receipts }) => receipts.length > 1)
+    .map(({ deliveryId, receipts }) => {
       const [first] = receipts as [Receipt];
       return { deliveryId, receipts, faults: explain(first, seen.faults) };
     });
@@ -138,9 +144,11 @@ async function unansweredTries(database: ChaosDatabase): Promise<Map<string, { a
   return Map.groupBy(tries, (row) => row.delivery_id);
 }
 
-/** On a busy machine our acknowledgement may come when the node has just stopped waiting: sending again is right. */
-function isRetry(first: Receipt, unanswered: { at: Date }[] = []): boolean {
-  return unanswered.some(({ at }) => Number(at) <= first.at && first.at <= Number(at) + TRY_MS);
+/** On a busy machine our acknowledgement may come when the node has stopped waiting: sending again is right. */
+function wasUnanswered({ sentAt }: Receipt, unanswered: { at: Date }[] = []): boolean {
+  return unanswered.some(
+    ({ at }) => Number(at) >= sentAt - CLOCK_MS && Number(at) < sentAt + 1_000 + CLOCK_MS,
+  );
 }
 
 function repeated<T>(values: T[]): T[] {
@@ -152,6 +160,6 @@ function repeated<T>(values: T[]): T[] {
 function explain(first: Receipt, faults: Fault[]): string[] {
   return faults
     .filter((fault) => fault.pid === null || first.pid === null || fault.pid === first.pid)
-    .filter((fault) => first.at <= fault.to + AFTERMATH_MS && first.at + UNRECORDED_MS >= fault.from)
+    .filter((fault) => first.sentAt <= fault.to + AFTERMATH_MS && first.sentAt + UNRECORDED_MS >= fault.from)
     .map((fault) => `${fault.kind} (${fault.node})`);
 }
