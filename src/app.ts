@@ -25,6 +25,7 @@ import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -65,7 +66,8 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
+  const sources = new SourceStore(sealer);
+  const cache = new ConfigCache({ db, endpoints, sources, log, onChange: () => engine.gatesMayHaveOpened() });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
@@ -90,15 +92,19 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
   });
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
     ids,
     sealer,
     sandbox,
     now,
+    publicUrl: () => url,
     checkUrl: (url) => http.guard.checkUrl(url),
   };
   const server = await createServer({
@@ -119,7 +125,7 @@ async function build(
   await engine.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 
