@@ -205,7 +205,7 @@ test('a project that allows one subscription per endpoint refuses a second, even
   const made = await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
   const body = { name: 's', endpoint_id: made.uid };
   const answers = await Promise.all([1, 2, 3].map(() => client.raw('POST', '/subscriptions', { body })));
-  expect(answers.map((answer) => answer.status).sort()).toEqual([201, 400, 400]);
+  expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([201, 400, 400]);
   const { content } = await client.get('/subscriptions');
   expect(content).toHaveLength(1);
   const second = await subscribe(client, 'http://127.0.0.1:9');
