@@ -14,6 +14,7 @@ import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
+import { registerTestFunction } from './test-function.ts';
 
 const resources = [
   registerProjects,
@@ -26,6 +27,7 @@ const resources = [
   registerEvents,
   registerExplainEvent,
   registerEventDeliveries,
+  registerTestFunction,
 ];
 
 /** Every route of the service. */

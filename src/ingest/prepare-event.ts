@@ -1,5 +1,6 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
@@ -11,9 +12,13 @@ export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
   deliveries: DeliveryRow[];
+  /** Ids of the matched subscriptions, where they are too many to store their deliveries in this commit. */
+  expansion: string[] | null;
 }
 
 const MAX_LISTED_ENDPOINTS = 1_000;
+/** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
+const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
 const RAN_OUT = 'filters needed more work on this event than one filter may do, and so did not match.';
 
@@ -33,7 +38,7 @@ export function prepareEvent(
     eventType: source.eventType,
     sourceId: source.sourceId,
     appId: source.appId,
-    status: matched.length > 0 ? 'Success' : 'Failure',
+    status: eventStatus(matched),
     failureReason: matched.length > 0 ? null : nothingMatched(subject.meter.overspent),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
@@ -45,10 +50,12 @@ export function prepareEvent(
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
   };
+  const isLarge = matched.length > MAX_DIRECT;
   return {
     source,
     event,
-    deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)),
+    deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
+    expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
 }
 
@@ -56,26 +63,9 @@ function nothingMatched(overspent: number): string {
   return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${overspent} ${RAN_OUT}`;
 }
 
-function deliveryRow(
-  event: EventRow,
-  { row, retry }: RoutedSubscription,
-  context: { ids: IdFactory; maxRetrySeconds: number },
-): DeliveryRow {
-  return {
-    id: context.ids.next(),
-    projectId: event.projectId,
-    eventId: event.id,
-    endpointId: row.endpoint_id,
-    subscriptionId: row.id,
-    eventType: event.eventType,
-    deliveryMode: row.delivery_mode,
-    strategy: retry.strategy,
-    intervalSeconds: retry.intervalSeconds,
-    maxRetrySeconds: context.maxRetrySeconds,
-    retryLimit: retry.retryLimit,
-    key: row.endpoint_id,
-    held: false,
-  };
+function eventStatus(matched: RoutedSubscription[]): string {
+  if (matched.length > MAX_DIRECT) return 'Processing';
+  return matched.length > 0 ? 'Success' : 'Failure';
 }
 
 /** The delivery as the dispatcher takes it, right after the commit that stored it under the first fence. */
@@ -98,6 +88,10 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     numTrials: 0,
     budgetFrom: 0,
     body: event.payload,
+    hasOwnBody: false,
+    isStarted: false,
+    isProbe: false,
+    isGranted: false,
     contentType: event.contentType,
     headers: event.headers,
     urlQueryParams: event.urlQueryParams,

@@ -1,4 +1,5 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
+import { type RateLimit, rateLimit } from '../domain/rate-grants.ts';
 import {
   type FilterRecord,
   filterScopes,
@@ -19,6 +20,7 @@ export interface RoutedFilter {
 export interface RoutedSubscription {
   row: SubscriptionRow;
   retry: RetryBudget;
+  limit: RateLimit | null;
   /** The records that are switched on, the most specific first: the first whose type matches an event decides. */
   filters: readonly RoutedFilter[];
 }
@@ -35,7 +37,8 @@ export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): 
     .filter((record) => record.enabled_at !== null)
     .map((record) => ({ record, compiled: compiled(record) }))
     .sort((a, b) => specificity(b.record.event_type) - specificity(a.record.event_type));
-  return { row, retry: retryBudget(config, row.retry_config), filters };
+  const { count = 0, duration = 0 } = row.rate_limit_config ?? {};
+  return { row, retry: retryBudget(config, row.retry_config), limit: rateLimit(count, duration), filters };
 }
 
 /** The record that decides about events of a type, if one is switched on. */
