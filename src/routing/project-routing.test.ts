@@ -27,9 +27,11 @@ function subscription(id: string, fields: Partial<SubscriptionRow> = {}): Subscr
 }
 
 function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
-  const endpoints = new Map([['e', { row: { id: 'e' } as EndpointRow, signer: { headers: () => [] } }]]);
+  const endpoints = new Map([
+    ['e', { row: { id: 'e' } as EndpointRow, signer: { headers: () => [] }, limit: null }],
+  ]);
   const subscriptions = new Map(rows.map((row) => [row.id, routeSubscription(row, config)]));
-  return new ProjectRouting(project, { endpoints, subscriptions, sources: new Map() });
+  return new ProjectRouting(project, { endpoints, subscriptions, sources: new Map(), breakers: new Map() });
 }
 
 const event = (fields: Partial<Matchable> = {}): Matchable => ({
