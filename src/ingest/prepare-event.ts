@@ -20,7 +20,7 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
-const RAN_OUT = 'filters needed more work on this event than one filter may do, and so did not match.';
+const RAN_OUT = 'Filters that needed more work than one filter may do, and so did not match:';
 
 export function prepareEvent(
   source: NewEvent,
@@ -61,7 +61,7 @@ export function prepareEvent(
 }
 
 function nothingMatched(overspent: number): string {
-  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${overspent} ${RAN_OUT}`;
+  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }
 
 function eventStatus(matched: RoutedSubscription[]): string {
