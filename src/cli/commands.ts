@@ -40,8 +40,8 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   const [first = '', second = ''] = argv;
   if (['', 'help', '--help', '-h'].includes(first)) return print(helpText());
   if (first === '--version' || first === 'version') return print(`posthorn ${VERSION}`);
-  const name = first in commands ? first : `${first} ${second}`.trim();
-  const command = commands[name];
+  const name = Object.hasOwn(commands, first) ? first : `${first} ${second}`.trim();
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined)
     throw new StartupError(`there is no command "${name}"; posthorn help lists them`);
   await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
