@@ -6,6 +6,7 @@ import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
+import { fetchToken } from './dispatch/oauth2-token.ts';
 import { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
 import { Engine } from './engine/engine.ts';
@@ -79,6 +80,7 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
   });
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
@@ -87,6 +89,8 @@ async function build(
     ids,
     sealer,
     now,
+    publicUrl: () => url,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
   };
   const server = await createServer({
@@ -107,7 +111,7 @@ async function build(
   await engine.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 

@@ -1,3 +1,4 @@
+import type { OAuth2Config, TokenResult } from '../dispatch/oauth2-token.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -15,6 +16,10 @@ export interface ApiContext {
   sealer: Sealer;
   /** The database's time in milliseconds. */
   now(): number;
+  /** Where callers reach this service, without a slash at the end. */
+  publicUrl(): string;
+  /** Asks a token server for a token, as a delivery would. */
+  fetchToken(config: OAuth2Config): Promise<TokenResult>;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
 }

@@ -3,10 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
+import { registerDashboard } from './dashboard.ts';
+import { registerEndpointChecks } from './endpoint-checks.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
 import { registerEvents } from './events.ts';
 import { registerHealth } from './health.ts';
+import { registerPortal } from './portal.ts';
+import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSubscriptions } from './subscriptions.ts';
@@ -18,6 +22,10 @@ const resources = [
   registerSubscriptions,
   registerEvents,
   registerEventDeliveries,
+  registerEndpointChecks,
+  registerDashboard,
+  registerPortalLinks,
+  registerPortal,
 ];
 
 /** Every route of the service. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseGoDuration } from '../domain/duration.ts';
+import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { noConditions, type RetryConfig } from '../domain/subscription.ts';
@@ -33,7 +34,9 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 201,
     message: 'Subscription created',
     data: Subscription,
-    handle: async ({ project, body }) => withEndpoint(context, await create(context, project, body)),
+    portal: 'write',
+    handle: async ({ project, body, scope }) =>
+      withEndpoint(context, await create(context, project, { ...body, scope })),
   });
   registerOperation(app, {
     method: 'GET',
@@ -49,9 +52,11 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
-    handle: async ({ project, query }) => {
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
       const page = await listSubscriptions(db, project.id, {
         page: parsePageRequest(query),
+        scope,
         endpointIds: queryValues(query, 'endpointId'),
         name: queryValue(query, 'name'),
       });
@@ -71,9 +76,11 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscription fetched',
     data: Subscription,
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['subscriptionID'] ?? '';
-      return withEndpoint(context, found(await getSubscription(db, project.id, id), 'subscription', id));
+      const row = visible(scope, await getSubscription(db, project.id, id), (found) => found.endpoint_id);
+      return withEndpoint(context, found(row, 'subscription', id));
     },
   });
 }
@@ -85,12 +92,12 @@ async function withEndpoint(context: ApiContext, row: SubscriptionRow): Promise<
 async function create(
   context: ApiContext,
   project: ProjectRow,
-  body: Static<typeof CreateSubscription>,
+  body: Static<typeof CreateSubscription> & { scope: EndpointScope | undefined },
 ): Promise<SubscriptionRow> {
   const { db, ids, cache, endpoints } = context;
   const endpointId = body.endpoint_id || body.app_id;
   if (endpointId === undefined || endpointId === '') throw invalid('endpoint_id', 'is required');
-  if ((await endpoints.get(db, project.id, endpointId)) === undefined) {
+  if (!inScope(body.scope, endpointId) || (await endpoints.get(db, project.id, endpointId)) === undefined) {
     throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpointId });
   }
   const fields = subscriptionFields(body, endpointId);

@@ -13,6 +13,10 @@ export const errorTable = {
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
   not_in_project: { status: 400, message: '{field}: there is no {resource} {id} in this project' },
   wrong_state: { status: 400, message: '{detail}' },
+  project_required: {
+    status: 400,
+    message: 'The instance key belongs to no project; use a project key or a portal token here.',
+  },
   unauthenticated: {
     status: 401,
     message:
@@ -24,6 +28,7 @@ export const errorTable = {
     status: 403,
     message: 'Only the instance key may do this; see instance_key in credentials.json.',
   },
+  portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },

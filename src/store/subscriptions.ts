@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { FilterConditions, RetryConfig } from '../domain/subscription.ts';
 import type { Queryable } from './database.ts';
@@ -80,11 +81,17 @@ export async function getSubscription(
 export function listSubscriptions(
   db: Queryable,
   projectId: string,
-  filter: { page: PageRequest; endpointIds?: string[]; name?: string | undefined },
+  filter: {
+    page: PageRequest;
+    endpointIds?: string[];
+    name?: string | undefined;
+    scope?: EndpointScope | undefined;
+  },
 ): Promise<Page<SubscriptionRow>> {
   const where = new Where()
     .add('project_id = ?', projectId)
     .add('deleted_at is null')
+    .within('endpoint_id', filter.scope)
     .addIf('endpoint_id = any(?)', filter.endpointIds)
     .addIf('position(lower(?) in lower(name)) > 0', filter.name);
   return listPage(db, { select: COLUMNS, from: 'subscriptions', where, page: filter.page, id: 'id' });
