@@ -88,7 +88,7 @@ function portalProject(request: FastifyRequest, caller: Caller): string | undefi
 }
 
 function keyOf(header: string | undefined): string {
-  const key = header?.trim().replace(/^bearer\s+/i, '') ?? '';
+  const key = header?.trim().replace(/^bearer(\s+|$)/i, '') ?? '';
   if (key === '' || /\s/.test(key)) throw new AppError('unauthenticated');
   return key;
 }

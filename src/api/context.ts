@@ -3,6 +3,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 
@@ -14,6 +15,7 @@ export interface ApiContext {
   acceptor: EventAcceptor;
   ids: IdFactory;
   sealer: Sealer;
+  sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
   /** Where callers reach this service, without a slash at the end. */

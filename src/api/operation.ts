@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
@@ -158,7 +159,9 @@ function parseBody(request: FastifyRequest, schema: TSchema): unknown {
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
-  const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
+  const text = bytes.toString('utf8');
   if (text.trim() === '') throw new AppError('body_required');
   request.bodyText = text;
   try {

@@ -14,6 +14,7 @@ import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSubscriptions } from './subscriptions.ts';
+import { registerTestFunction } from './test-function.ts';
 
 const resources = [
   registerProjects,
@@ -26,6 +27,7 @@ const resources = [
   registerDashboard,
   registerPortalLinks,
   registerPortal,
+  registerTestFunction,
 ];
 
 /** Every route of the service. */
