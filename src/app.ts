@@ -20,6 +20,7 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
@@ -66,10 +67,12 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
+  const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
+  const cache = new ConfigCache({ db, endpoints, log, onChange: (routing) => engine.configChanged(routing) });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
+    metaEvents,
     db,
     cache,
     endpoints,
@@ -101,6 +104,8 @@ async function build(
     sealer,
     sandbox,
     now,
+    metaEvents,
+    metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),

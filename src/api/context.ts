@@ -3,6 +3,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -18,6 +19,9 @@ export interface ApiContext {
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  metaEvents: MetaEventRecorder;
+  /** Meta events were queued without a config change. */
+  metaEventsStored(projectId: string): void;
   /** Where callers reach this service, without a slash at the end. */
   publicUrl(): string;
   /** Asks a token server for a token, as a delivery would. */

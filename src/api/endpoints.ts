@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
+import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { endpointData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
-import { type EndpointRow, endpointHealth } from '../store/endpoints.ts';
+import type { Queryable } from '../store/database.ts';
+import { type EndpointHealth, type EndpointRow, endpointHealth } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -170,9 +174,11 @@ class Endpoints {
     const secret = newEndpointSecrets(this.#context, body);
     const fields = newEndpointFields(body, id);
     if (scope !== undefined) fields.owner_id = scope.ownerId;
-    const row = await changeConfig(db, project.id, (tx, version) =>
-      endpoints.save(tx, { id, projectId: project.id, version, fields, secret }),
-    );
+    const row = await changeConfig(db, project.id, async (tx, version) => {
+      const saved = await endpoints.save(tx, { id, projectId: project.id, version, fields, secret });
+      await this.#tell(tx, project, { type: 'endpoint.created', row: saved });
+      return saved;
+    });
     await cache.refresh(project.id);
     return toEndpoint(row);
   }
@@ -199,7 +205,7 @@ class Endpoints {
 
   update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
     checkEndpoint(this.#context, one.project.config, body);
-    return this.#change(one, (row) => ({
+    return this.#change(one, 'endpoint.updated', (row) => ({
       ...row,
       ...changedEndpointFields(row, body),
       // The holder of a portal link cannot give an endpoint away.
@@ -211,10 +217,13 @@ class Endpoints {
   async delete({ project, id, scope }: One): Promise<null> {
     const { db, endpoints, cache } = this.#context;
     await changeConfig(db, project.id, async (tx, version) => {
-      const row = await endpoints.getForUpdate(tx, project.id, id);
-      found(owned(scope, row), 'endpoint', id);
+      const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       await endpoints.delete(tx, id, version);
       await deleteSubscriptionsOfEndpoint(tx, id, version);
+      await this.#tell(tx, project, {
+        type: 'endpoint.deleted',
+        row: { ...row, deleted_at: this.#context.now() },
+      });
     });
     await cache.refresh(project.id);
     return null;
@@ -241,7 +250,7 @@ class Endpoints {
   expireSecret(one: One, body: Static<typeof ExpireSecret>): Promise<Out> {
     const nowMs = this.#context.now();
     const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
-    return this.#change(one, (row) => {
+    return this.#change(one, 'endpoint.secret_rolled', (row) => {
       const live = row.secret.secrets.filter(
         (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
       );
@@ -253,30 +262,60 @@ class Endpoints {
   }
 
   #setStatus(one: One, next: (status: EndpointStatus) => EndpointStatus): Promise<Out> {
-    return this.#change(one, (row) => ({ ...row, status: next(row.status) }));
+    const type = ({ status }: EndpointRow) =>
+      status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
+    return this.#change(one, type, (row) => ({ ...row, status: next(row.status) }));
   }
 
-  async #change({ project, id, scope }: One, change: (row: EndpointRow) => EndpointRow): Promise<Out> {
+  async #change(
+    { project, id, scope }: One,
+    told: MetaEventType | ((saved: EndpointRow) => MetaEventType),
+    change: (row: EndpointRow) => EndpointRow,
+  ): Promise<Out> {
     const { db, endpoints, cache } = this.#context;
     const saved = await changeConfig(db, project.id, async (tx, version) => {
       const known = await endpoints.getForUpdate(tx, project.id, id);
       const row = change(found(owned(scope, known), 'endpoint', id));
-      return endpoints.save(tx, { id, projectId: project.id, version, fields: row, secret: row.secret });
+      const result = await endpoints.save(tx, {
+        id,
+        projectId: project.id,
+        version,
+        fields: row,
+        secret: row.secret,
+      });
+      const type = typeof told === 'string' ? told : told(result);
+      await this.#tell(tx, project, { type, row: result });
+      return result;
     });
     await cache.refresh(project.id);
     return this.#out(project, saved);
+  }
+
+  #tell(tx: Queryable, project: ProjectRow, told: { type: MetaEventType; row: EndpointRow }): Promise<void> {
+    const data = () => endpointData(told.row);
+    return this.#context.metaEvents.record(tx, project, { type: told.type, data });
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {
     return toEndpoint(row, (await this.#health(project, [row])).get(row.id));
   }
 
-  #health(project: ProjectRow, rows: EndpointRow[]) {
-    const minutes = project.config.circuit_breaker.observability_window;
-    return endpointHealth(
-      this.#context.db,
-      rows.map((row) => row.id),
-      minutes,
+  async #health(project: ProjectRow, rows: EndpointRow[]): Promise<Map<string, EndpointHealth>> {
+    const { db, cache, now } = this.#context;
+    const { observability_window: minutes } = project.config.circuit_breaker;
+    const ids = rows.map((row) => row.id);
+    const [counts, routing] = await Promise.all([endpointHealth(db, ids, minutes), cache.get(project.id)]);
+    return new Map(
+      ids.map((id) => [
+        id,
+        {
+          deliveries: 0,
+          successes: 0,
+          failures: 0,
+          ...counts.get(id),
+          breaker: breakerState(routing.breaker(id), project.config.circuit_breaker, now()),
+        },
+      ]),
     );
   }
 }

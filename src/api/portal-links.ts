@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { endpointData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
 import {
@@ -205,7 +206,7 @@ function expiry(context: ApiContext, given: string | null | undefined): number |
 
 /** Endpoints without an owner become the link's; those of another owner are refused. */
 async function giveToOwner(
-  { endpoints }: ApiContext,
+  { endpoints, metaEvents }: ApiContext,
   tx: Queryable,
   gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
 ): Promise<void> {
@@ -218,6 +219,14 @@ async function giveToOwner(
     if (row.owner_id !== '')
       throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
     const fields = { ...row, owner_id: ownerId };
-    await endpoints.save(tx, { id, projectId: project.id, version, fields, secret: row.secret });
+    const saved = await endpoints.save(tx, {
+      id,
+      projectId: project.id,
+      version,
+      fields,
+      secret: row.secret,
+    });
+    const data = () => endpointData(saved);
+    await metaEvents.record(tx, project, { type: 'endpoint.updated', data });
   }
 }

@@ -9,6 +9,7 @@ import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
 import { registerEvents } from './events.ts';
 import { registerHealth } from './health.ts';
+import { registerMetaEvents } from './meta-events.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
@@ -27,6 +28,7 @@ const resources = [
   registerDashboard,
   registerPortalLinks,
   registerPortal,
+  registerMetaEvents,
   registerTestFunction,
 ];
 

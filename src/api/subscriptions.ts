@@ -5,6 +5,7 @@ import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.t
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { noConditions, type RetryConfig } from '../domain/subscription.ts';
+import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import {
@@ -101,9 +102,12 @@ async function create(
     throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpointId });
   }
   const fields = subscriptionFields(body, endpointId);
-  const row = await changeConfig(db, project.id, (tx, version) =>
-    saveSubscription(tx, { id: ids.next(), projectId: project.id, version, fields }),
-  );
+  const row = await changeConfig(db, project.id, async (tx, version) => {
+    const saved = await saveSubscription(tx, { id: ids.next(), projectId: project.id, version, fields });
+    const data = () => subscriptionData(saved);
+    await context.metaEvents.record(tx, project, { type: 'subscription.created', data });
+    return saved;
+  });
   await cache.refresh(project.id);
   return row;
 }

@@ -1,5 +1,6 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
@@ -33,7 +34,7 @@ interface EndpointQueue {
 }
 
 export interface DispatcherDeps {
-  sender: DeliverySender;
+  sender: Pick<DeliverySender, 'send'>;
   finisher: Finisher;
   lease: Lease;
   log: Logger;
@@ -243,6 +244,10 @@ export class Dispatcher implements DeliverySink {
         { key: finish.key, lane: finish.lane },
         finish.delayMs,
       );
+    }
+    if (moved && finish.metaEvent !== undefined) {
+      const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
+      this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
   }

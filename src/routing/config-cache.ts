@@ -27,11 +27,16 @@ export class ConfigCache {
   readonly #db: Database;
   readonly #endpoints: EndpointStore;
   readonly #log: Logger;
-  readonly #onChange: (() => void) | undefined;
+  readonly #onChange: ((routing: ProjectRouting) => void) | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
-  constructor(deps: { db: Database; endpoints: EndpointStore; log: Logger; onChange?: () => void }) {
+  constructor(deps: {
+    db: Database;
+    endpoints: EndpointStore;
+    log: Logger;
+    onChange?: (routing: ProjectRouting) => void;
+  }) {
     this.#db = deps.db;
     this.#endpoints = deps.endpoints;
     this.#log = deps.log;
@@ -98,7 +103,7 @@ export class ConfigCache {
     this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
     this.#dropOldest();
-    this.#onChange?.();
+    this.#onChange?.(routing);
     return routing;
   }
 
