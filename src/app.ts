@@ -27,6 +27,7 @@ import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -67,8 +68,15 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
+  const sources = new SourceStore(sealer);
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
-  const cache = new ConfigCache({ db, endpoints, log, onChange: (routing) => engine.configChanged(routing) });
+  const cache = new ConfigCache({
+    db,
+    endpoints,
+    sources,
+    log,
+    onChange: (routing) => engine.configChanged(routing),
+  });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
@@ -94,11 +102,13 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
   });
+  // Known once the server listens, which is before any request.
   let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
     ids,
     sealer,

@@ -7,12 +7,14 @@ import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { SourceStore } from '../store/sources.ts';
 
 /** What the handlers work with. */
 export interface ApiContext {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  sources: SourceStore;
   acceptor: EventAcceptor;
   ids: IdFactory;
   sealer: Sealer;
@@ -22,10 +24,10 @@ export interface ApiContext {
   metaEvents: MetaEventRecorder;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
-  /** Where callers reach this service, without a slash at the end. */
-  publicUrl(): string;
   /** Asks a token server for a token, as a delivery would. */
   fetchToken(config: OAuth2Config): Promise<TokenResult>;
+  /** Where the outside world reaches this service, without a slash at the end. */
+  publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
 }

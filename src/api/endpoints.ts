@@ -6,7 +6,7 @@ import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
-import { endpointData } from '../routing/meta-event-data.ts';
+import { endpointData, subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
 import { type EndpointHealth, type EndpointRow, endpointHealth } from '../store/endpoints.ts';
@@ -215,15 +215,19 @@ class Endpoints {
   }
 
   async delete({ project, id, scope }: One): Promise<null> {
-    const { db, endpoints, cache } = this.#context;
+    const { db, endpoints, cache, metaEvents } = this.#context;
     await changeConfig(db, project.id, async (tx, version) => {
       const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       await endpoints.delete(tx, id, version);
-      await deleteSubscriptionsOfEndpoint(tx, id, version);
+      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, id, version);
       await this.#tell(tx, project, {
         type: 'endpoint.deleted',
         row: { ...row, deleted_at: this.#context.now() },
       });
+      for (const subscription of subscriptions) {
+        const data = () => subscriptionData(subscription);
+        await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
+      }
     });
     await cache.refresh(project.id);
     return null;

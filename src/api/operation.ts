@@ -30,13 +30,16 @@ export interface Call<Body> {
   project: ProjectRow;
   /** The part of the project that the caller may see; undefined: all of it. */
   scope: EndpointScope | undefined;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
 }
 
 /**
  * What the holder of a portal link needs to call an operation: nothing more (`read`, `write`) or a link that may
- * manage endpoints (`manage`). Operations that declare nothing are closed to portals.
+ * manage endpoints (`manage`). `anyone` is for those that touch nothing of any endpoint, so that there is no scope to
+ * keep to. Operations that declare nothing are closed to portals.
  */
-export type PortalRight = 'read' | 'write' | 'manage';
+export type PortalRight = 'read' | 'write' | 'manage' | 'anyone';
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -53,6 +56,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   portal?: PortalRight;
   /** How earlier API versions saw the resource. */
   changes?: readonly VersionChange[];
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
 
@@ -86,7 +91,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data) },
+      response: { [status]: envelope(data, operation.beside) },
     },
     preValidation: async (request) => {
       requirePortalRight(request.caller as Caller, operation);
@@ -97,7 +102,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
     handler: async (request, reply) => {
       const { call, wasScoped } = makeCall<Static<Body>>(request);
       const result = (await operation.handle(call, request, reply)) ?? null;
-      if (!wasScoped())
+      if (operation.portal !== 'anyone' && !wasScoped())
         throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
       const { scope } = request;
       const seen =
@@ -107,11 +112,10 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
-      return reply.code(status).send({ status: true, message, data: answer });
+      return reply.code(status).send({ status: true, message, data: answer, ...call.beside });
     },
   });
 }
-
 /** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
 function wantsBytes(accept: string | undefined): boolean {
   return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
@@ -137,6 +141,7 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
     bodyText: request.bodyText ?? '',
     caller: request.caller as Caller,
     project: request.project as ProjectRow,
+    beside: {},
     get scope() {
       looked = true;
       return request.scope;
@@ -145,8 +150,8 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
   return { call, wasScoped: () => looked };
 }
 
-export function envelope(data: TSchema): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data });
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
 }
 
 function pathParameters(path: string): TSchema {

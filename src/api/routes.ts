@@ -7,13 +7,17 @@ import { registerDashboard } from './dashboard.ts';
 import { registerEndpointChecks } from './endpoint-checks.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
+import { registerEventTypes } from './event-types.ts';
 import { registerEvents } from './events.ts';
+import { registerExplainEvent } from './explain-event.ts';
+import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
 import { registerMetaEvents } from './meta-events.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
+import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
 import { registerTestFunction } from './test-function.ts';
 
@@ -21,8 +25,12 @@ const resources = [
   registerProjects,
   registerApiKeys,
   registerEndpoints,
+  registerSources,
   registerSubscriptions,
+  registerFilters,
+  registerEventTypes,
   registerEvents,
+  registerExplainEvent,
   registerEventDeliveries,
   registerEndpointChecks,
   registerDashboard,

@@ -11,6 +11,11 @@ export interface RateLimit {
   durationMs: number;
 }
 
+/** Either figure zero: no limit. */
+export function rateLimit(count: number, durationSeconds: number): RateLimit | null {
+  return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
+}
+
 /** How late a granted send may start; past it the grant is void. */
 export const START_DELAY_MS = 100;
 

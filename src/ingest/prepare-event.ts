@@ -1,7 +1,9 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
-import type { ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
+import { eventSubject } from '../routing/event-subject.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
+import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -18,13 +20,15 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
+const RAN_OUT = 'filters needed more work on this event than one filter may do, and so did not match.';
 
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
 ): PreparedEvent {
-  const matched = routing.match(source);
+  const subject = eventSubject(source);
+  const matched = routing.match(source, subject);
   const id = context.eventId ?? context.ids.next();
   const headers = JSON.stringify(source.headers);
   const event: EventRow = {
@@ -35,7 +39,7 @@ export function prepareEvent(
     sourceId: source.sourceId,
     appId: source.appId,
     status: eventStatus(matched),
-    failureReason: matched.length > 0 ? null : NOTHING_MATCHED,
+    failureReason: matched.length > 0 ? null : nothingMatched(subject.meter.overspent),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
@@ -53,6 +57,10 @@ export function prepareEvent(
     deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
     expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
+}
+
+function nothingMatched(overspent: number): string {
+  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${overspent} ${RAN_OUT}`;
 }
 
 function eventStatus(matched: RoutedSubscription[]): string {

@@ -1,6 +1,7 @@
 import { idTime } from '../domain/ids.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
+import type { SourceRow } from '../store/sources.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 
 /**
@@ -50,6 +51,18 @@ export function subscriptionData(row: SubscriptionRow): object {
     alert_config: row.alert_config,
     rate_limit_config: row.rate_limit_config,
     retry_config: row.retry_config,
+    ...times(row),
+  };
+}
+
+export function sourceData(row: SourceRow): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    type: row.type,
+    provider: row.provider,
+    is_disabled: row.is_disabled,
     ...times(row),
   };
 }

@@ -110,7 +110,13 @@ export function listPortalLinks(
 /** Whether there was such a link to revoke. Its tokens of either kind stop with it. */
 export async function revokePortalLink(db: Queryable, projectId: string, id: string): Promise<boolean> {
   const rows = await db.query(
-    'update portal_links set deleted_at = now(), updated_at = now() where id = $1 and project_id = $2 and deleted_at is null returning id',
+    `with revoked as (
+       update portal_links set deleted_at = now(), updated_at = now()
+       where id = $1 and project_id = $2 and deleted_at is null returning id
+     ), ended as (
+       delete from portal_tokens where portal_link_id in (select id from revoked)
+     )
+     select id from revoked`,
     [id, projectId],
   );
   return rows.length > 0;

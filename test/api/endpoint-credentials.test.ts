@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 
 let app: TestApp;
 const url = 'http://127.0.0.1:9/';
@@ -44,6 +45,23 @@ test('an endpoint without extras shows every field, empty', async () => {
     failure_count: null,
     retry_count: null,
   });
+});
+
+test('cb_state shows the breaker', async () => {
+  const made = await create({});
+  const state = async (uid: string) => (await app.project.get(`/endpoints/${uid}`)).cb_state as string;
+  await app.database.query(
+    `with moved as (update projects set version = version + 1 where id = $2 returning version)
+     insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, changed_at)
+     select $1, $2, version, 'open', 1, now() from moved`,
+    [made.uid, app.projectId],
+  );
+  await eventually(
+    () => state(made.uid),
+    (shown) => shown === 'open',
+  );
+  const [listed] = (await app.project.get('/endpoints')).content;
+  expect(listed).toMatchObject({ uid: made.uid, cb_state: 'open' });
 });
 
 describe('authentication', () => {

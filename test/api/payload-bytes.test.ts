@@ -52,3 +52,16 @@ test('among several accepted types the parameter still counts', async () => {
   const accept = 'text/html, application/json;q=0.9; payload="bytes", */*';
   expect((await asBytes(`/events/${made.uid}`, accept)).data).toEqual([55]);
 });
+
+test('a service account is base64, or bytes where asked for', async () => {
+  const service_account = Buffer.from('{"type":"service_account"}').toString('base64');
+  const google = { project_id: 'p', subscription_id: 's', service_account };
+  const made = await app.project.post('/sources', {
+    name: 'google',
+    type: 'pub_sub',
+    pub_sub: { type: 'google', workers: 1, google },
+  });
+  expect(made.pub_sub.google).toEqual(google);
+  const shown = await asBytes(`/sources/${made.uid}`);
+  expect(text(shown.pub_sub.google.service_account)).toBe('{"type":"service_account"}');
+});

@@ -242,6 +242,56 @@ describe('writes', () => {
     expect((await viewer.post('/subscriptions', body(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
   });
 
+  test('of subscriptions and filters change own ones only', async () => {
+    const filters = (side: Json) => `/subscriptions/${side.subscription.uid}/filters`;
+    await app.project.post('/event-types', { name: 'filtered' });
+    const made = await viewer.post(filters(mine), { event_type: 'filtered', body: { a: 1 } });
+    const own = `${filters(mine)}/${made.uid}`;
+    expect(await viewer.get(own)).toMatchObject({ uid: made.uid, event_type: 'filtered' });
+    expect((await viewer.get(filters(mine))).map((each: Json) => each.uid)).toContain(made.uid);
+    await viewer.put(own, { body: { a: 2 } }, 200);
+    await viewer.post(`${filters(mine)}/test/filtered`, { payload: { a: 2 } }, 200);
+    await viewer.delete(own);
+    expect((await viewer.put(`/subscriptions/${mine.subscription.uid}`, { name: 'mine' })).name).toBe('mine');
+    const theirRow = async () =>
+      app.database.query('select * from subscriptions where id = $1', [theirs.subscription.uid]);
+    const before = await theirRow();
+    const [theirFilter] = await app.project.get(filters(theirs));
+    const one = `${filters(theirs)}/${theirFilter?.uid ?? 'none'}`;
+    const at = `/subscriptions/${theirs.subscription.uid}`;
+    for (const client of [manager, direct]) {
+      await client.put(at, { name: 'taken over' }, 404);
+      await client.put(`${at}/toggle_status`, undefined, 404);
+      await client.delete(at, 404);
+      await client.get(filters(theirs), 404);
+      await client.get(one, 404);
+      await client.post(filters(theirs), { event_type: 'mine' }, 404);
+      await client.put(one, { body: {} }, 404);
+      await client.delete(one, 404);
+      await client.post(`${filters(theirs)}/bulk`, [{ event_type: 'mine' }], 404);
+      await client.put(`${filters(theirs)}/bulk_update`, [{ uid: theirFilter?.uid ?? 'x', body: {} }], 404);
+      await client.post(`${filters(theirs)}/bulk_update`, [{ uid: theirFilter?.uid ?? 'x', body: {} }], 404);
+      await client.post(`${filters(theirs)}/test/e`, { payload: {} }, 404);
+    }
+    expect(await theirRow()).toEqual(before);
+    const moved = { endpoint_id: theirs.endpoint.uid };
+    const refused = await viewer.put(`/subscriptions/${mine.subscription.uid}`, moved, 400);
+    expect(refused.code).toBe('not_in_project');
+  });
+
+  test('that try something out are open to every link', async () => {
+    expect(await viewer.post('/subscriptions/test_filter', { schema: {}, request: {} }, 200)).toBe(true);
+    const code = 'function transform(payload) { return payload; }';
+    expect(
+      (await viewer.post('/subscriptions/test_function', { payload: 1, function: code }, 200)).payload,
+    ).toBe(1);
+    expect(await viewer.get('/event-types')).toEqual(expect.any(Array));
+    await viewer.post('/event-types', { name: 'x' }, 405);
+    await direct.post('/event-types', { name: 'x' }, 403);
+    await direct.get('/sources', 403);
+    await direct.post('/sources', { name: 'x', type: 'http' }, 403);
+  });
+
   test('that portals have no business with are 403', async () => {
     const one = `/endpoints/${mine.endpoint.uid}`;
     for (const [method, path] of [

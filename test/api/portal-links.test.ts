@@ -97,6 +97,15 @@ describe('a portal link', () => {
     await app.project.put('/portal-links/unknown', { name: 'x' }, 404);
   });
 
+  test('keeps its end in an update without one and loses it by null', async () => {
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const made = await link({ owner_id: 'ends', expires_at });
+    expect(made.expires_at).toBe(expires_at);
+    expect((await app.project.put(`/portal-links/${made.uid}`, { name: 'x' })).expires_at).toBe(expires_at);
+    const changed = await app.project.put(`/portal-links/${made.uid}`, { name: 'x', expires_at: null });
+    expect(changed.expires_at).toBeNull();
+  });
+
   test('is found by owner, by part of its name, by q and by endpoint', async () => {
     const mine = await endpoint({ owner_id: 'lister' });
     const made = [

@@ -48,7 +48,7 @@ const configure = (meta_event: object, config: object = {}) =>
 const listed = async (): Promise<Json[]> => (await project.get('/meta-events?perPage=100&sort=ASC')).content;
 const settled = (many: number): Promise<Json[]> =>
   eventually(listed, (all) => all.length === many && all.every((each) => each.status === 'Success'));
-const types = () => listener.requests.map((request) => request.json.event_type);
+const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
   test('are told once each, in order of their happening, without secrets', async () => {
@@ -67,7 +67,7 @@ describe('config changes', () => {
     await project.put(`${at}/expire_secret`, { secret: 'the next secret' }, 200);
     await project.post('/portal-links', { name: 'l', owner_id: 'o', endpoints: [endpoint.uid] });
     await project.delete(at);
-    const all = await settled(9);
+    const all = await settled(10);
     expect(all.map((each) => each.event_type)).toEqual([
       'project.updated',
       'endpoint.created',
@@ -78,8 +78,11 @@ describe('config changes', () => {
       'endpoint.secret_rolled',
       'endpoint.updated',
       'endpoint.deleted',
+      'subscription.deleted',
     ]);
-    expect(types().sort()).toEqual(all.map((each) => each.event_type).sort());
+    expect(sorted(listener.requests.map((request) => request.json.event_type))).toEqual(
+      sorted(all.map((each) => each.event_type)),
+    );
     const sent = Buffer.concat(listener.requests.map((request) => request.body)).toString();
     expect(sent).not.toMatch(/the signing secret|the api key|the next secret|the-slack-url|meta secret/);
     const data = (type: string) => all.find((each) => each.event_type === type)?.metadata.data.data;
@@ -90,6 +93,32 @@ describe('config changes', () => {
     });
     expect(data('endpoint.paused').status).toBe('paused');
     expect(data('endpoint.deleted').deleted_at).toEqual(expect.any(String));
+  });
+
+  test('of subscriptions, their filters and sources are told too', async () => {
+    await configure({ event_type: ['subscription.*', 'source.*'] });
+    const source = await project.post('/sources', {
+      name: 's',
+      type: 'http',
+      verifier: { type: 'api_key', api_key: { header_name: 'x', header_value: 'the verifier key' } },
+    });
+    const { subscription } = await subscribe(project, receiver.url);
+    const at = `/subscriptions/${subscription.uid}`;
+    await project.put(at, { name: 'renamed' });
+    await project.post('/event-types', { name: 'further' });
+    await project.post(`${at}/filters`, { event_type: 'further' });
+    await project.delete(at);
+    await project.delete(`/sources/${source.uid}`);
+    const all = await settled(6);
+    expect(all.map((each) => each.event_type)).toEqual([
+      'source.created',
+      'subscription.created',
+      'subscription.updated',
+      'subscription.updated',
+      'subscription.deleted',
+      'source.deleted',
+    ]);
+    expect(JSON.stringify(all)).not.toContain('the verifier key');
   });
 
   test('that fail are not told', async () => {
@@ -113,7 +142,7 @@ describe('config changes', () => {
     const { endpoint } = await subscribe(project, receiver.url);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
     const all = await settled(expected.length);
-    expect(all.map((each) => each.event_type).sort()).toEqual(expected);
+    expect(sorted(all.map((each) => each.event_type))).toEqual(expected);
   });
 
   test('are not told while meta events are off', async () => {
@@ -145,7 +174,7 @@ test('a meta event is signed by both schemes with the project’s meta event sec
   expect(request?.path).toBe('/meta');
   expect(body.toString()).toBe(stored?.metadata.raw);
   expect(headers['x-convoy-signature']).toBe(createHmac('sha256', 'meta secret').update(body).digest('hex'));
-  const signed = `${stored?.uid}.${headers['webhook-timestamp']}.${body.toString()}`;
+  const signed = `${stored?.uid}.${String(headers['webhook-timestamp'])}.${body.toString()}`;
   const standard = createHmac('sha256', 'meta secret').update(signed).digest('base64');
   expect(headers['webhook-signature']).toBe(`v1,${standard}`);
   expect(headers['webhook-id']).toBe(stored?.uid);
