@@ -48,7 +48,7 @@ export const EventDelivery = Type.Object({
   deleted_at: NullableTime,
 });
 
-const HeaderText = Type.Record(Type.String(), Type.String());
+export const HeaderText = Type.Record(Type.String(), Type.String());
 
 export const DeliveryAttempt = Type.Object({
   uid: Type.String(),
@@ -159,7 +159,7 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 }
 
 /** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
-function joinValues(json: string | null): Record<string, string> {
+export function joinValues(json: string | null): Record<string, string> {
   return Object.fromEntries(
     Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]),
   );
