@@ -198,7 +198,8 @@ describe('an endpoint', () => {
 
 /** The Standard Webhooks signatures of a request that a secret accounts for, by position. */
 function signedBy(request: Received, secret: string): number[] {
-  const signed = `${request.headers['webhook-id']}.${request.headers['webhook-timestamp']}.`;
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp } = request.headers;
+  const signed = `${String(id)}.${String(timestamp)}.`;
   const expected = createHmac('sha256', secret).update(signed).update(request.body).digest('base64');
   const given = String(request.headers['webhook-signature']).split(' ');
   return given.flatMap((signature, at) => (signature === `v1,${expected}` ? [at] : []));

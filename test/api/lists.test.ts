@@ -51,7 +51,7 @@ const idsOf = (page: Json): string[] => page.content.map((row: Json) => row.uid)
 const sorted = (ids: string[]): string[] => [...ids].sort();
 
 async function fetchPage(list: List, query: Record<string, string>): Promise<Json> {
-  return app.project.get(`${list.path}?${new URLSearchParams(query)}`);
+  return app.project.get(`${list.path}?${new URLSearchParams(query).toString()}`);
 }
 
 /** Every page from a first query to the end, in one direction. */
@@ -77,7 +77,7 @@ describe.each(Object.keys(lists))('the list of %s', (name) => {
       const seen = pages.flatMap(idsOf);
       expect(new Set(seen).size).toBe(seen.length);
       expect(sorted(seen.filter((id) => before.includes(id)))).toEqual(sorted(before));
-      expect(seen).toEqual(sort === 'ASC' ? sorted(seen) : sorted(seen).reverse());
+      expect(seen).toEqual(sort === 'ASC' ? sorted(seen) : sorted(seen).toReversed());
       expect(pages.slice(0, -1).every((page) => page.content.length === 5)).toBe(true);
       expect(pages[0]!.pagination).toMatchObject({ has_prev_page: false, has_next_page: true, per_page: 5 });
       expect(pages.at(-1)!.pagination).toMatchObject({ has_next_page: false, next_page_cursor: '' });
@@ -89,7 +89,7 @@ describe.each(Object.keys(lists))('the list of %s', (name) => {
     const forth = await walk(list, { perPage: '7', sort });
     const { prev_page_cursor } = forth.at(-1)!.pagination;
     const back = await walk(list, { perPage: '7', sort, direction: 'prev', prev_page_cursor });
-    expect(back.map(idsOf)).toEqual(forth.slice(0, -1).map(idsOf).reverse());
+    expect(back.map(idsOf)).toEqual(forth.slice(0, -1).map(idsOf).toReversed());
     expect(back.every((page) => page.pagination.has_next_page)).toBe(true);
     const turned = await fetchPage(list, {
       perPage: '7',
