@@ -19,11 +19,13 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -64,8 +66,21 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
-  const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
+  const sources = new SourceStore(sealer);
+  const cache = new ConfigCache({ db, endpoints, sources, log, onChange: () => engine.gatesMayHaveOpened() });
+  const sandbox = new Sandbox();
+  const engine = new Engine({
+    config,
+    db,
+    cache,
+    endpoints,
+    http,
+    sandbox,
+    ids,
+    databaseClock,
+    makePartitions,
+    log,
+  });
   const acceptor = new EventAcceptor({
     db,
     cache,
@@ -77,14 +92,19 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
   });
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
     ids,
     sealer,
+    sandbox,
     now,
+    publicUrl: () => url,
     checkUrl: (url) => http.guard.checkUrl(url),
   };
   const server = await createServer({
@@ -105,7 +125,7 @@ async function build(
   await engine.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 
@@ -117,6 +137,7 @@ async function build(
     await engine.stop();
     await watch.stop();
     await http.close();
+    await sandbox.close();
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };

@@ -71,8 +71,7 @@ const url =
     return value.replace(/\/+$/, '');
   };
 
-export const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
-export type Role = (typeof ROLES)[number];
+const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
 export const settings = {
   host: { env: 'POSTHORN_HOST', fallback: '127.0.0.1', doc: 'Address to listen on.', parse: text() },

@@ -19,6 +19,8 @@ export interface Call<Body> {
   caller: Caller;
   /** The project in the path, present and open to the caller. Undefined on paths without one. */
   project: ProjectRow;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
 }
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
@@ -32,6 +34,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   status: 200 | 201 | 202;
   message: string;
   data: Data;
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
 
@@ -50,7 +54,7 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data) },
+      response: { [status]: envelope(data, operation.beside) },
     },
     preValidation: async (request) => {
       if (body !== undefined) request.body = parseBody(request, body);
@@ -63,15 +67,16 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
         bodyText: request.bodyText ?? '',
         caller: request.caller as Caller,
         project: request.project as ProjectRow,
+        beside: {},
       };
       const result = await operation.handle(call, request, reply);
-      return reply.code(status).send({ status: true, message, data: result ?? null });
+      return reply.code(status).send({ status: true, message, data: result ?? null, ...call.beside });
     },
   });
 }
 
-export function envelope(data: TSchema): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data });
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
 }
 
 function pathParameters(path: string): TSchema {

@@ -5,19 +5,29 @@ import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
+import { registerEventTypes } from './event-types.ts';
 import { registerEvents } from './events.ts';
+import { registerExplainEvent } from './explain-event.ts';
+import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
+import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
+import { registerTestFunction } from './test-function.ts';
 
 const resources = [
   registerProjects,
   registerApiKeys,
   registerEndpoints,
+  registerSources,
   registerSubscriptions,
+  registerFilters,
+  registerEventTypes,
   registerEvents,
+  registerExplainEvent,
   registerEventDeliveries,
+  registerTestFunction,
 ];
 
 /** Every route of the service. */

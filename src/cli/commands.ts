@@ -38,7 +38,7 @@ const commands: Record<string, Command> = {
 
 export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const [first = '', second = ''] = argv;
-  if (['', 'help', '--help', '-h'].includes(first)) return print(help());
+  if (['', 'help', '--help', '-h'].includes(first)) return print(helpText());
   if (first === '--version' || first === 'version') return print(`posthorn ${VERSION}`);
   const name = Object.hasOwn(commands, first) ? first : `${first} ${second}`.trim();
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -58,7 +58,7 @@ function parse(command: Command, args: string[]): Record<string, string | undefi
   }
 }
 
-function help(): string {
+export function helpText(): string {
   const lines = Object.values(commands).map(({ usage, summary }) => `  posthorn ${usage}\n      ${summary}`);
   return [
     'Posthorn takes events in and delivers them as webhooks.',

@@ -47,8 +47,17 @@ export interface DeliveryRow {
   maxRetrySeconds: number;
   retryLimit: number;
   key: string;
+  /** No gate is closed: it may be sent at once. */
+  isUngated: boolean;
   /** Born held by the accepting node, or waiting for a claim. */
   held: boolean;
+}
+
+/** An event with too many deliveries for one commit; they are made from this list afterwards. */
+export interface ExpansionRow {
+  eventId: string;
+  projectId: string;
+  subscriptionIds: readonly string[];
 }
 
 export interface AcceptResult {
@@ -117,6 +126,13 @@ with wanted as materialized (
   from unnest($21::text[], $23::text[], $22::text[], $32::text[], $33::bool[]) as q(id, event_id, project_id, key, held)
   -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
   where coalesce(id in (select id from new_deliveries), false)
+), new_expansions as (
+  insert into expansions (event_id, project_id, subscription_ids)
+  select event_id, project_id, subscription_ids::text[]
+  from unnest($35::text[], $36::text[], $37::text[]) as x(event_id, project_id, subscription_ids)
+  where project_id = any(array(select id from wanted where version = now_version))
+    and event_id not in (select id from duplicate)
+  on conflict do nothing
 )
 select 'stale' as what, id from wanted where version is distinct from now_version
 union all
@@ -124,9 +140,9 @@ select 'duplicate', id from duplicate`;
 
 export async function acceptEvents(
   db: Database,
-  batch: { events: EventRow[]; deliveries: DeliveryRow[]; nodeId: string },
+  batch: { events: EventRow[]; deliveries: DeliveryRow[]; expansions: ExpansionRow[]; nodeId: string },
 ): Promise<AcceptResult> {
-  const { events, deliveries, nodeId } = batch;
+  const { events, deliveries, expansions, nodeId } = batch;
   const versions = new Map(events.map((event) => [event.projectId, event.configVersion]));
   const rows = await db.hot<{ what: string; id: string }>('accept-events', ACCEPT, [
     plainArray([...versions.keys()]),
@@ -134,6 +150,9 @@ export async function acceptEvents(
     ...eventParameters(events),
     ...deliveryParameters(deliveries),
     nodeId,
+    plainArray(expansions.map((x) => x.eventId)),
+    plainArray(expansions.map((x) => x.projectId)),
+    expansions.map((x) => plainArray(x.subscriptionIds)),
   ]);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   return { staleProjects: pick('stale'), duplicateEvents: pick('duplicate') };
@@ -162,7 +181,8 @@ function eventParameters(events: EventRow[]): unknown[] {
   ];
 }
 
-function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
+/** Columns of deliveries as parameters, in the order of the statement. */
+export function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
   return [
     plainArray(deliveries.map((d) => d.id)),
     plainArray(deliveries.map((d) => d.projectId)),

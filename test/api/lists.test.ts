@@ -25,6 +25,10 @@ const lists: Record<string, List> = {
     path: '/subscriptions',
     add: () => app.project.post('/subscriptions', { name: 'listed', endpoint_id: subscribed.uid }),
   },
+  sources: {
+    path: '/sources',
+    add: () => app.project.post('/sources', { name: 'listed', type: 'rest_api' }),
+  },
   events: {
     path: '/events',
     add: () => app.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'x', data: {} }),
@@ -41,7 +45,7 @@ beforeAll(async () => {
   subscribed = await app.project.post('/endpoints', { name: 'subscribed', url: 'http://127.0.0.1:1' });
   // Paused: deliveries stay as they are.
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
-  for (const name of ['endpoints', 'events', 'subscriptions'])
+  for (const name of ['endpoints', 'events', 'sources', 'subscriptions'])
     await Promise.all(Array.from({ length: ROWS }, () => lists[name]!.add()));
 });
 

@@ -71,7 +71,54 @@ const operations = (): [string, string, unknown?][] => [
   ['DELETE', `/keys/${a.key}`],
 ];
 
+/** Every operation below a project that the service says it has, with the ids of A in its path. */
+async function documentedOperations(): Promise<[string, string][]> {
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const ids: Record<string, string> = {
+    endpointID: a.endpoint,
+    subscriptionID: a.subscription,
+    eventID: a.event,
+    eventDeliveryID: a.delivery,
+    deliveryAttemptID: a.attempt,
+    keyID: a.key,
+  };
+  const root = '/api/v1/projects/{projectID}';
+  return Object.entries<object>(paths)
+    .filter(([path]) => path.startsWith(root))
+    .flatMap(([path, methods]) => {
+      const rest = path
+        .slice(root.length)
+        .replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'other');
+      return Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), rest]);
+    });
+}
+
 describe('a project cannot', () => {
+  test('use any documented operation in the path of another: 403, whatever the body', async () => {
+    const operations = await documentedOperations();
+    expect(operations.length).toBeGreaterThan(25);
+    const inside = new ApiClient(app.project.base, b.key);
+    const before = await storedRows(app.database);
+    for (const [method, path] of operations) {
+      const response = await inside.raw(method, path, { body: method === 'GET' ? undefined : {} });
+      expect([method, path, response.status]).toEqual([method, path, 403]);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('use any documented operation on an id of another in its own path', async () => {
+    const onIds = (await documentedOperations()).filter(([, path]) => /[0-9A-Z]{26}/.test(path));
+    expect(onIds.length).toBeGreaterThan(15);
+    const before = await storedRows(app.database);
+    for (const [method, path] of onIds) {
+      const response = await b.raw(method, path, { body: method === 'GET' ? undefined : {} });
+      // 400 only where the body was looked at first.
+      expect([404, 400], `${method} ${path}`).toContain(response.status);
+      if (method === 'GET') expect([path, response.status]).toEqual([path, 404]);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
   test('touch the rows of another through its own path: 404, and nothing changes', async () => {
     const before = await storedRows(app.database);
     for (const [method, path, body] of operations()) {
