@@ -153,7 +153,10 @@ describe.concurrent('a delivery', () => {
     receiver.answerAlways(410);
     const failed = await reaches(await send(), 'Failure');
     expect(failed.metadata.num_trials).toBe(1);
-    expect((await app.project.get(`/endpoints/${endpoint.uid}`)).status).toBe('inactive');
+    await eventually(
+      () => app.project.get(`/endpoints/${endpoint.uid}`),
+      ({ status }) => status === 'inactive',
+    );
     const discarded = await reaches(await send(), 'Discarded');
     expect(discarded).toMatchObject({
       description: expect.stringContaining('inactive'),
