@@ -10,6 +10,7 @@ import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
+import { checkFunction } from './test-function.ts';
 
 const path = '/api/v1/projects/:projectID/sources';
 const onePath = `${path}/:sourceID`;
@@ -105,6 +106,7 @@ async function create(
 ): Promise<SourceRow> {
   const { db, ids, sources, cache } = context;
   const made = newSource(body);
+  await checkFunctions(context, project, body);
   const row = await changeConfig(db, project.id, (tx, version) =>
     sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made }),
   );
@@ -118,12 +120,22 @@ async function update(
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
   const { db, sources, cache } = context;
+  await checkFunctions(context, project, body);
   const row = await changeConfig(db, project.id, async (tx, version) => {
     const known = found(await sources.get(tx, project.id, id), 'source', id);
     return sources.save(tx, { id, projectId: project.id, version, ...changedSource(known, body) });
   });
   await cache.refresh(project.id);
   return row;
+}
+
+async function checkFunctions(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof UpdateSource>,
+): Promise<void> {
+  for (const field of ['body_function', 'header_function'] as const)
+    await checkFunction(context, field, { projectId: project.id, code: body[field] ?? '' });
 }
 
 async function remove(context: ApiContext, project: ProjectRow, id: string): Promise<null> {

@@ -23,6 +23,7 @@ import {
   UpdateSubscription,
 } from './subscription-schema.ts';
 import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
+import { checkFunction } from './test-function.ts';
 
 type Out = Static<typeof Subscription>;
 
@@ -82,9 +83,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription updated',
     data: Subscription,
     handle: ({ project, params, body }) =>
-      subscriptions.change(project, params['subscriptionID'] ?? '', (row) =>
-        changedSubscriptionFields(row, body, project.config),
-      ),
+      subscriptions.update(project, params['subscriptionID'] ?? '', body),
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -141,8 +140,9 @@ class Subscriptions {
     this.#context = context;
   }
 
-  create(project: ProjectRow, body: Static<typeof CreateSubscription>): Promise<Out> {
+  async create(project: ProjectRow, body: Static<typeof CreateSubscription>): Promise<Out> {
     const id = this.#context.ids.next();
+    await this.#checkFunction(project, body.function);
     return this.#save(project, id, () => newSubscriptionFields(body, project.config));
   }
 
@@ -177,6 +177,11 @@ class Subscriptions {
     return this.#out(found(await getSubscription(this.#context.db, project.id, id), 'subscription', id));
   }
 
+  async update(project: ProjectRow, id: string, body: Static<typeof UpdateSubscription>): Promise<Out> {
+    await this.#checkFunction(project, body.function);
+    return this.change(project, id, (row) => changedSubscriptionFields(row, body, project.config));
+  }
+
   change(
     project: ProjectRow,
     id: string,
@@ -193,6 +198,10 @@ class Subscriptions {
     });
     await cache.refresh(project.id);
     return null;
+  }
+
+  #checkFunction(project: ProjectRow, code = ''): Promise<void> {
+    return checkFunction(this.#context, 'function', { projectId: project.id, code });
   }
 
   /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */
