@@ -92,7 +92,7 @@ export function toDelivery(
     subscription_id: row.subscription_id ?? '',
     event_type: row.event_type,
     status: row.status as (typeof deliveryStatuses)[number],
-    description: row.description ?? '',
+    description: isHeld(row, endpoint) ? 'Held: the endpoint is paused.' : (row.description ?? ''),
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
     headers: parseHeaders(row.headers),
@@ -111,6 +111,11 @@ export function toDelivery(
     updated_at: iso(row.updated_at),
     deleted_at: null,
   };
+}
+
+/** A pause belongs to the endpoint and changes none of its deliveries, so it is told on reading. */
+function isHeld({ status }: StoredDelivery, endpoint: EndpointRow | undefined): boolean {
+  return endpoint?.status === 'paused' && (status === 'Scheduled' || status === 'Retry');
 }
 
 function toRetryMetadata(row: StoredDelivery): Static<typeof RetryMetadata> {
