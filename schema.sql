@@ -165,6 +165,7 @@ create table events (
   url_path text,
   metadata text,
   acknowledged_at timestamp with time zone not null,
+  forwarded_headers text,
   constraint events_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
 CREATE INDEX events_list ON public.events USING btree (project_id, id);

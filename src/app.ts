@@ -101,6 +101,7 @@ async function build(
     makePartitions,
     log,
     maxRetrySeconds: config.maxRetrySeconds,
+    sandbox,
   });
   // Known once the server listens, which is before any request.
   let url = config.publicUrl;
@@ -131,6 +132,7 @@ async function build(
   await registerRoutes(server, {
     context,
     authenticator,
+    roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
   });
   const watch = new ConfigWatch({ db, cache, log });

@@ -148,6 +148,8 @@ function newEvent(
     eventType: body.event_type,
     payload,
     contentType: null,
+    forwardedHeaders: null,
+    failure: null,
     headers: customHeaders(body.custom_headers ?? {}),
     idempotencyKey: body.idempotency_key || null,
     sourceId: null,

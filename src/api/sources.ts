@@ -11,6 +11,7 @@ import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
+import { checkFunction } from './test-function.ts';
 
 const path = '/api/v1/projects/:projectID/sources';
 const onePath = `${path}/:sourceID`;
@@ -106,6 +107,7 @@ async function create(
 ): Promise<SourceRow> {
   const { db, ids, sources, cache, metaEvents } = context;
   const made = newSource(body);
+  await checkFunctions(context, project, body);
   const row = await changeConfig(db, project.id, async (tx, version) => {
     const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
     await metaEvents.record(tx, project, { type: 'source.created', data: () => sourceData(saved) });
@@ -121,6 +123,7 @@ async function update(
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
   const { db, sources, cache, metaEvents } = context;
+  await checkFunctions(context, project, body);
   const row = await changeConfig(db, project.id, async (tx, version) => {
     const known = found(await sources.get(tx, project.id, id), 'source', id);
     const changed = changedSource(known, body);
@@ -130,6 +133,15 @@ async function update(
   });
   await cache.refresh(project.id);
   return row;
+}
+
+async function checkFunctions(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof UpdateSource>,
+): Promise<void> {
+  for (const field of ['body_function', 'header_function'] as const)
+    await checkFunction(context, field, { projectId: project.id, code: body[field] ?? '' });
 }
 
 async function remove(context: ApiContext, project: ProjectRow, id: string): Promise<null> {

@@ -26,6 +26,7 @@ import {
   UpdateSubscription,
 } from './subscription-schema.ts';
 import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
+import { checkFunction } from './test-function.ts';
 
 type Out = Static<typeof Subscription>;
 
@@ -88,10 +89,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription updated',
     data: Subscription,
     portal: 'write',
-    handle: (call) =>
-      subscriptions.change(one(call), (row) =>
-        changedSubscriptionFields(row, call.body, call.project.config),
-      ),
+    handle: (call) => subscriptions.update(one(call), call.body),
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -162,12 +160,13 @@ class Subscriptions {
     this.#context = context;
   }
 
-  create(
+  async create(
     project: ProjectRow,
     body: Static<typeof CreateSubscription>,
     scope: EndpointScope | undefined,
   ): Promise<Out> {
     const id = this.#context.ids.next();
+    await this.#checkFunction(project, body.function);
     return this.#save({ project, id, scope }, () => newSubscriptionFields(body, project.config));
   }
 
@@ -208,6 +207,11 @@ class Subscriptions {
     return this.#out(found(visible(scope, row, endpointOf), 'subscription', id));
   }
 
+  async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
+    await this.#checkFunction(one.project, body.function);
+    return this.change(one, (row) => changedSubscriptionFields(row, body, one.project.config));
+  }
+
   change(one: One, change: (row: SubscriptionRow) => SubscriptionFields): Promise<Out> {
     return this.#save(one, (row) => change(found(row, 'subscription', one.id)));
   }
@@ -223,6 +227,10 @@ class Subscriptions {
     });
     await cache.refresh(project.id);
     return null;
+  }
+
+  #checkFunction(project: ProjectRow, code = ''): Promise<void> {
+    return checkFunction(this.#context, 'function', { projectId: project.id, code });
   }
 
   /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */

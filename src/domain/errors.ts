@@ -13,6 +13,8 @@ export const errorTable = {
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
   not_in_project: { status: 400, message: '{field}: there is no {resource} {id} in this project' },
   wrong_state: { status: 400, message: '{detail}' },
+  verification_failed: { status: 400, message: 'The request could not be verified: {reason}' },
+  bad_encoding: { status: 400, message: 'The request body cannot be decoded: {detail}' },
   project_required: {
     status: 400,
     message: 'The instance key belongs to no project; use a project key or a portal token here.',
@@ -28,6 +30,8 @@ export const errorTable = {
     status: 403,
     message: 'Only the instance key may do this; see instance_key in credentials.json.',
   },
+  source_disabled: { status: 403, message: 'This source is disabled; it takes no events.' },
+  unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
   portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },

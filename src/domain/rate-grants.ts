@@ -17,7 +17,7 @@ export function rateLimit(count: number, durationSeconds: number): RateLimit | n
 }
 
 /** How late a granted send may start; past it the grant is void. */
-export const START_DELAY_MS = 100;
+export const START_DELAY_MS = 150;
 
 /** The `wanted` next times that all limits allow, not later than `until`. `grants` are each limit's latest, oldest first. */
 export function nextGrants(

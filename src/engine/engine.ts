@@ -1,7 +1,7 @@
 import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { LANE } from '../domain/event-delivery.ts';
+import { LANE, type RateGrant } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -15,6 +15,7 @@ import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { leave } from '../store/nodes.ts';
+import { returnGrants } from '../store/rate-limits.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -76,7 +77,13 @@ export class Engine {
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
     });
+    // A grant that cannot be given back only lowers the rate for a while.
+    const giveBack = (grants: RateGrant[]) =>
+      returnGrants(db, grants).catch((error: unknown) =>
+        log.warn({ err: error }, 'rate grants not returned'),
+      );
     this.#dispatcher = new Dispatcher({
+      returnGrants: giveBack,
       sender: new MetaSender({
         deliveries: sender,
         recorder: deps.metaEvents,
@@ -99,6 +106,7 @@ export class Engine {
       lease,
       log,
       expansionStored: () => this.#expander.wake(),
+      returnGrants: giveBack,
       decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
     });
     this.#expander = new Expander({
@@ -142,7 +150,7 @@ export class Engine {
       this.#expander.start();
     }
     this.#health.start();
-    this.#janitor.start();
+    if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
   }
 
   /** Waits for deliveries under way, at most the grace, and hands back the rest. The lease is kept until then. */

@@ -20,7 +20,7 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
-const RAN_OUT = 'filters needed more work on this event than one filter may do, and so did not match.';
+const RAN_OUT = 'Filters that needed more work than one filter may do, and so did not match:';
 
 export function prepareEvent(
   source: NewEvent,
@@ -28,7 +28,7 @@ export function prepareEvent(
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
 ): PreparedEvent {
   const subject = eventSubject(source);
-  const matched = routing.match(source, subject);
+  const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
   const headers = JSON.stringify(source.headers);
   const event: EventRow = {
@@ -39,10 +39,11 @@ export function prepareEvent(
     sourceId: source.sourceId,
     appId: source.appId,
     status: eventStatus(matched),
-    failureReason: matched.length > 0 ? null : nothingMatched(subject.meter.overspent),
+    failureReason: matched.length > 0 ? null : (source.failure ?? nothingMatched(subject.meter.overspent)),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
+    forwardedHeaders: source.forwardedHeaders === null ? null : JSON.stringify(source.forwardedHeaders),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
@@ -60,7 +61,7 @@ export function prepareEvent(
 }
 
 function nothingMatched(overspent: number): string {
-  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${overspent} ${RAN_OUT}`;
+  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }
 
 function eventStatus(matched: RoutedSubscription[]): string {
@@ -91,9 +92,9 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     hasOwnBody: false,
     isStarted: false,
     isProbe: false,
-    isGranted: false,
+    grant: null,
     contentType: event.contentType,
-    headers: event.headers,
+    headers: event.forwardedHeaders ?? event.headers,
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
     acknowledgedAtMs: event.acknowledgedAtMs,

@@ -24,7 +24,10 @@ export interface RoutedEndpoint {
 
 /** Where an event is meant to go; subscriptions still decide. */
 export type EventTarget =
+  /** One delivery per endpoint. */
   | { kind: 'broadcast' }
+  /** One delivery per subscription: what incoming webhooks do. */
+  | { kind: 'subscribers' }
   | { kind: 'endpoints'; endpointIds: readonly string[] }
   | { kind: 'owner'; ownerId: string };
 
@@ -133,6 +136,7 @@ export class ProjectRouting {
   #targetTest(target: EventTarget): (endpointId: string) => boolean {
     switch (target.kind) {
       case 'broadcast':
+      case 'subscribers':
         return (id) => this.endpoints.has(id);
       case 'endpoints':
         return (id) => target.endpointIds.includes(id) && this.endpoints.has(id);

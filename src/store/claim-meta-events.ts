@@ -90,7 +90,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     hasOwnBody: false,
     isStarted: false,
     isProbe: false,
-    isGranted: false,
+    grant: null,
     contentType: null,
     headers: null,
     urlQueryParams: null,

@@ -103,7 +103,7 @@ test('of two callers who make the same type one is refused', async () => {
   const answers = await Promise.all(
     [1, 2].map(() => app.project.raw('POST', '/event-types', { body: { name: 'raced' } })),
   );
-  expect(answers.map((answer) => answer.status).sort()).toEqual([201, 400]);
+  expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([201, 400]);
 });
 
 test('a project sees and changes only its own types', async () => {

@@ -184,7 +184,7 @@ test('filters made and changed in bulk are all taken or none', async () => {
 
   const changes = made.map((filter: Json) => ({ uid: filter.uid, body: { b: 2 } }));
   for (const method of ['PUT', 'POST']) {
-    const body = [...changes].reverse();
+    const body = changes.toReversed();
     const updated = await app.project.call(method, `${path}/bulk_update`, { body, expected: 200 });
     expect(updated.map((filter: Json) => filter.uid)).toEqual([made[1].uid, made[0].uid]);
     expect(updated).toMatchObject([{ body: { b: 2 }, headers: { h: '1' } }, { body: { b: 2 } }]);
@@ -236,12 +236,9 @@ test('changes of two callers at once are both kept', async () => {
       app.project.post(path, { event_type }),
     ),
   );
-  expect((await list(path)).map((filter) => filter.event_type).sort()).toEqual([
-    'a',
-    'order.paid',
-    'user.created',
-    'user.deleted',
-  ]);
+  const types = (await list(path)).map((filter) => filter.event_type);
+  expect(new Set(types)).toEqual(new Set(['a', 'order.paid', 'user.created', 'user.deleted']));
+  expect(types).toHaveLength(4);
 });
 
 test('a subscription keeps at most a thousand filters', async () => {

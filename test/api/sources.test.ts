@@ -99,7 +99,7 @@ test('secrets are sealed at rest', async () => {
   );
   const [row] = await app.database.query('select * from sources where id = $1', [made.uid]);
   expect(JSON.stringify(row)).not.toContain('very-secret-value');
-  expect((row?.['sealed'] as Buffer).toString('latin1')).not.toContain('very-secret-value');
+  expect(String(row?.['sealed'])).not.toContain('very-secret-value');
 });
 
 const brokers: [string, object, object?][] = [
@@ -271,6 +271,12 @@ const bad: [string, object, string[]][] = [
   ],
   ['a content type of two lines', http({ custom_response: { content_type: 'a\r\nb: c' } }), ['content_type']],
   ['an illegal header to forward', http({ forward_headers: ['ok', 'not ok'] }), ['forward_headers.1']],
+  [
+    'a body function with a mistake',
+    http({ body_function: 'function transform(' }),
+    ['body_function: line 1'],
+  ],
+  ['a header function that is none', http({ header_function: '1' }), ['header_function: ']],
   ['a negative rate', http({ rate_limit: -1 }), ['rate_limit']],
 ];
 test.each(bad)('a source with %s is refused and every bad field named', async (_, body, texts) => {
@@ -316,6 +322,7 @@ test('an update that breaks a rule changes nothing', async () => {
   const path = `/sources/${made.uid}`;
   await app.project.put(path, http({ name: 'no', verifier: { type: 'hmac', hmac } }), 400);
   await app.project.put(path, { is_disabled: true }, 400);
+  await app.project.put(path, http({ name: 'no', body_function: '}' }), 400);
   await app.project.put(path, { name: 'n', type: 'pub_sub' }, 400);
   expect(await app.project.get(path)).toEqual(made);
 });

@@ -97,6 +97,8 @@ const bad: [string, object, string][] = [
   ['no endpoint', { endpoint_id: undefined }, 'endpoint_id: is required'],
   ['an unknown endpoint', { endpoint_id: 'nope' }, 'endpoint_id: there is no endpoint nope'],
   ['an unknown source', { source_id: 'nope' }, 'source_id: there is no source nope'],
+  ['a function with a mistake', { function: 'function transform(p) {\n  retrun p\n}' }, 'function: line 2'],
+  ['a function of another name', { function: 'function f() {}' }, 'function: '],
   ['an unknown mode', { delivery_mode: 'twice' }, 'delivery_mode: must be one of'],
   [
     'a bad retry type',
@@ -147,7 +149,7 @@ test('an update changes only what is given', async () => {
   const source = await app.project.post('/sources', { name: 'src', type: 'rest_api' });
   const made = await create({
     source_id: source.uid,
-    function: 'f',
+    function: 'function transform(p) { return p }',
     retry_config: { type: 'exponential', duration: '10s', retry_count: 2 },
     alert_config: { count: 1, threshold: '1m' },
     filter_config: { event_types: ['x'], filter: { body: { a: 1 }, headers: { h: '1' } } },
@@ -179,6 +181,7 @@ test('an update that breaks a rule changes nothing', async () => {
   const path = `/subscriptions/${made.uid}`;
   await app.project.put(path, { name: 'no', endpoint_id: 'nope' }, 400);
   await app.project.put(path, { name: 'no', source_id: 'nope' }, 400);
+  await app.project.put(path, { name: 'no', function: '}' }, 400);
   await app.project.put(path, { name: 'no', filter_config: { filter: { body: { $x: 1 } } } }, 400);
   expect(await app.project.get(path)).toEqual(made);
 });
@@ -205,7 +208,7 @@ test('a project that allows one subscription per endpoint refuses a second, even
   const made = await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
   const body = { name: 's', endpoint_id: made.uid };
   const answers = await Promise.all([1, 2, 3].map(() => client.raw('POST', '/subscriptions', { body })));
-  expect(answers.map((answer) => answer.status).sort()).toEqual([201, 400, 400]);
+  expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([201, 400, 400]);
   const { content } = await client.get('/subscriptions');
   expect(content).toHaveLength(1);
   const second = await subscribe(client, 'http://127.0.0.1:9');

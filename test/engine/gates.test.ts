@@ -142,8 +142,8 @@ test('a fan-out over a thousand deliveries is expanded in chunks and all arrive'
   const client = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, created.api_key.key);
   const { endpoint } = await subscribe(client, `${receiver.url}/fan-out`, { eventTypes: ['other'] });
   await app.database.query(
-    `insert into subscriptions (id, project_id, version, name, type, status, endpoint_id, source_id, event_types, filter, function, delivery_mode)
-     select '01ZZZZZZZZ' || lpad(n::text, 16, '0'), project_id, version + 1, name, type, status, endpoint_id, source_id, '{big}', filter, function, delivery_mode
+    `insert into subscriptions (id, project_id, version, name, type, status, endpoint_id, source_id, event_types, filter, filters, function, delivery_mode)
+     select '01ZZZZZZZZ' || lpad(n::text, 16, '0'), project_id, version + 1, name, type, status, endpoint_id, source_id, '{big}', filter, replace(filters::text, '"other"', '"big"')::json, function, delivery_mode
      from subscriptions, generate_series(1, 2500) n where project_id = $1`,
     [projectId],
   );
