@@ -48,7 +48,7 @@ export async function measureDeliveries(
     p99Ms: report.p99Ms,
     ackP50Ms: result.ackP50Ms,
     ackP99Ms: result.ackP99Ms,
-    ...cost(before, usage(stage, subject), elapsedSeconds),
+    ...cost(before, usage(stage, subject), { seconds: elapsedSeconds, events: result.accepted }),
   };
 }
 
@@ -69,14 +69,21 @@ function usage(stage: Stage, subject: Subject) {
   };
 }
 
-/** Cores used by each process and its memory, where the system tells. */
-function cost(before: ReturnType<typeof usage>, after: ReturnType<typeof usage>, seconds: number): Sample {
+type Processes = ReturnType<typeof usage>;
+
+/**
+ * Of each process the cores it used, its CPU time per event and its memory, where the system tells. The time per
+ * event is what a busy neighbour disturbs least.
+ */
+function cost(before: Processes, after: Processes, over: { seconds: number; events: number }): Sample {
   const sample: Sample = {};
   for (const name of Object.keys(after) as (keyof typeof after)[]) {
     const from = before[name];
     const to = after[name];
     if (from === null || to === null) continue;
-    sample[`cpu${name}`] = (to.cpuSeconds - from.cpuSeconds) / seconds;
+    const cpuSeconds = to.cpuSeconds - from.cpuSeconds;
+    sample[`cores${name}`] = cpuSeconds / over.seconds;
+    sample[`micros${name}`] = (cpuSeconds * 1e6) / over.events;
     sample[`memory${name}Mb`] = to.memoryBytes / 2 ** 20;
   }
   return sample;

@@ -16,7 +16,7 @@ export function report({ machine, figures, skipped, goals }: Results): string {
     `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}, Node ${node}, PostgreSQL ${postgres} (fsync and synchronous_commit on).`,
     table(['figure', 'measured', 'beside it'], Object.entries(figures).map(figureRow(figures))),
     ...Object.entries(skipped).map(([name, reason]) => `Not measured: ${name}: ${reason}.`),
-    table(['process, cores used and memory', ...PROCESSES], Object.entries(figures).flatMap(costRow)),
+    table(['cores, CPU per event, memory', ...PROCESSES], Object.entries(figures).flatMap(costRow)),
     table(
       ['goal', 'asked', 'measured', 'met'],
       goals.map(({ name, goal, value, met }) => [name, goal, short(value), met ? 'yes' : 'NO']),
@@ -85,9 +85,10 @@ const figureRow =
 const PROCESSES = ['Service', 'Database', 'Load', 'Sink'];
 
 function costRow([name, sample]: [string, Sample]): string[][] {
-  if (sample['cpuService'] === undefined) return [];
+  if (sample['coresService'] === undefined) return [];
+  const n = (key: string) => short(sample[key] as number);
   const cell = (process: string) =>
-    `${short(sample[`cpu${process}`] as number)}, ${short(sample[`memory${process}Mb`] as number)} MB`;
+    `${n(`cores${process}`)}, ${n(`micros${process}`)} µs, ${n(`memory${process}Mb`)} MB`;
   return [[name, ...PROCESSES.map(cell)]];
 }
 

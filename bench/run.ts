@@ -97,6 +97,9 @@ const plan: Plan = {
   ...(options.profile !== undefined && { profileDir: options.profile }),
 };
 const stage = await Stage.start(plan);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+}
 try {
   const measured = await runAll(stage, figures);
   const results: Results = {

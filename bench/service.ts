@@ -30,6 +30,7 @@ export class Service {
   readonly db: pg.Client;
   readonly #process: ChildProcess;
   #queries = 0;
+  #stopping: Promise<void> | undefined;
 
   private constructor(process: ChildProcess, credentials: Credentials, db: pg.Client) {
     this.#process = process;
@@ -53,6 +54,8 @@ export class Service {
         POSTHORN_LOG_LEVEL: 'error',
       },
     });
+    // Whatever becomes of the bench, the service does not outlive it.
+    process.once('exit', () => child.kill('SIGKILL'));
     try {
       const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child);
       const db = new pg.Client(databaseUrl);
@@ -108,11 +111,18 @@ export class Service {
     });
   }
 
-  async stop(): Promise<void> {
-    await this.db.end();
+  /** Ends the service and keeps the connection to its database. */
+  async halt(): Promise<void> {
     if (this.#process.exitCode !== null) return;
+    const ended = once(this.#process, 'exit');
     this.#process.kill('SIGTERM');
-    await once(this.#process, 'exit');
+    await ended;
+  }
+
+  /** Can be called twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.halt().then(() => this.db.end());
+    return this.#stopping;
   }
 }
 

@@ -24,6 +24,7 @@ export class Stage {
   readonly #postgres: EmbeddedPostgres;
   readonly #kept = new Map<string, Promise<unknown>>();
   readonly #stops: (() => Promise<void>)[] = [];
+  readonly #services = new Set<Service>();
   #databases = 0;
   #runs = 0;
 
@@ -82,19 +83,21 @@ export class Stage {
     return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`;
   }
 
-  /** Posthorn on an empty database. The caller stops it. */
+  /** Posthorn on an empty database. Stopped at the end, if not before. */
   async startService(options: { profileDir?: string } = {}): Promise<Service> {
     const databaseUrl = await this.createDatabase();
     const dataDir = await mkdtemp(join(this.#directory, 'service-'));
-    return Service.start({ databaseUrl, dataDir, ...options });
+    const service = await Service.start({ databaseUrl, dataDir, ...options });
+    this.#services.add(service);
+    return service;
   }
 
   /** Made on first use, the same afterwards, stopped at the end. */
-  keep<T>(name: string, make: () => Promise<{ value: T; stop(): Promise<void> }>): Promise<T> {
+  keep<T>(name: string, make: () => Promise<{ value: T; stop?(): Promise<void> }>): Promise<T> {
     const known = this.#kept.get(name) as Promise<T> | undefined;
     if (known !== undefined) return known;
     const made = make().then(({ value, stop }) => {
-      this.#stops.push(stop);
+      if (stop !== undefined) this.#stops.push(stop);
       return value;
     });
     this.#kept.set(name, made);
@@ -102,6 +105,7 @@ export class Stage {
   }
 
   async stop(): Promise<void> {
+    await Promise.all([...this.#services].map((service) => service.stop()));
     await Promise.all(this.#stops.map((stop) => stop()));
     await Promise.all([this.load.stop(), this.sink.stop()]);
     await this.#postgres.stop();

@@ -23,7 +23,7 @@ export function loadedService(stage: Stage): Promise<Service> {
     const service = await stage.startService(profileDir === undefined ? {} : { profileDir });
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
-    return { value: service, stop: () => service.stop() };
+    return { value: service };
   });
 }
 
@@ -36,7 +36,7 @@ export function quietService(stage: Stage): Promise<Service> {
       subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 5 } },
     });
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
-    return { value: service, stop: () => service.stop() };
+    return { value: service };
   });
 }
 

@@ -39,6 +39,6 @@ function wideService(stage: Stage): Promise<Service> {
   return stage.keep('wide service', async () => {
     const service = await stage.startService();
     for (let i = 0; i < stage.plan.fanOut; i++) await service.subscribe(`${stage.sinkUrl}/ok/${i}`, EVENT);
-    return { value: service, stop: () => service.stop() };
+    return { value: service };
   });
 }

@@ -30,7 +30,7 @@ function fullService(stage: Stage): Promise<Service> {
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     await fill(service, stage.plan.storedDeliveries);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
-    return { value: service, stop: () => service.stop() };
+    return { value: service };
   });
 }
 
@@ -49,17 +49,14 @@ async function fill(service: Service, deliveries: number): Promise<void> {
   for (; made < deliveries; made += BATCH) {
     const deliveryIds = Array.from({ length: BATCH }, () => ids.next());
     const eventIds = Array.from({ length: BATCH / DELIVERIES_PER_EVENT }, () => ids.next());
-    await service.db.query(copyOf('events', 'id', { id: model.event_id }), [eventIds]);
-    await service.db.query(copyOf('event_deliveries', 'id', { id: model.id }), [deliveryIds]);
-    await service.db.query(copyOf('delivery_attempts', 'delivery_id', { delivery_id: model.id }), [
-      deliveryIds,
-    ]);
+    await service.db.query(copyOf('events', 'id', model.event_id), [eventIds]);
+    await service.db.query(copyOf('event_deliveries', 'id', model.id), [deliveryIds]);
+    await service.db.query(copyOf('delivery_attempts', 'delivery_id', model.id), [deliveryIds]);
   }
   await service.db.query('vacuum (analyze) events, event_deliveries, delivery_attempts');
 }
 
-function copyOf(table: string, column: string, model: Record<string, string>): string {
-  const where = `${column} = '${model[column]}'`;
+function copyOf(table: string, column: string, model: string): string {
   return `insert into ${table} select (jsonb_populate_record(m, jsonb_build_object('${column}', n.id))).*
-    from unnest($1::text[]) as n(id), (select * from ${table} where ${where} limit 1) m`;
+    from unnest($1::text[]) as n(id), ${table} m where m.${column} = '${model}'`;
 }

@@ -21,7 +21,7 @@ function sourceOf(stage: Stage): Promise<Subject> {
       const url = await createSource(stage, service);
       const subject = { ...subjectOf(service), url };
       await warmUp(stage, subject);
-      return { value: subject, stop: () => service.stop() };
+      return { value: subject };
     } catch (error) {
       await service.stop();
       throw error;

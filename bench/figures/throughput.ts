@@ -62,14 +62,15 @@ const STATISTICS_MS = 15_000;
 
 /**
  * What the database counted over the life of the loaded service, its idle time included. Every statement of the
- * service outside of config changes is a transaction of its own, so transactions are round trips. Backends report
- * what they counted with a delay of up to ten seconds.
+ * service outside of config changes is a transaction of its own, so transactions are round trips. A connection
+ * reports what it counted up to ten seconds late, or when it ends: so the service is ended first.
  */
 async function databaseWork(service: Service): Promise<Sample> {
+  await service.halt();
   const { stored } = await service.query<{ stored: number }>(
     'select count(*)::int as stored from event_deliveries',
   );
-  for (const startedMs = performance.now(); ; await pause(250)) {
+  for (const startedMs = performance.now(); ; await pause(50)) {
     const work = await service.query<Work>(
       `select sum(n_tup_upd)::int as deliveries, sum(n_tup_hot_upd)::int as hot,
          (select xact_commit::int from pg_stat_database where datname = current_database()) as transactions
