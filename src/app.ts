@@ -1,4 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createServer as createNetServer } from 'node:net';
 import { Authenticator } from './api/auth.ts';
 import type { ApiContext } from './api/context.ts';
@@ -18,11 +19,13 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -37,12 +40,10 @@ export interface App {
 
 export async function startApp(config: Config, log: Logger): Promise<App> {
   await refuseTakenPort(config);
-  await mkdir(config.dataDir, { recursive: true }).catch((error: Error) => {
-    throw new StartupError(`the data directory ${config.dataDir} cannot be made: ${error.message}`);
-  });
+  const http = await createHttpClient(config);
   const database = await openDatabase(config, log);
   try {
-    return await build(config, log, database);
+    return await build(config, log, { database, http });
   } catch (error) {
     await database.close();
     throw error;
@@ -52,7 +53,7 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
 async function build(
   config: Config,
   log: Logger,
-  database: Awaited<ReturnType<typeof openDatabase>>,
+  { database, http }: { database: Awaited<ReturnType<typeof openDatabase>>; http: HttpClient },
 ): Promise<App> {
   const { db } = database;
   await migrate(db);
@@ -65,9 +66,21 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const http = await createHttpClient(config);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
-  const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
+  const sources = new SourceStore(sealer);
+  const cache = new ConfigCache({ db, endpoints, sources, log, onChange: () => engine.gatesMayHaveOpened() });
+  const sandbox = new Sandbox();
+  const engine = new Engine({
+    config,
+    db,
+    cache,
+    endpoints,
+    http,
+    sandbox,
+    ids,
+    databaseClock,
+    makePartitions,
+    log,
+  });
   const acceptor = new EventAcceptor({
     db,
     cache,
@@ -78,15 +91,21 @@ async function build(
     makePartitions,
     log,
     maxRetrySeconds: config.maxRetrySeconds,
+    sandbox,
   });
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
     ids,
     sealer,
+    sandbox,
     now,
+    publicUrl: () => url,
     checkUrl: (url) => http.guard.checkUrl(url),
   };
   const server = await createServer({
@@ -100,6 +119,7 @@ async function build(
   await registerRoutes(server, {
     context,
     authenticator,
+    roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
   });
   const watch = new ConfigWatch({ db, cache, log });
@@ -107,7 +127,7 @@ async function build(
   await engine.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 
@@ -119,18 +139,14 @@ async function build(
     await engine.stop();
     await watch.stop();
     await http.close();
+    await sandbox.close();
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {
-  const caPem =
-    config.caFile === ''
-      ? undefined
-      : await readFile(config.caFile, 'utf8').catch((error: Error) => {
-          throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${error.message}`);
-        });
+  const caPem = config.caFile === '' ? undefined : await readAuthorities(config.caFile);
   return new HttpClient({
     egress: egressRule(config),
     allow: config.egressAllow,
@@ -138,6 +154,17 @@ async function createHttpClient(config: Config): Promise<HttpClient> {
     ...(config.httpProxy !== '' && { proxyUrl: config.httpProxy }),
     ...(caPem !== undefined && { caPem }),
   });
+}
+
+async function readAuthorities(file: string): Promise<string> {
+  try {
+    const pem = await readFile(file, 'utf8');
+    // Throws where there is no certificate in it.
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${(error as Error).message}`);
+  }
 }
 
 /** Asked before anything is made, so that a taken port leaves nothing behind. */

@@ -2,19 +2,25 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { SourceStore } from '../store/sources.ts';
 
 /** What the handlers work with. */
 export interface ApiContext {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  sources: SourceStore;
   acceptor: EventAcceptor;
   ids: IdFactory;
   sealer: Sealer;
+  sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  /** Where the outside world reaches this service, without a slash at the end. */
+  publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
 }

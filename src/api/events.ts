@@ -10,7 +10,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import { ensureSubscription } from './ensure-subscription.ts';
 import { acceptedEvent, BroadcastEvent, CreateEvent, Event, toEvent } from './event-schema.ts';
-import { dateRange, found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { dateRange, found, invalid, mapPage, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID/events';
@@ -142,11 +142,14 @@ function newEvent(
     eventType: body.event_type,
     payload,
     contentType: null,
+    forwardedHeaders: null,
+    failure: null,
     headers: customHeaders(body.custom_headers ?? {}),
     idempotencyKey: body.idempotency_key || null,
     sourceId: null,
     appId: body.app_id || null,
-    acknowledgedAtMs: body.acknowledged_at === undefined ? null : Date.parse(body.acknowledged_at),
+    acknowledgedAtMs:
+      body.acknowledged_at === undefined ? null : parseTime('acknowledged_at', body.acknowledged_at),
     urlQueryParams: null,
     urlPath: null,
     metadata: body.metadata || null,

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
@@ -18,6 +19,8 @@ export interface Call<Body> {
   caller: Caller;
   /** The project in the path, present and open to the caller. Undefined on paths without one. */
   project: ProjectRow;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
 }
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
@@ -31,6 +34,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   status: 200 | 201 | 202;
   message: string;
   data: Data;
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
 
@@ -49,7 +54,7 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data) },
+      response: { [status]: envelope(data, operation.beside) },
     },
     preValidation: async (request) => {
       if (body !== undefined) request.body = parseBody(request, body);
@@ -62,15 +67,16 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
         bodyText: request.bodyText ?? '',
         caller: request.caller as Caller,
         project: request.project as ProjectRow,
+        beside: {},
       };
       const result = await operation.handle(call, request, reply);
-      return reply.code(status).send({ status: true, message, data: result ?? null });
+      return reply.code(status).send({ status: true, message, data: result ?? null, ...call.beside });
     },
   });
 }
 
-export function envelope(data: TSchema): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data });
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
 }
 
 function pathParameters(path: string): TSchema {
@@ -83,7 +89,9 @@ function parseBody(request: FastifyRequest, schema: TSchema): unknown {
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
-  const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
+  const text = bytes.toString('utf8');
   if (text.trim() === '') throw new AppError('body_required');
   request.bodyText = text;
   try {

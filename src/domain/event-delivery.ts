@@ -6,10 +6,15 @@ export const deliveryStatuses = [
   'Success',
   'Retry',
 ] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
+
+/** The right to start one send: the limits it was taken from, and when, in milliseconds of the database's time. */
+export interface RateGrant {
+  keys: readonly string[];
+  atMs: number;
+}
 
 /** A delivery as the node that holds it has it in memory: all that is needed to try it. */
 export interface HeldDelivery {
@@ -31,6 +36,13 @@ export interface HeldDelivery {
   budgetFrom: number;
   /** The event's payload, or the delivery's own body where a function made one. */
   body: Buffer;
+  hasOwnBody: boolean;
+  /** At most once: its sending had begun before. */
+  isStarted: boolean;
+  /** Claimed as the probe of a half-open breaker. */
+  isProbe: boolean;
+  /** The grant of the rate limits it is under, taken when it was claimed. */
+  grant: RateGrant | null;
   /** null: JSON. */
   contentType: string | null;
   /** JSON text of the event's headers, name to values. */

@@ -5,11 +5,13 @@ import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import { applySourceFunctions } from './source-functions.ts';
 
 /**
  * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
@@ -39,6 +41,7 @@ export interface EventAcceptorDeps {
   makePartitions(): Promise<void>;
   log: Logger;
   maxRetrySeconds: number;
+  sandbox: Sandbox;
 }
 
 const STALE = Symbol('stale');
@@ -69,8 +72,9 @@ export class EventAcceptor {
   }
 
   /** Resolves once the event and its deliveries are committed. */
-  async accept(event: NewEvent): Promise<AcceptedEvent> {
+  async accept(received: NewEvent): Promise<AcceptedEvent> {
     if (this.#batcher.size >= MAX_WAITING) throw new AppError('overloaded', { retry: 1 });
+    const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const result = await this.#batcher.add(prepared);
@@ -81,6 +85,15 @@ export class EventAcceptor {
     }
     // The config changed under every round: somebody writes it faster than a commit takes.
     throw new AppError('overloaded', { retry: 1 });
+  }
+
+  async #runFunctions(event: NewEvent): Promise<NewEvent> {
+    if (event.sourceId === null) return event;
+    const { cache, ids, now, sandbox } = this.#deps;
+    const routing = cache.peek(event.projectId) ?? (await cache.get(event.projectId));
+    const source = routing.sources.get(event.sourceId);
+    if (source === undefined || (source.header_function === '' && source.body_function === '')) return event;
+    return applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
   }
 
   /** Waits for every accepted event to be stored. */
@@ -133,7 +146,7 @@ export class EventAcceptor {
   #reserve(items: PreparedEvent[]): void {
     for (const { deliveries } of items) {
       for (const delivery of deliveries) {
-        delivery.held = this.#deps.sink.reserve(delivery.id, delivery.endpointId);
+        delivery.held = delivery.isUngated && this.#deps.sink.reserve(delivery.id, delivery.endpointId);
       }
     }
   }
@@ -149,6 +162,11 @@ export class EventAcceptor {
     const batch = {
       events: items.map((item) => item.event),
       deliveries: items.flatMap((item) => item.deliveries),
+      expansions: items.flatMap(({ event, expansion }) =>
+        expansion === null
+          ? []
+          : [{ eventId: event.id, projectId: event.projectId, subscriptionIds: expansion }],
+      ),
       nodeId: this.#deps.nodeId,
     };
     for (let tries = 1; ; tries++) {
@@ -169,6 +187,7 @@ export class EventAcceptor {
       const event = { ...item.event, status: 'Success', failureReason: null, endpointIds: [] };
       return { event, isDuplicate };
     }
+    if (item.expansion !== null) sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.held) sink.start(heldDelivery(delivery, item.event));
       else sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });

@@ -1,6 +1,9 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import type { ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
+import { buildDelivery } from '../routing/build-delivery.ts';
+import { eventSubject } from '../routing/event-subject.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
+import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -9,17 +12,23 @@ export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
   deliveries: DeliveryRow[];
+  /** Ids of the matched subscriptions, where they are too many to store their deliveries in this commit. */
+  expansion: string[] | null;
 }
 
 const MAX_LISTED_ENDPOINTS = 1_000;
+/** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
+const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
+const RAN_OUT = 'Filters that needed more work than one filter may do, and so did not match:';
 
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
 ): PreparedEvent {
-  const matched = routing.match(source);
+  const subject = eventSubject(source);
+  const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
   const headers = JSON.stringify(source.headers);
   const event: EventRow = {
@@ -29,11 +38,12 @@ export function prepareEvent(
     eventType: source.eventType,
     sourceId: source.sourceId,
     appId: source.appId,
-    status: matched.length > 0 ? 'Success' : 'Failure',
-    failureReason: matched.length > 0 ? null : NOTHING_MATCHED,
+    status: eventStatus(matched),
+    failureReason: matched.length > 0 ? null : (source.failure ?? nothingMatched(subject.meter.overspent)),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
+    forwardedHeaders: source.forwardedHeaders === null ? null : JSON.stringify(source.forwardedHeaders),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
@@ -41,33 +51,22 @@ export function prepareEvent(
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
   };
+  const isLarge = matched.length > MAX_DIRECT;
   return {
     source,
     event,
-    deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)),
+    deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
+    expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
 }
 
-function deliveryRow(
-  event: EventRow,
-  { row, retry }: RoutedSubscription,
-  context: { ids: IdFactory; maxRetrySeconds: number },
-): DeliveryRow {
-  return {
-    id: context.ids.next(),
-    projectId: event.projectId,
-    eventId: event.id,
-    endpointId: row.endpoint_id,
-    subscriptionId: row.id,
-    eventType: event.eventType,
-    deliveryMode: row.delivery_mode,
-    strategy: retry.strategy,
-    intervalSeconds: retry.intervalSeconds,
-    maxRetrySeconds: context.maxRetrySeconds,
-    retryLimit: retry.retryLimit,
-    key: row.endpoint_id,
-    held: false,
-  };
+function nothingMatched(overspent: number): string {
+  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
+}
+
+function eventStatus(matched: RoutedSubscription[]): string {
+  if (matched.length > MAX_DIRECT) return 'Processing';
+  return matched.length > 0 ? 'Success' : 'Failure';
 }
 
 /** The delivery as the dispatcher takes it, right after the commit that stored it under the first fence. */
@@ -90,8 +89,12 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     numTrials: 0,
     budgetFrom: 0,
     body: event.payload,
+    hasOwnBody: false,
+    isStarted: false,
+    isProbe: false,
+    grant: null,
     contentType: event.contentType,
-    headers: event.headers,
+    headers: event.forwardedHeaders ?? event.headers,
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
     acknowledgedAtMs: event.acknowledgedAtMs,

@@ -26,6 +26,8 @@ export interface EventRow {
   idempotencyKey: string | null;
   endpointIds: readonly string[];
   headers: string | null;
+  /** What deliveries carry, where that is not all headers. */
+  forwardedHeaders: string | null;
   payload: Buffer;
   contentType: string | null;
   urlQueryParams: string | null;
@@ -47,8 +49,17 @@ export interface DeliveryRow {
   maxRetrySeconds: number;
   retryLimit: number;
   key: string;
+  /** No gate is closed: it may be sent at once. */
+  isUngated: boolean;
   /** Born held by the accepting node, or waiting for a claim. */
   held: boolean;
+}
+
+/** An event with too many deliveries for one commit; they are made from this list afterwards. */
+export interface ExpansionRow {
+  eventId: string;
+  projectId: string;
+  subscriptionIds: readonly string[];
 }
 
 export interface AcceptResult {
@@ -67,9 +78,9 @@ with wanted as materialized (
 ), e as materialized (
   select * from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::float8[],
-    $19::int[], $20::int[])
+    $19::int[], $20::int[], $38::text[])
     as e(id, project_id, event_type, source_id, app_id, status, failure_reason, idempotency_key, endpoints,
-      headers, content_type, url_query_params, url_path, metadata, acknowledged_ms, payload_from, payload_length)
+      headers, content_type, url_query_params, url_path, metadata, acknowledged_ms, payload_from, payload_length, forwarded_headers)
   where project_id = any(array(select id from wanted where version = now_version))
 ), won as (
   insert into event_keys (project_id, key, event_id)
@@ -86,14 +97,15 @@ with wanted as materialized (
       where k.project_id = e.project_id and k.key = e.idempotency_key and k.event_id = e.id)
 ), new_events as (
   insert into events (id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate,
-    idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at)
+    idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at,
+    forwarded_headers)
   select id, project_id, event_type, source_id, app_id,
     case when is_duplicate then 'Success' else status end,
     case when is_duplicate then null else failure_reason end,
     is_duplicate, idempotency_key,
     case when is_duplicate then '{}' else endpoints::text[] end,
     headers, substring($18::bytea from payload_from for payload_length), content_type, url_query_params, url_path,
-    metadata, to_timestamp(acknowledged_ms / 1000)
+    metadata, to_timestamp(acknowledged_ms / 1000), forwarded_headers
   from (select e.*, id in (select id from duplicate) as is_duplicate from e) as e
   order by id
   on conflict do nothing
@@ -117,6 +129,13 @@ with wanted as materialized (
   from unnest($21::text[], $23::text[], $22::text[], $32::text[], $33::bool[]) as q(id, event_id, project_id, key, held)
   -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
   where coalesce(id in (select id from new_deliveries), false)
+), new_expansions as (
+  insert into expansions (event_id, project_id, subscription_ids)
+  select event_id, project_id, subscription_ids::text[]
+  from unnest($35::text[], $36::text[], $37::text[]) as x(event_id, project_id, subscription_ids)
+  where project_id = any(array(select id from wanted where version = now_version))
+    and event_id not in (select id from duplicate)
+  on conflict do nothing
 )
 select 'stale' as what, id from wanted where version is distinct from now_version
 union all
@@ -124,9 +143,9 @@ select 'duplicate', id from duplicate`;
 
 export async function acceptEvents(
   db: Database,
-  batch: { events: EventRow[]; deliveries: DeliveryRow[]; nodeId: string },
+  batch: { events: EventRow[]; deliveries: DeliveryRow[]; expansions: ExpansionRow[]; nodeId: string },
 ): Promise<AcceptResult> {
-  const { events, deliveries, nodeId } = batch;
+  const { events, deliveries, expansions, nodeId } = batch;
   const versions = new Map(events.map((event) => [event.projectId, event.configVersion]));
   const rows = await db.hot<{ what: string; id: string }>('accept-events', ACCEPT, [
     plainArray([...versions.keys()]),
@@ -134,6 +153,10 @@ export async function acceptEvents(
     ...eventParameters(events),
     ...deliveryParameters(deliveries),
     nodeId,
+    plainArray(expansions.map((x) => x.eventId)),
+    plainArray(expansions.map((x) => x.projectId)),
+    expansions.map((x) => plainArray(x.subscriptionIds)),
+    events.map((e) => e.forwardedHeaders),
   ]);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   return { staleProjects: pick('stale'), duplicateEvents: pick('duplicate') };
@@ -162,7 +185,8 @@ function eventParameters(events: EventRow[]): unknown[] {
   ];
 }
 
-function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
+/** Columns of deliveries as parameters, in the order of the statement. */
+export function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
   return [
     plainArray(deliveries.map((d) => d.id)),
     plainArray(deliveries.map((d) => d.projectId)),

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { CallQueue, type QueuedCall } from './call-queue.ts';
+import { completeLimits } from './contract.ts';
+import { RunTimes } from './run-times.ts';
+
+function queued(tenant: string, version: string, input = ''): QueuedCall {
+  const call = {
+    kind: 'run',
+    code: '',
+    version,
+    tenant,
+    input,
+    seed: '',
+    nowMs: 0,
+    limits: completeLimits(),
+  } as const;
+  return { call, settle: () => {}, losses: 0 };
+}
+
+const keyOf = (tenant: string, version: string) => JSON.stringify([tenant, version, 'run']);
+
+function queueOf(limits = { calls: 1_000, bytes: 1_000_000 }) {
+  const times = new RunTimes();
+  return { times, queue: new CallQueue(limits, times) };
+}
+
+describe('CallQueue', () => {
+  it('is empty to begin with', () => {
+    const { queue } = queueOf();
+    expect(queue.take(false)).toBeUndefined();
+    expect(queue.waitingCalls).toBe(0);
+    expect(queue.takeAll()).toEqual([]);
+  });
+
+  it('gives calls of one function in order, alone while it is unproven and in batches once it is quick', () => {
+    const { times, queue } = queueOf();
+    const calls = Array.from({ length: 10 }, (_, i) => queued('a', 'f', `${i}`));
+    for (const each of calls) queue.add(each);
+    expect(queue.take(true)).toBeUndefined();
+    expect(queue.take(false)?.calls).toEqual([calls[0]]);
+    times.learn(keyOf('a', 'f'), 0.1);
+    expect(queue.take(true)).toMatchObject({ quick: true, calls: calls.slice(1) });
+    expect(queue.waitingCalls).toBe(0);
+  });
+
+  it('cuts a batch by the bytes it would carry', () => {
+    const { times, queue } = queueOf({ calls: 100, bytes: 100_000_000 });
+    times.learn(keyOf('a', 'f'), 0.1);
+    for (let i = 0; i < 4; i += 1) queue.add(queued('a', 'f', 'x'.repeat(400_000)));
+    expect(queue.take(false)?.calls.length).toBe(2);
+    queue.add(queued('b', 'g', 'x'.repeat(4_000_000)));
+    expect(queue.take(false)?.calls.length).toBe(1);
+  });
+
+  it('serves tenants by the time they used, not by the calls they queued', () => {
+    const { queue } = queueOf();
+    for (let i = 0; i < 100; i += 1) queue.add(queued('slow', 'f', `${i}`));
+    for (let i = 0; i < 20; i += 1) queue.add(queued('brief', 'g', `${i}`));
+    const served = { slow: 0, brief: 0 };
+    for (let i = 0; i < 22; i += 1) {
+      const batch = queue.take(false)!;
+      served[batch.tenant as 'slow' | 'brief'] += 1;
+      queue.charge(batch, batch.tenant === 'slow' ? 100 : 5);
+    }
+    expect(served.slow).toBeLessThanOrEqual(3);
+    expect(served.brief).toBeGreaterThanOrEqual(19);
+  });
+
+  it('lets a tenant that was away save nothing up', () => {
+    const { queue } = queueOf();
+    const serve = (times: number) => {
+      const tenants: string[] = [];
+      for (let i = 0; i < times; i += 1) {
+        const batch = queue.take(false)!;
+        queue.charge(batch, 10);
+        tenants.push(batch.tenant);
+      }
+      return tenants;
+    };
+    queue.add(queued('away', 'g'));
+    queue.add(queued('busy', 'f'));
+    serve(2);
+    for (let i = 0; i < 100; i += 1) queue.add(queued('busy', 'f'));
+    serve(50);
+    for (let i = 0; i < 50; i += 1) queue.add(queued('away', 'g'));
+    expect(serve(20).filter((tenant) => tenant === 'away').length).toBeLessThanOrEqual(11);
+  });
+
+  it('takes turns among the functions of a tenant', () => {
+    const { queue } = queueOf();
+    for (const version of ['f', 'f', 'f', 'g', 'h']) queue.add(queued('a', version));
+    const order = Array.from({ length: 5 }, () => queue.take(false)?.calls[0]?.call.version);
+    expect(order).toEqual(['f', 'g', 'h', 'f', 'f']);
+  });
+
+  it('finds a quick call behind slow ones of the same tenant', () => {
+    const { times, queue } = queueOf();
+    times.learn(keyOf('a', 'quick'), 0.1);
+    times.learn(keyOf('a', 'slow'), 100);
+    queue.add(queued('a', 'slow'));
+    queue.add(queued('a', 'quick'));
+    expect(queue.take(true)?.calls[0]?.call.version).toBe('quick');
+    expect(queue.take(true)).toBeUndefined();
+  });
+
+  it('is bounded by calls and bytes, and each tenant by half of them', () => {
+    const { queue } = queueOf({ calls: 4, bytes: 100 });
+    expect(['a', 'a', 'a', 'b', 'b', 'c'].map((tenant) => queue.add(queued(tenant, 'f')))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
+    queue.takeAll();
+    expect(queue.add(queued('a', 'f', 'x'.repeat(51)))).toBe(false);
+    expect(queue.add(queued('a', 'f', 'x'.repeat(50)))).toBe(true);
+  });
+
+  it('gives calls that were put back first and one by one', () => {
+    const { times, queue } = queueOf();
+    times.learn(keyOf('a', 'f'), 0.1);
+    const calls = Array.from({ length: 3 }, (_, i) => queued('a', 'f', `${i}`));
+    for (const each of calls) queue.add(each);
+    const batch = queue.take(false)!;
+    const late = queued('a', 'f', 'late');
+    queue.add(late);
+    for (const each of batch.calls) each.losses += 1;
+    queue.putBack(batch.calls);
+    const again = Array.from({ length: 4 }, () => queue.take(false)?.calls);
+    expect(again).toEqual([[calls[0]], [calls[1]], [calls[2]], [late]]);
+    expect(queue.waitingCalls).toBe(0);
+  });
+});
+
+describe('RunTimes', () => {
+  it('takes an unknown function for slow and a proven one for quick', () => {
+    const times = new RunTimes();
+    expect(times.isQuick('f')).toBe(false);
+    times.learn('f', 1);
+    expect(times.isQuick('f')).toBe(true);
+  });
+
+  it('forgets a slow run only after many quick ones', () => {
+    const times = new RunTimes();
+    times.learn('f', 100);
+    for (let i = 0; i < 10; i += 1) times.learn('f', 0.1);
+    expect(times.isQuick('f')).toBe(false);
+    for (let i = 0; i < 30; i += 1) times.learn('f', 0.1);
+    expect(times.isQuick('f')).toBe(true);
+  });
+
+  it('forgets the functions not seen for longest', () => {
+    const times = new RunTimes();
+    for (let i = 0; i <= 10_000; i += 1) times.learn(`f${i}`, 0.1);
+    expect(times.isQuick('f0')).toBe(false);
+    expect(times.isQuick('f1')).toBe(true);
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * Calls waiting for a sandbox process, shared fairly among tenants.
+ *
+ * Each tenant has a meter of the milliseconds it was served; the tenant with the lowest meter and a call
+ * that may run now is next. A tenant that was away starts level with the one served last, so it can save
+ * nothing up. Within a tenant its functions take turns. A batch is calls of one function, as many as are
+ * expected to end within a few milliseconds; an unproven or slow function goes one call at a time.
+ *
+ * Bounded by calls and bytes, a single tenant by half of each.
+ */
+import type { FunctionResult } from './contract.ts';
+import type { WorkerCall } from './protocol.ts';
+import type { RunTimes } from './run-times.ts';
+
+export interface QueuedCall {
+  call: WorkerCall;
+  settle(result: FunctionResult): void;
+  /** How often a process ended while it had this call. */
+  losses: number;
+}
+
+export interface CallBatch {
+  tenant: string;
+  functionKey: string;
+  quick: boolean;
+  expectedMs: number;
+  calls: QueuedCall[];
+}
+
+interface Tenant {
+  servedMs: number;
+  waitingCalls: number;
+  waitingBytes: number;
+  functions: Map<string, QueuedCall[]>;
+}
+
+const batchMs = 4;
+const batchCalls = 64;
+const batchBytes = 1024 * 1024;
+const rememberedTenants = 1_000;
+
+/** In UTF-16 units: what it takes in memory, give or take a factor of two. */
+const bytesOf = ({ call }: QueuedCall) => call.input.length + call.code.length;
+
+export class CallQueue {
+  readonly #limits: { calls: number; bytes: number };
+  readonly #times: RunTimes;
+  readonly #tenants = new Map<string, Tenant>();
+  #lastServedMs = 0;
+  #waitingCalls = 0;
+  #waitingBytes = 0;
+
+  constructor(limits: { calls: number; bytes: number }, times: RunTimes) {
+    this.#limits = limits;
+    this.#times = times;
+  }
+
+  get waitingCalls(): number {
+    return this.#waitingCalls;
+  }
+
+  /** False when the queue, or the tenant's half of it, is full. */
+  add(queued: QueuedCall): boolean {
+    const tenant = this.#tenant(queued.call.tenant);
+    const bytes = bytesOf(queued);
+    const { calls: maxCalls, bytes: maxBytes } = this.#limits;
+    if (this.#waitingCalls + 1 > maxCalls || this.#waitingBytes + bytes > maxBytes) return false;
+    if (tenant.waitingCalls + 1 > maxCalls / 2 || tenant.waitingBytes + bytes > maxBytes / 2) return false;
+    if (tenant.waitingCalls === 0) tenant.servedMs = Math.max(tenant.servedMs, this.#lastServedMs);
+    this.#line(tenant, queued).push(queued);
+    this.#count(tenant, 1, bytes);
+    return true;
+  }
+
+  /** Back to the front, past the bounds: these were in already. */
+  putBack(calls: QueuedCall[]): void {
+    for (const queued of calls.toReversed()) {
+      const tenant = this.#tenant(queued.call.tenant);
+      this.#line(tenant, queued).unshift(queued);
+      this.#count(tenant, 1, bytesOf(queued));
+    }
+  }
+
+  take(quickOnly: boolean): CallBatch | undefined {
+    let next: { name: string; tenant: Tenant; functionKey: string } | undefined;
+    for (const [name, tenant] of this.#tenants) {
+      if (tenant.waitingCalls === 0 || (next !== undefined && next.tenant.servedMs <= tenant.servedMs))
+        continue;
+      for (const functionKey of tenant.functions.keys()) {
+        if (quickOnly && !this.#times.isQuick(functionKey)) continue;
+        next = { name, tenant, functionKey };
+        break;
+      }
+    }
+    if (next === undefined) return undefined;
+    const { name, tenant, functionKey } = next;
+    this.#lastServedMs = Math.max(this.#lastServedMs, tenant.servedMs);
+    const calls = this.#takeBatch(tenant, functionKey);
+    const expectedMs = calls.length * this.#times.expectedMs(functionKey);
+    tenant.servedMs += expectedMs;
+    return { tenant: name, functionKey, quick: this.#times.isQuick(functionKey), expectedMs, calls };
+  }
+
+  /** What the batch really took, in place of what was expected. */
+  charge(batch: CallBatch, tookMs: number): void {
+    const tenant = this.#tenant(batch.tenant);
+    tenant.servedMs += tookMs - batch.expectedMs;
+  }
+
+  takeAll(): QueuedCall[] {
+    const all = [...this.#tenants.values()].flatMap((tenant) => [...tenant.functions.values()].flat());
+    this.#tenants.clear();
+    this.#waitingCalls = 0;
+    this.#waitingBytes = 0;
+    return all;
+  }
+
+  #takeBatch(tenant: Tenant, functionKey: string): QueuedCall[] {
+    const line = tenant.functions.get(functionKey) ?? [];
+    const most = this.#times.isQuick(functionKey)
+      ? Math.min(batchCalls, Math.max(1, Math.floor(batchMs / this.#times.expectedMs(functionKey))))
+      : 1;
+    let count = 0;
+    let bytes = 0;
+    for (const queued of line.slice(0, most)) {
+      const fits = count === 0 || (bytes + bytesOf(queued) <= batchBytes && queued.losses === 0);
+      if (!fits) break;
+      count += 1;
+      bytes += bytesOf(queued);
+      if (queued.losses > 0) break;
+    }
+    const taken = line.splice(0, count);
+    this.#count(tenant, -count, -bytes);
+    tenant.functions.delete(functionKey);
+    if (line.length > 0) tenant.functions.set(functionKey, line);
+    return taken;
+  }
+
+  #line(tenant: Tenant, queued: QueuedCall): QueuedCall[] {
+    const functionKey = functionKeyOf(queued.call);
+    const line = tenant.functions.get(functionKey) ?? [];
+    tenant.functions.set(functionKey, line);
+    return line;
+  }
+
+  #count(tenant: Tenant, calls: number, bytes: number): void {
+    tenant.waitingCalls += calls;
+    tenant.waitingBytes += bytes;
+    this.#waitingCalls += calls;
+    this.#waitingBytes += bytes;
+  }
+
+  #tenant(name: string): Tenant {
+    const known = this.#tenants.get(name);
+    if (known !== undefined) return known;
+    if (this.#tenants.size >= rememberedTenants) this.#forgetIdle();
+    const tenant = { servedMs: this.#lastServedMs, waitingCalls: 0, waitingBytes: 0, functions: new Map() };
+    this.#tenants.set(name, tenant);
+    return tenant;
+  }
+
+  #forgetIdle(): void {
+    for (const [name, tenant] of this.#tenants) if (tenant.waitingCalls === 0) this.#tenants.delete(name);
+  }
+}
+
+export function functionKeyOf(call: WorkerCall): string {
+  return JSON.stringify([call.tenant, call.version, call.kind]);
+}

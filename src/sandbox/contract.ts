@@ -1,0 +1,132 @@
+/** What a caller gives a user function and every way a run can end. */
+import { createHash } from 'node:crypto';
+
+export interface FunctionLimits {
+  /** CPU time of one run, its top-level code included. */
+  cpuMs: number;
+  /** Heap and array buffers together. */
+  heapBytes: number;
+  /** UTF-8 bytes of the returned value as JSON text. */
+  outputBytes: number;
+}
+
+const defaultFunctionLimits: FunctionLimits = {
+  cpuMs: 100,
+  heapBytes: 32 * 1024 * 1024,
+  outputBytes: 5 * 1024 * 1024,
+};
+
+const maximumFunctionLimits: FunctionLimits = {
+  cpuMs: 10_000,
+  heapBytes: 256 * 1024 * 1024,
+  outputBytes: 32 * 1024 * 1024,
+};
+
+const minimumFunctionLimits: FunctionLimits = { cpuMs: 5, heapBytes: 8 * 1024 * 1024, outputBytes: 2 };
+
+export const sourceLimitBytes = 512 * 1024;
+export const inputLimitBytes = 32 * 1024 * 1024;
+/** Of `console`: what goes beyond is cut, and a last line says so. It fails no run. */
+export const logLimits = { lines: 100, chars: 16 * 1024 };
+
+export interface FunctionCall {
+  /** Defines `transform`, a function of one argument. */
+  code: string;
+  /** `functionVersion(code)`: with the tenant and the heap limit the key under which an isolate is reused. */
+  version: string;
+  /** The project. Isolates are never shared across tenants, and tenants are served fairly. */
+  tenant: string;
+  /** JSON text of the argument. */
+  input: string;
+  /** Seeds `Math.random`. The event's id, so that a retry sees the same numbers. */
+  seed: string;
+  /** What the clock says during the whole run. */
+  nowMs: number;
+  limits?: Partial<FunctionLimits>;
+}
+
+export function functionVersion(code: string): string {
+  return createHash('sha256').update(code).digest('hex');
+}
+
+export interface FunctionUsage {
+  cpuMs: number;
+  wallMs: number;
+  heapBytes: number;
+}
+
+export type FunctionError =
+  /** The function's own doing: the same input ends the same way. */
+  | 'syntax'
+  | 'source_limit'
+  | 'input_limit'
+  | 'no_transform'
+  | 'threw'
+  | 'never_settled'
+  | 'not_json'
+  | 'cpu_limit'
+  | 'memory_limit'
+  | 'output_limit'
+  /** It ended its sandbox process twice, each time alone in it. */
+  | 'crashed'
+  /** Ours: the process went away, the sandbox closed or the machine was too busy. */
+  | 'sandbox_lost'
+  /** Ours: the queue is full. */
+  | 'overloaded';
+
+interface FunctionSuccess extends FunctionUsage {
+  ok: true;
+  /** JSON text. */
+  output: string;
+  log: string[];
+}
+
+export interface FunctionFailure extends FunctionUsage {
+  ok: false;
+  error: FunctionError;
+  message: string;
+  /** Of a syntax error. */
+  line?: number;
+  log: string[];
+  /** Our fault, not the function's: may be run again and uses up nothing. */
+  ours: boolean;
+}
+
+export type FunctionResult = FunctionSuccess | FunctionFailure;
+
+export type FunctionCheck = { ok: true } | { ok: false; message: string; line?: number; ours: boolean };
+
+export function functionFailure(
+  error: FunctionError,
+  message: string,
+  known: Partial<FunctionUsage> & { log?: string[]; line?: number } = {},
+): FunctionFailure {
+  const { log = [], cpuMs = 0, wallMs = 0, heapBytes = 0, line } = known;
+  const ours = error === 'sandbox_lost' || error === 'overloaded';
+  const failure: FunctionFailure = { ok: false, error, message, log, cpuMs, wallMs, heapBytes, ours };
+  return line === undefined ? failure : { ...failure, line };
+}
+
+/** Fills in defaults and keeps each limit between its least and its greatest value. */
+export function completeLimits(limits: Partial<FunctionLimits> = {}): FunctionLimits {
+  const bounded = (name: keyof FunctionLimits) =>
+    Math.min(
+      Math.max(limits[name] ?? defaultFunctionLimits[name], minimumFunctionLimits[name]),
+      maximumFunctionLimits[name],
+    );
+  return { cpuMs: bounded('cpuMs'), heapBytes: bounded('heapBytes'), outputBytes: bounded('outputBytes') };
+}
+
+const sizeText = (bytes: number) =>
+  bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
+
+/** The messages of the limits, each naming the limit it is about. */
+export const limitMessages = {
+  cpu: (limits: FunctionLimits) => `the function used more than its ${limits.cpuMs} ms of CPU time`,
+  memory: (limits: FunctionLimits) =>
+    `the function used more than its ${sizeText(limits.heapBytes)} of memory`,
+  output: (limits: FunctionLimits) =>
+    `the function returned more than ${sizeText(limits.outputBytes)} of JSON`,
+  source: () => `the function is longer than ${sizeText(sourceLimitBytes)}`,
+  input: () => `the function's argument is larger than ${sizeText(inputLimitBytes)}`,
+};

@@ -1,0 +1,35 @@
+/**
+ * Ends this process when a run cannot be ended otherwise: V8 looks for interrupts in loops of JavaScript
+ * but not in all of its own (`[].indexOf.call({ length: 2 ** 53 }, 1)` runs for years), and memory may be
+ * taken where the heap limit does not see it. It lives in this process and not in the node, so that a
+ * function left running by a node that was killed ends too.
+ *
+ * The main thread writes the run's number and limits to shared words, the thread of `watchdog-thread.ts`
+ * reads them every few milliseconds. Number 0 means idle: the thread then sleeps until notified.
+ */
+import { Worker } from 'node:worker_threads';
+import type { FunctionLimits } from './contract.ts';
+
+export const watchdogWords = { run: 0, cpuMs: 1, heapKiB: 2, count: 3 };
+
+export class Watchdog {
+  readonly #words = new Int32Array(new SharedArrayBuffer(4 * watchdogWords.count));
+  #runs = 0;
+
+  constructor() {
+    const thread = new Worker(new URL('./watchdog-thread.ts', import.meta.url), { workerData: this.#words });
+    thread.unref();
+  }
+
+  began(limits: FunctionLimits): void {
+    this.#runs = (this.#runs % 1_000_000_000) + 1;
+    this.#words[watchdogWords.cpuMs] = limits.cpuMs;
+    this.#words[watchdogWords.heapKiB] = Math.ceil(limits.heapBytes / 1024);
+    Atomics.store(this.#words, watchdogWords.run, this.#runs);
+    Atomics.notify(this.#words, watchdogWords.run);
+  }
+
+  ended(): void {
+    Atomics.store(this.#words, watchdogWords.run, 0);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * The main file of a sandbox process. It answers one batch at a time, in order, and ends when its node
+ * does. It holds nothing a run could lose, so it may be killed at any moment.
+ */
+import { functionFailure } from './contract.ts';
+import { IsolateCache } from './isolate-cache.ts';
+import type { FromWorker, ToWorker, WorkerCall } from './protocol.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** Some 3 MiB each when quiet, 12 MiB at most. */
+const keptIsolates = 64;
+
+const cache = new IsolateCache(keptIsolates, new Watchdog());
+
+function answer(call: WorkerCall) {
+  try {
+    return cache.run(call);
+  } catch (error) {
+    return functionFailure('sandbox_lost', `the sandbox failed: ${String(error)}`);
+  }
+}
+
+function send(message: FromWorker): void {
+  process.send?.(message);
+}
+
+process.on('message', (batch: ToWorker) => send(batch.map(answer)));
+process.on('disconnect', () => process.exit());
+// Signals to the whole process group are for the node to act on.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+send('ready');

@@ -1,0 +1,129 @@
+/**
+ * The node's side of one sandbox process: starting, then idle and busy in turn, then gone.
+ *
+ * The process gets none of the node's environment (no database address, no secret), may not write files,
+ * open sockets or start programs, and reads only its own code and packages: a second wall, should code ever leave its
+ * isolate. Time zone and language are pinned, so a function gives the same result on every node.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { CallBatch } from './call-queue.ts';
+import type { FunctionResult } from './contract.ts';
+import { type FromWorker, lastWords, type ToWorker } from './protocol.ts';
+
+/** Why a process is gone: its watchdog's verdict, V8 out of memory, a crash, or something from outside. */
+export type WorkerEnd = 'cpu' | 'memory' | 'crash' | 'outside';
+
+export interface WorkerEvents {
+  ready(worker: WorkerProcess): void;
+  answered(worker: WorkerProcess, batch: CallBatch, results: FunctionResult[]): void;
+  gone(worker: WorkerProcess, batch: CallBatch | undefined, end: WorkerEnd): void;
+}
+
+const keptStderrChars = 8_192;
+const crashSignals = new Set(['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
+
+/** Looked for by the loader of native packages, to choose between builds for two C libraries. */
+const libcMark = '/etc/alpine-release';
+
+/** Its own code and the packages, under the names they are looked up by and where they really are. */
+function readablePaths(): string[] {
+  const lookedUp = createRequire(import.meta.url).resolve.paths('isolated-vm') ?? [];
+  const packages = lookedUp.filter((directory) => existsSync(join(directory, 'isolated-vm')));
+  const real = packages.map((path) => realpathSync(path));
+  return [...new Set([import.meta.dirname, ...packages, ...real, libcMark])];
+}
+
+function startProcess(): ChildProcess {
+  return fork(join(import.meta.dirname, 'worker-main.ts'), [], {
+    // Isolates made by isolated-vm cannot share a heap with Node's start-up snapshot.
+    execArgv: [
+      '--no-node-snapshot',
+      '--permission',
+      '--allow-addons',
+      '--allow-worker',
+      ...readablePaths().map((path) => `--allow-fs-read=${path}`),
+    ],
+    env: { TZ: 'UTC', LC_ALL: 'en_US.UTF-8', NODE_NO_WARNINGS: '1' },
+    // V8 out of memory aborts: should the system write a core file then, not one into the data directory.
+    cwd: '/',
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+}
+
+export class WorkerProcess {
+  readonly #process: ChildProcess;
+  readonly #ended = Promise.withResolvers<void>();
+  #batch: CallBatch | undefined;
+  #ready = false;
+  #stderr = '';
+
+  constructor(events: WorkerEvents) {
+    this.#process = startProcess();
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-keptStderrChars);
+    });
+    this.#process.on('message', (message: FromWorker) => this.#receive(message, events));
+    // A process that could not be started, or a message it was too dead to take: `close` follows.
+    this.#process.on('error', (error) => {
+      this.#stderr += String(error);
+      this.#process.kill('SIGKILL');
+    });
+    this.#process.on('close', (_code, signal) => {
+      this.#ended.resolve();
+      const batch = this.#batch;
+      this.#batch = undefined;
+      events.gone(this, batch, this.#end(signal));
+    });
+  }
+
+  get idle(): boolean {
+    return this.#ready && this.#batch === undefined;
+  }
+
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  get batch(): CallBatch | undefined {
+    return this.#batch;
+  }
+
+  /** What it wrote to standard error last. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  send(batch: CallBatch): void {
+    this.#batch = batch;
+    const calls: ToWorker = batch.calls.map((queued) => queued.call);
+    this.#process.send(calls);
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#ended.promise;
+  }
+
+  #receive(message: FromWorker, events: WorkerEvents): void {
+    if (message === 'ready') {
+      this.#ready = true;
+      events.ready(this);
+      return;
+    }
+    const batch = this.#batch;
+    if (batch === undefined) return;
+    this.#batch = undefined;
+    events.answered(this, batch, message);
+  }
+
+  #end(signal: string | null): WorkerEnd {
+    if (this.#stderr.includes(lastWords.cpu)) return 'cpu';
+    if (this.#stderr.includes(lastWords.memory)) return 'memory';
+    if (/is_heap_oom|out of memory/i.test(this.#stderr)) return 'memory';
+    return signal !== null && crashSignals.has(signal) ? 'crash' : 'outside';
+  }
+}
