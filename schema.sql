@@ -165,6 +165,7 @@ create table events (
   url_path text,
   metadata text,
   acknowledged_at timestamp with time zone not null,
+  forwarded_headers text,
   constraint events_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
 CREATE INDEX events_list ON public.events USING btree (project_id, id);
@@ -177,6 +178,30 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table meta_events (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_type text not null,
+  status text not null,
+  description text,
+  payload bytea not null,
+  strategy text not null,
+  interval_seconds integer not null,
+  max_retry_seconds integer not null,
+  retry_limit integer not null,
+  num_trials integer not null default 0,
+  budget_from integer not null default 0,
+  next_send_at timestamp with time zone,
+  http_status text,
+  error text,
+  request_headers text,
+  response_headers text,
+  response_body bytea,
+  updated_at timestamp with time zone not null,
+  constraint meta_events_pkey PRIMARY KEY (id)
+) partition by RANGE (id);
+CREATE INDEX meta_events_list ON public.meta_events USING btree (project_id, id);
+
 create table nodes (
   id text collate "C" not null,
   roles text not null,
@@ -184,6 +209,31 @@ create table nodes (
   beat_at timestamp with time zone not null default now(),
   constraint nodes_pkey PRIMARY KEY (id)
 );
+
+create table portal_links (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  name text not null,
+  owner_id text not null,
+  can_manage_endpoint boolean not null,
+  auth_type text not null,
+  token_hash bytea not null,
+  sealed_token bytea not null,
+  expires_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint portal_links_pkey PRIMARY KEY (id),
+  constraint portal_links_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX portal_links_list ON public.portal_links USING btree (project_id, id) WHERE (deleted_at IS NULL);
+
+create table portal_tokens (
+  hash bytea not null,
+  portal_link_id text collate "C" not null,
+  expires_at timestamp with time zone not null,
+  constraint portal_tokens_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX portal_tokens_link ON public.portal_tokens USING btree (portal_link_id, expires_at);
 
 create table projects (
   id text collate "C" not null,

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { type EndpointScope, visible } from '../domain/endpoint-scope.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
+import type { Queryable } from '../store/database.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
-import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
+import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
 import { dateRange, found, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
@@ -37,9 +39,11 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
-    handle: async ({ project, query }) => {
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
       const page = await listDeliveries(db, project.id, {
         page: parsePageRequest(query),
+        scope,
         ...dateRange(query),
         endpointIds: queryValues(query, 'endpointId'),
         eventId: queryValue(query, 'eventId'),
@@ -64,13 +68,26 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     status: 200,
     message: 'Event delivery fetched',
     data: EventDelivery,
-    handle: async ({ project, params }) => {
-      const id = params['eventDeliveryID'] ?? '';
-      const row = found(await getDelivery(db, project.id, id), 'event delivery', id);
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
       return toDelivery(row, (await endpoints.byIds(db, [row.endpoint_id])).get(row.endpoint_id));
     },
   });
   registerAttempts(app, context);
+}
+
+async function deliveryOf(
+  db: Queryable,
+  projectId: string,
+  wanted: { id: string; scope: EndpointScope | undefined },
+): Promise<StoredDelivery> {
+  const row = await getDelivery(db, projectId, wanted.id);
+  return found(
+    visible(wanted.scope, row, (delivery) => delivery.endpoint_id),
+    'event delivery',
+    wanted.id,
+  );
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
@@ -84,9 +101,10 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventDeliveryID'] ?? '';
-      found(await getDelivery(db, project.id, id), 'event delivery', id);
+      await deliveryOf(db, project.id, { id, scope });
       return (await listAttempts(db, project.id, id)).map((row) => toAttempt(row, VERSION));
     },
   });
@@ -99,10 +117,12 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempt fetched',
     data: DeliveryAttempt,
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['deliveryAttemptID'] ?? '';
       const attempt = await getAttempt(db, project.id, { deliveryId: params['eventDeliveryID'] ?? '', id });
-      return toAttempt(found(attempt, 'delivery attempt', id), VERSION);
+      const shown = visible(scope, attempt, (row) => row.endpoint_id);
+      return toAttempt(found(shown, 'delivery attempt', id), VERSION);
     },
   });
 }

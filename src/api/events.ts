@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { compactJson, cutTopLevel } from '../domain/raw-json.ts';
@@ -45,8 +46,9 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     status: 201,
     message: 'Event created',
     data: Event,
-    handle: async ({ project, body, bodyText }) => {
-      const endpointIds = await targetEndpoints(context, project, body);
+    portal: 'write',
+    handle: async ({ project, body, bodyText, scope }) => {
+      const endpointIds = await targetEndpoints(context, project, { ...body, scope });
       return accept(newEvent(project, body, { bodyText, target: { kind: 'endpoints', endpointIds } }));
     },
   });
@@ -67,10 +69,12 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     status: 200,
     message: 'Events fetched',
     data: PageOf(Event),
-    handle: async ({ project, query }) =>
+    portal: 'read',
+    handle: async ({ project, query, scope }) =>
       mapPage(
         await listEvents(db, project.id, {
           page: parsePageRequest(query),
+          scope,
           ...dateRange(query),
           endpointIds: queryValues(query, 'endpointId'),
           sourceIds: queryValues(query, 'sourceId'),
@@ -88,9 +92,10 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     status: 200,
     message: 'Event fetched',
     data: Event,
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventID'] ?? '';
-      return toEvent(found(await getEvent(db, project.id, id), 'event', id));
+      return toEvent(found(await getEvent(db, project.id, id, scope), 'event', id));
     },
   });
 }
@@ -99,11 +104,11 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
 async function targetEndpoints(
   context: ApiContext,
   project: ProjectRow,
-  body: Static<typeof CreateEvent>,
+  body: Static<typeof CreateEvent> & { scope: EndpointScope | undefined },
 ): Promise<string[]> {
   const { endpoints } = await context.cache.get(project.id);
   if (body.endpoint_id) {
-    if (!endpoints.has(body.endpoint_id)) {
+    if (!endpoints.has(body.endpoint_id) || !inScope(body.scope, body.endpoint_id)) {
       throw new AppError('not_in_project', {
         field: 'endpoint_id',
         resource: 'endpoint',
@@ -116,7 +121,8 @@ async function targetEndpoints(
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
   const ids = [...endpoints.values()]
     .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
-    .map(({ row }) => row.id);
+    .map(({ row }) => row.id)
+    .filter((id) => inScope(body.scope, id));
   if (ids.length === 0)
     throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
   for (const id of ids) await ensureSubscription(context, project.id, id);

@@ -5,6 +5,8 @@ import { SourceFinder } from '../ingest/source-finder.ts';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
+import { registerDashboard } from './dashboard.ts';
+import { registerEndpointChecks } from './endpoint-checks.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
 import { registerEventTypes } from './event-types.ts';
@@ -12,6 +14,9 @@ import { registerEvents } from './events.ts';
 import { registerExplainEvent } from './explain-event.ts';
 import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
+import { registerMetaEvents } from './meta-events.ts';
+import { registerPortal } from './portal.ts';
+import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
@@ -29,6 +34,11 @@ const resources = [
   registerEvents,
   registerExplainEvent,
   registerEventDeliveries,
+  registerEndpointChecks,
+  registerDashboard,
+  registerPortalLinks,
+  registerPortal,
+  registerMetaEvents,
   registerTestFunction,
 ];
 

@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
@@ -52,6 +53,7 @@ export async function getDelivery(
 
 export interface DeliveryFilter {
   page: PageRequest;
+  scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
   toMs?: number | undefined;
   endpointIds?: string[];
@@ -69,6 +71,7 @@ export function listDeliveries(
 ): Promise<Page<StoredDelivery>> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
+    .within('d.endpoint_id', filter.scope)
     .addIf('d.id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
     .addIf('d.id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1))
     .addIf('d.endpoint_id = any(?)', filter.endpointIds)
@@ -78,4 +81,22 @@ export function listDeliveries(
     .addIf('d.status = any(?)', filter.statuses)
     .addIf('e.idempotency_key = ?', filter.idempotencyKey);
   return listPage(db, { select: SELECT, from: FROM, where, page: filter.page, id: 'd.id' });
+}
+
+/** How many deliveries of some dates are in each state. */
+export async function countDeliveriesByStatus(
+  db: Queryable,
+  projectId: string,
+  filter: Pick<DeliveryFilter, 'scope' | 'fromMs' | 'toMs' | 'endpointIds'>,
+): Promise<{ status: string; count: number }[]> {
+  const where = new Where()
+    .add('d.project_id = ?', projectId)
+    .within('d.endpoint_id', filter.scope)
+    .addIf('d.id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
+    .addIf('d.id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1))
+    .addIf('d.endpoint_id = any(?)', filter.endpointIds);
+  return db.query(
+    `select d.status, count(*) as count from event_deliveries d where ${where.toString()} group by d.status`,
+    where.values,
+  );
 }

@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
@@ -30,16 +31,33 @@ export async function getEvent(
   db: Queryable,
   projectId: string,
   id: string,
+  scope?: EndpointScope,
 ): Promise<StoredEvent | undefined> {
+  const where = withinScope(new Where().add('id = ?', id).add('project_id = ?', projectId), scope);
   const [row] = await db.query<StoredEvent>(
-    `select ${COLUMNS} from events where id = $1 and project_id = $2`,
-    [id, projectId],
+    `select ${COLUMNS} from events where ${where.toString()}`,
+    where.values,
   );
   return row;
 }
 
+/** An event names at most this many of the endpoints it went to; beyond, its deliveries tell. */
+const NAMED_ENDPOINTS = 1000;
+
+function withinScope(where: Where, scope: EndpointScope | undefined): Where {
+  if (scope === undefined) return where;
+  const ids = [...scope.endpointIds];
+  return where.add(
+    `endpoints && ?::text[] or (cardinality(endpoints) >= ${NAMED_ENDPOINTS} and exists (
+       select from event_deliveries d where d.event_id = events.id and d.endpoint_id = any(?)))`,
+    ids,
+    ids,
+  );
+}
+
 export interface EventFilter {
   page: PageRequest;
+  scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
   toMs?: number | undefined;
   endpointIds?: string[];
@@ -59,5 +77,6 @@ export function listEvents(
     .addIf('endpoints && ?::text[]', filter.endpointIds)
     .addIf('source_id = any(?)', filter.sourceIds)
     .addIf('idempotency_key = ?', filter.idempotencyKey);
+  withinScope(where, filter.scope);
   return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
 }
