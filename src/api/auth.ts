@@ -4,6 +4,7 @@ import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { findApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
+import { CallRate } from './call-rate.ts';
 
 /** Who is calling. The instance key may do anything; a project key anything in its project. */
 export type Caller =
@@ -18,12 +19,22 @@ export type Caller =
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
+interface AuthenticatorDeps {
+  db: Database;
+  sealer: Sealer;
+  cache: ConfigCache;
+  /** Most calls per key and second; 0 = no limit. */
+  callsPerSecond: number;
+}
+
 export class Authenticator {
-  readonly #deps: { db: Database; sealer: Sealer; cache: ConfigCache };
+  readonly #deps: AuthenticatorDeps;
+  readonly #rate: CallRate;
   readonly #known = new Map<string, { caller: Promise<Caller>; until: number }>();
 
-  constructor(deps: { db: Database; sealer: Sealer; cache: ConfigCache }) {
+  constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
+    this.#rate = new CallRate(deps.callsPerSecond);
   }
 
   authenticate(request: FastifyRequest): Promise<Caller> {
@@ -35,6 +46,11 @@ export class Authenticator {
     this.#known.set(key, { caller, until: performance.now() + REMEMBER_MS });
     caller.catch(() => this.#known.delete(key));
     return caller;
+  }
+
+  /** Throws when the caller's key has made too many calls in this second. */
+  admit(caller: Caller): void {
+    this.#rate.count(caller.keyId);
   }
 
   async #find(key: string): Promise<Caller> {

@@ -1,5 +1,6 @@
 import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
+import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Database } from '../store/database.ts';
@@ -11,10 +12,15 @@ export interface ApiContext {
   cache: ConfigCache;
   endpoints: EndpointStore;
   acceptor: EventAcceptor;
+  replayer: EventReplayer;
   ids: IdFactory;
   sealer: Sealer;
   /** The database's time in milliseconds. */
   now(): number;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+  /** Deliveries wait in the queue and are due. */
+  wake(projectId: string, where: { key: string; lane: number }): void;
+  /** There is a new job. */
+  wakeJobs(): void;
 }

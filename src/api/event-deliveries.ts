@@ -1,29 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { parsePageRequest } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
 import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
+import { registerDeliveryActions } from './delivery-actions.ts';
+import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
-import { dateRange, found, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
-
-const ListQuery = Type.Object({
-  ...pageQuery,
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
-  endpointId: Repeated('Only deliveries to these endpoints.'),
-  eventId: Type.Optional(Type.String()),
-  subscriptionId: Type.Optional(Type.String()),
-  eventType: Type.Optional(Type.String()),
-  event_type: Type.Optional(Type.String()),
-  status: Repeated('Only deliveries in these states.'),
-  idempotencyKey: Type.Optional(Type.String()),
-});
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints } = context;
@@ -33,21 +22,15 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     id: 'listEventDeliveries',
     tag,
     summary: 'Lists deliveries.',
-    query: ListQuery,
+    query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
     handle: async ({ project, query }) => {
-      const page = await listDeliveries(db, project.id, {
-        page: parsePageRequest(query),
-        ...dateRange(query),
-        endpointIds: queryValues(query, 'endpointId'),
-        eventId: queryValue(query, 'eventId'),
-        subscriptionId: queryValue(query, 'subscriptionId'),
-        eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
-        statuses: queryValues(query, 'status'),
-        idempotencyKey: queryValue(query, 'idempotencyKey'),
-      });
+      const filter = await deliveryFilter(context, project, query);
+      const page = await db.reading((tx) =>
+        listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
+      );
       const byId = await endpoints.byIds(
         db,
         page.rows.map((row) => row.endpoint_id),
@@ -71,6 +54,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     },
   });
   registerAttempts(app, context);
+  registerDeliveryActions(app, context);
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {

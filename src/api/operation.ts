@@ -28,8 +28,12 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   summary: string;
   query?: TObject;
   body?: Body;
+  /** Makes the body from one of type multipart/form-data, which only such operations take. */
+  fromMultipart?(body: Buffer, contentType: string): unknown;
   status: 200 | 201 | 202;
   message: string;
+  /** Another answer than `status` and `message`, for calls that ask for something else. */
+  variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
@@ -52,7 +56,7 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
       response: { [status]: envelope(data) },
     },
     preValidation: async (request) => {
-      if (body !== undefined) request.body = parseBody(request, body);
+      if (body !== undefined) request.body = parseBody(request, body, operation.fromMultipart);
     },
     handler: async (request, reply) => {
       const call = {
@@ -64,7 +68,8 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
         project: request.project as ProjectRow,
       };
       const result = await operation.handle(call, request, reply);
-      return reply.code(status).send({ status: true, message, data: result ?? null });
+      const answer = operation.variant?.(call) ?? { status, message };
+      return reply.code(answer.status).send({ status: true, message: answer.message, data: result ?? null });
     },
   });
 }
@@ -79,8 +84,18 @@ function pathParameters(path: string): TSchema {
 }
 
 /** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
-function parseBody(request: FastifyRequest, schema: TSchema): unknown {
+function parseBody(
+  request: FastifyRequest,
+  schema: TSchema,
+  fromMultipart: Operation<TSchema, TSchema>['fromMultipart'],
+): unknown {
   const type = request.headers['content-type'];
+  if (
+    fromMultipart !== undefined &&
+    Buffer.isBuffer(request.body) &&
+    /^multipart\/form-data\b/i.test(type ?? '')
+  )
+    return fromMultipart(request.body, type ?? '');
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
   const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';

@@ -3,10 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
+import { registerEndpointTest } from './endpoint-test.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
 import { registerEvents } from './events.ts';
 import { registerHealth } from './health.ts';
+import { registerJobs } from './jobs.ts';
+import { registerOnboard } from './onboard.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSubscriptions } from './subscriptions.ts';
@@ -18,6 +21,9 @@ const resources = [
   registerSubscriptions,
   registerEvents,
   registerEventDeliveries,
+  registerEndpointTest,
+  registerJobs,
+  registerOnboard,
 ];
 
 /** Every route of the service. */

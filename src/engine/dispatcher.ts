@@ -59,7 +59,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserve(deliveryId: string, endpointId: string): boolean {
-    if (this.#closed || this.room(endpointId) < 1) return false;
+    if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, endpointId);
     this.#queue(endpointId).held += 1;
     return true;
@@ -165,9 +165,14 @@ export class Dispatcher implements DeliverySink {
 
   async #record(delivery: HeldDelivery, finish: Finish): Promise<void> {
     const moved = await this.#deps.finisher.finish(finish);
-    if (!moved)
-      this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
-    else if (finish.delayMs !== null)
+    if (!moved) {
+      this.#deps.log.warn(
+        { delivery: delivery.id },
+        'late outcome: the delivery was taken over or cancelled',
+      );
+      // It may have been resent since and claimed by this very node, which had no place for it twice.
+      this.unsure();
+    } else if (finish.delayMs !== null)
       this.#listener?.waiting(delivery.projectId, { key: delivery.key, lane: finish.lane }, finish.delayMs);
   }
 }

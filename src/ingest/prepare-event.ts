@@ -1,6 +1,6 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import type { ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
+import type { EventTarget, ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -12,7 +12,14 @@ export interface PreparedEvent {
 }
 
 const MAX_LISTED_ENDPOINTS = 1_000;
-const NOTHING_MATCHED = 'No active subscription matched this event.';
+
+function reasonForNobody(target: EventTarget, routing: ProjectRouting): string {
+  if (target.kind === 'url') return target.reason;
+  const isOwner = target.kind === 'owner';
+  if (isOwner && ![...routing.endpoints.values()].some(({ row }) => row.owner_id === target.ownerId))
+    return `No endpoint has the owner id ${target.ownerId}.`;
+  return 'No active subscription matched this event.';
+}
 
 export function prepareEvent(
   source: NewEvent,
@@ -30,7 +37,7 @@ export function prepareEvent(
     sourceId: source.sourceId,
     appId: source.appId,
     status: matched.length > 0 ? 'Success' : 'Failure',
-    failureReason: matched.length > 0 ? null : NOTHING_MATCHED,
+    failureReason: matched.length > 0 ? null : reasonForNobody(source.target, routing),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
@@ -40,6 +47,7 @@ export function prepareEvent(
     urlPath: source.urlPath,
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
+    target: source.target.kind === 'broadcast' ? null : JSON.stringify(source.target),
   };
   return {
     source,

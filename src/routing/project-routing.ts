@@ -26,7 +26,11 @@ export interface RoutedSubscription {
 export type EventTarget =
   | { kind: 'broadcast' }
   | { kind: 'endpoints'; endpointIds: readonly string[] }
-  | { kind: 'owner'; ownerId: string };
+  | { kind: 'owner'; ownerId: string }
+  /** This one, whatever it filters by. */
+  | { kind: 'subscription'; subscriptionId: string }
+  /** The endpoint at this URL, should there be one; `reason` says why none was made. */
+  | { kind: 'url'; url: string; reason: string };
 
 export interface Matchable {
   target: EventTarget;
@@ -39,7 +43,8 @@ export class ProjectRouting {
   readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
   readonly #byEventType: EventTypeIndex<RoutedSubscription>;
-  readonly #subscribedEndpoints: ReadonlySet<string>;
+  /** The oldest subscription of each endpoint. */
+  readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   constructor(
     project: ProjectRow,
@@ -50,7 +55,7 @@ export class ProjectRouting {
     this.endpoints = endpoints;
     this.subscriptions = subscriptions;
     const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
-    this.#subscribedEndpoints = new Set(oldestFirst.map((subscription) => subscription.row.endpoint_id));
+    this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(
       oldestFirst.flatMap((subscription) =>
         subscription.row.event_types.map((type) => [type, subscription] as const),
@@ -63,12 +68,18 @@ export class ProjectRouting {
   }
 
   hasSubscription(endpointId: string): boolean {
-    return this.#subscribedEndpoints.has(endpointId);
+    return this.#oldest.has(endpointId);
+  }
+
+  oldestSubscription(endpointId: string): RoutedSubscription | undefined {
+    return this.#oldest.get(endpointId);
   }
 
   /** The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. */
   match(event: Matchable): RoutedSubscription[] {
     const { target } = event;
+    if (target.kind === 'subscription') return this.#only(target.subscriptionId);
+    if (target.kind === 'url') return this.#oldestAt(target.url);
     const wanted = this.#targetTest(target);
     const matched = new Map<string, RoutedSubscription>();
     for (const subscription of this.#byEventType.candidates(event.eventType)) {
@@ -81,7 +92,21 @@ export class ProjectRouting {
     return [...matched.values()];
   }
 
-  #targetTest(target: EventTarget): (endpointId: string) => boolean {
+  #only(subscriptionId: string): RoutedSubscription[] {
+    const subscription = this.subscriptions.get(subscriptionId);
+    return subscription !== undefined && this.endpoints.has(subscription.row.endpoint_id)
+      ? [subscription]
+      : [];
+  }
+
+  #oldestAt(url: string): RoutedSubscription[] {
+    const endpoint = [...this.endpoints.values()].find(({ row }) => row.url === url);
+    return endpoint === undefined ? [] : this.#only(this.oldestSubscription(endpoint.row.id)?.row.id ?? '');
+  }
+
+  #targetTest(
+    target: Exclude<EventTarget, { kind: 'subscription' | 'url' }>,
+  ): (endpointId: string) => boolean {
     switch (target.kind) {
       case 'broadcast':
         return (id) => this.endpoints.has(id);
