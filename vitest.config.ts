@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+// Where .ci/run wants the counts as JSON.
+const report = process.env['TEST_REPORT'];
+
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
@@ -8,5 +11,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
   },
 });

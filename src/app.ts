@@ -1,4 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createServer as createNetServer } from 'node:net';
 import { Authenticator } from './api/auth.ts';
 import type { ApiContext } from './api/context.ts';
@@ -23,6 +24,7 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
@@ -42,12 +44,10 @@ export interface App {
 
 export async function startApp(config: Config, log: Logger): Promise<App> {
   await refuseTakenPort(config);
-  await mkdir(config.dataDir, { recursive: true }).catch((error: Error) => {
-    throw new StartupError(`the data directory ${config.dataDir} cannot be made: ${error.message}`);
-  });
+  const http = await createHttpClient(config);
   const database = await openDatabase(config, log);
   try {
-    return await build(config, log, database);
+    return await build(config, log, { database, http });
   } catch (error) {
     await database.close();
     throw error;
@@ -57,7 +57,7 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
 async function build(
   config: Config,
   log: Logger,
-  database: Awaited<ReturnType<typeof openDatabase>>,
+  { database, http }: { database: Awaited<ReturnType<typeof openDatabase>>; http: HttpClient },
 ): Promise<App> {
   const { db } = database;
   await migrate(db);
@@ -70,9 +70,20 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const http = await createHttpClient(config);
   const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
-  const engine = new Engine({ config, db, cache, endpoints, http, ids, databaseClock, makePartitions, log });
+  const sandbox = new Sandbox();
+  const engine = new Engine({
+    config,
+    db,
+    cache,
+    endpoints,
+    http,
+    sandbox,
+    ids,
+    databaseClock,
+    makePartitions,
+    log,
+  });
   const intake = {
     db,
     cache,
@@ -94,6 +105,7 @@ async function build(
     replayer,
     ids,
     sealer,
+    sandbox,
     now,
     checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
@@ -132,6 +144,7 @@ async function build(
     await engine.stop();
     await watch.stop();
     await http.close();
+    await sandbox.close();
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
@@ -152,12 +165,7 @@ function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): 
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {
-  const caPem =
-    config.caFile === ''
-      ? undefined
-      : await readFile(config.caFile, 'utf8').catch((error: Error) => {
-          throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${error.message}`);
-        });
+  const caPem = config.caFile === '' ? undefined : await readAuthorities(config.caFile);
   return new HttpClient({
     egress: egressRule(config),
     allow: config.egressAllow,
@@ -165,6 +173,17 @@ async function createHttpClient(config: Config): Promise<HttpClient> {
     ...(config.httpProxy !== '' && { proxyUrl: config.httpProxy }),
     ...(caPem !== undefined && { caPem }),
   });
+}
+
+async function readAuthorities(file: string): Promise<string> {
+  try {
+    const pem = await readFile(file, 'utf8');
+    // Throws where there is no certificate in it.
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${(error as Error).message}`);
+  }
 }
 
 /** Asked before anything is made, so that a taken port leaves nothing behind. */

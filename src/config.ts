@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { StartupError } from './domain/startup-error.ts';
 
 /**
@@ -29,24 +30,37 @@ const integer =
 const oneOf =
   <T extends string>(...values: T[]) =>
   (value: string): T => {
-    if (!values.includes(value as T)) throw new BadValue(`one of ${values.join(', ')}`);
+    if (!values.includes(value as T))
+      throw new BadValue(`one of ${values.filter((name) => name !== '').join(', ')}`);
     return value as T;
   };
-
-const listOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T[] =>
-    value
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-      .map(oneOf(...values));
 
 const words = (value: string): string[] =>
   value
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+
+const listOf =
+  <T extends string>(...values: T[]) =>
+  (value: string): T[] => {
+    const list = words(value).map(oneOf(...values));
+    if (list.length === 0) throw new BadValue(`at least one of ${values.join(', ')}`);
+    return list;
+  };
+
+const addressRanges = (value: string): string[] => {
+  const list = words(value);
+  if (!list.every(isAddressRange)) throw new BadValue('addresses or CIDR ranges, comma separated');
+  return list;
+};
+
+function isAddressRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && isPrefix && rest.length === 0;
+}
 
 const url =
   (...protocols: string[]) =>
@@ -57,8 +71,7 @@ const url =
     return value.replace(/\/+$/, '');
   };
 
-export const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
-export type Role = (typeof ROLES)[number];
+const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
 export const settings = {
   host: { env: 'POSTHORN_HOST', fallback: '127.0.0.1', doc: 'Address to listen on.', parse: text() },
@@ -78,7 +91,7 @@ export const settings = {
     env: 'POSTHORN_TRUSTED_PROXIES',
     fallback: '',
     doc: 'Addresses or CIDR ranges of reverse proxies whose forwarded headers are believed, comma separated.',
-    parse: words,
+    parse: addressRanges,
   },
   dataDir: {
     env: 'POSTHORN_DATA_DIR',
@@ -122,13 +135,13 @@ export const settings = {
     env: 'POSTHORN_EGRESS_ALLOW',
     fallback: '',
     doc: 'CIDR ranges that deliveries may reach although the egress rule would block them, comma separated.',
-    parse: words,
+    parse: addressRanges,
   },
   egressDeny: {
     env: 'POSTHORN_EGRESS_DENY',
     fallback: '',
     doc: 'CIDR ranges that deliveries may never reach, comma separated.',
-    parse: words,
+    parse: addressRanges,
   },
   httpProxy: {
     env: 'POSTHORN_HTTP_PROXY',

@@ -5,7 +5,7 @@ import type { ApiKeyRow } from '../store/api-keys.ts';
 import { listApiKeys, revokeApiKey } from '../store/api-keys.ts';
 import type { ApiContext } from './context.ts';
 import { createKey } from './create-key.ts';
-import { found, invalid, iso, isoOrNull, NullableTime, RequiredText, Time } from './fields.ts';
+import { found, invalid, iso, isoOrNull, NullableTime, parseTime, RequiredText, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const Role = Type.Object({ type: Type.String(), project: Type.String() });
@@ -72,7 +72,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     message: 'Key created',
     data: NewApiKey,
     handle: async ({ project, body }) => {
-      const expiresAtMs = body.expires_at === undefined ? null : Date.parse(body.expires_at);
+      const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
         throw invalid('expires_at', 'must lie in the future');
       const { row, key } = await createKey(db, context, {

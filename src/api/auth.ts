@@ -73,7 +73,7 @@ export class Authenticator {
 }
 
 function keyOf(header: string | undefined): string {
-  const key = header?.trim().replace(/^bearer\s+/i, '') ?? '';
+  const key = header?.trim().replace(/^bearer(\s+|$)/i, '') ?? '';
   if (key === '' || /\s/.test(key)) throw new AppError('unauthenticated');
   return key;
 }

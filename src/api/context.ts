@@ -3,6 +3,7 @@ import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 
@@ -15,6 +16,7 @@ export interface ApiContext {
   replayer: EventReplayer;
   ids: IdFactory;
   sealer: Sealer;
+  sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */

@@ -3,7 +3,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { defaultProjectConfig } from '../domain/project-config.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ApiKeyRow } from '../store/api-keys.ts';
-import type { Database } from '../store/database.ts';
+import type { Queryable } from '../store/database.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
 import { insertProject, type ProjectRow } from '../store/projects.ts';
 import { createKey } from './create-key.ts';
@@ -14,30 +14,29 @@ export interface CreatedProject {
   apiKey: { row: ApiKeyRow; key: string };
 }
 
-/** A project and its first key, in one transaction. */
+/** A project and its first key; for use in a transaction. */
 export async function createProject(
-  deps: { db: Database; ids: IdFactory; sealer: Sealer; now(): number },
+  tx: Queryable,
+  deps: { ids: IdFactory; sealer: Sealer; now(): number },
   wanted: { name: string; type: string; logo_url?: string; config?: PartialProjectConfig },
 ): Promise<CreatedProject> {
   const defaults = defaultProjectConfig(deps.ids.next(), new Date(deps.now()).toISOString());
   const config = mergeProjectConfig(defaults, wanted.config ?? {}, deps);
   try {
-    return await deps.db.transaction(async (tx) => {
-      const id = deps.ids.next();
-      const project = await insertProject(tx, {
-        id,
-        name: wanted.name,
-        type: wanted.type,
-        logo_url: wanted.logo_url ?? '',
-        config,
-      });
-      const apiKey = await createKey(tx, deps, {
-        projectId: id,
-        name: `${wanted.name}'s default key`,
-        expiresAtMs: null,
-      });
-      return { project, apiKey };
+    const id = deps.ids.next();
+    const project = await insertProject(tx, {
+      id,
+      name: wanted.name,
+      type: wanted.type,
+      logo_url: wanted.logo_url ?? '',
+      config,
     });
+    const apiKey = await createKey(tx, deps, {
+      projectId: id,
+      name: `${wanted.name}'s default key`,
+      expiresAtMs: null,
+    });
+    return { project, apiKey };
   } catch (error) {
     if (isUniqueViolation(error))
       throw new AppError('name_taken', { resource: 'project', name: wanted.name }, { cause: error });

@@ -64,6 +64,13 @@ export function invalid(field: string, problem: string): AppError {
   return new AppError('validation_failed', { fields: `${field}: ${problem}` });
 }
 
+/** A time of the body in milliseconds. The schema lets a leap second through, which is no instant here. */
+export function parseTime(field: string, text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw invalid(field, 'must be a time such as 2026-01-31T15:04:05Z');
+  return ms;
+}
+
 /** Dates of a list: `2006-01-02T15:04:05`, read as UTC, or RFC 3339. Empty and year 1 mean absent. */
 export function dateRange(query: Record<string, string | string[] | undefined>): {
   fromMs: number | undefined;

@@ -8,7 +8,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import type { BroadcastEvent } from './event-schema.ts';
 import { eventSource } from './event-source.ts';
-import { invalid } from './fields.ts';
+import { invalid, parseTime } from './fields.ts';
 import type { Call } from './operation.ts';
 
 type Input = Static<typeof BroadcastEvent> & { app_id?: string };
@@ -34,7 +34,8 @@ export async function newEvent(
     idempotencyKey: idempotencyKey(project, body),
     sourceId: await eventSource(context, project, body.source_id),
     appId: body.app_id || null,
-    acknowledgedAtMs: body.acknowledged_at === undefined ? null : Date.parse(body.acknowledged_at),
+    acknowledgedAtMs:
+      body.acknowledged_at === undefined ? null : parseTime('acknowledged_at', body.acknowledged_at),
     urlQueryParams: null,
     urlPath: null,
     metadata: body.metadata || null,

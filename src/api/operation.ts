@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
@@ -98,7 +99,9 @@ function parseBody(
     return fromMultipart(request.body, type ?? '');
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
-  const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
+  const text = bytes.toString('utf8');
   if (text.trim() === '') throw new AppError('body_required');
   request.bodyText = text;
   try {

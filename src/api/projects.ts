@@ -86,7 +86,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     data: Type.Object({ project: Project, api_key: NewApiKey }),
     handle: async ({ caller, body }) => {
       requireInstanceKey(caller);
-      const made = await createProject(context, body);
+      const made = await db.transaction((tx) => createProject(tx, context, body));
       return {
         project: toProject(made.project),
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },

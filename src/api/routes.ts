@@ -13,6 +13,7 @@ import { registerOnboard } from './onboard.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSubscriptions } from './subscriptions.ts';
+import { registerTestFunction } from './test-function.ts';
 
 const resources = [
   registerProjects,
@@ -24,6 +25,7 @@ const resources = [
   registerEndpointTest,
   registerJobs,
   registerOnboard,
+  registerTestFunction,
 ];
 
 /** Every route of the service. */

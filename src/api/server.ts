@@ -33,6 +33,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
     },
+    frameworkErrors: handleError,
     ajv: {
       customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
     },
@@ -73,13 +74,14 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}/?$`);
     for (const name of [method].flat()) routes.push({ method: name, pattern });
   });
-  app.setNotFoundHandler((request: FastifyRequest) => {
+  app.setNotFoundHandler((request: FastifyRequest, reply) => {
     const path = request.url.replace(/\?.*$/, '');
     const allowed = [
       ...new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method)),
     ];
     const { method } = request;
     if (allowed.length === 0) throw new AppError('route_not_found', { method, path });
+    reply.header('allow', allowed.join(', '));
     throw new AppError('method_not_allowed', { method, path, allowed: allowed.join(', ') });
   });
 }

@@ -12,14 +12,14 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
     );
   });
   const { url, instance_key } = JSON.parse(text) as { url: string; instance_key: string };
-  const response = await fetch(`${config.publicUrl || url}${path}`, {
+  const base = config.publicUrl || url;
+  const response = await fetch(`${base}${path}`, {
     method: 'POST',
     headers: { authorization: instance_key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   }).catch((error: Error) => {
-    throw new StartupError(
-      `the service at ${url} does not answer (${error.message}); start it with: npm start`,
-    );
+    const reason = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new StartupError(`the service at ${base} does not answer (${reason}); start it with: npm start`);
   });
   const answer = (await response.json()) as { status: boolean; message: string; data?: unknown };
   if (!answer.status) throw new StartupError(answer.message);

@@ -38,10 +38,10 @@ const commands: Record<string, Command> = {
 
 export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const [first = '', second = ''] = argv;
-  if (['', 'help', '--help', '-h'].includes(first)) return print(help());
+  if (['', 'help', '--help', '-h'].includes(first)) return print(helpText());
   if (first === '--version' || first === 'version') return print(`posthorn ${VERSION}`);
-  const name = first in commands ? first : `${first} ${second}`.trim();
-  const command = commands[name];
+  const name = Object.hasOwn(commands, first) ? first : `${first} ${second}`.trim();
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined)
     throw new StartupError(`there is no command "${name}"; posthorn help lists them`);
   await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
@@ -58,7 +58,7 @@ function parse(command: Command, args: string[]): Record<string, string | undefi
   }
 }
 
-function help(): string {
+export function helpText(): string {
   const lines = Object.values(commands).map(({ usage, summary }) => `  posthorn ${usage}\n      ${summary}`);
   return [
     'Posthorn takes events in and delivers them as webhooks.',

@@ -11,6 +11,8 @@ export interface DeliverySink {
   start(delivery: HeldDelivery): void;
   /** Stored without a node: due now for any node. */
   waiting(projectId: string, where: { key: string; lane: number }): void;
+  /** An event was stored whose deliveries are yet to be made. */
+  expansionStored(): void;
   /** A batch was sent and its answer lost: rows held by this node may exist that it does not know of. */
   unsure(): void;
 }

@@ -6,7 +6,6 @@ export const deliveryStatuses = [
   'Success',
   'Retry',
 ] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
@@ -31,6 +30,13 @@ export interface HeldDelivery {
   budgetFrom: number;
   /** The event's payload, or the delivery's own body where a function made one. */
   body: Buffer;
+  hasOwnBody: boolean;
+  /** At most once: its sending had begun before. */
+  isStarted: boolean;
+  /** Claimed as the probe of a half-open breaker. */
+  isProbe: boolean;
+  /** Claimed with a grant of every rate limit it is under. */
+  isGranted: boolean;
   /** null: JSON. */
   contentType: string | null;
   /** JSON text of the event's headers, name to values. */

@@ -1,4 +1,5 @@
 import type { Logger } from '../platform/logger.ts';
+import { takeProbe } from '../store/breakers.ts';
 import {
   type Claim,
   claimDeliveries,
@@ -8,7 +9,9 @@ import {
   waitingKeys,
 } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
+import { takeGrants } from '../store/rate-limits.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
+import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
 
 /**
@@ -17,8 +20,9 @@ import type { Lease } from './lease.ts';
  * which finds whatever other nodes left.
  *
  * idle    -> nothing is due; a timer stands at the next due time;
- * round   -> the due keys whose gate is open and whose endpoint has room are claimed in one statement, a few rows
- *            per key, lanes in order; then the next round is planned.
+ * round   -> of the due keys, those whose gate is open and whose endpoint has room are chosen, each lane with its
+ *            share; rate-limited ones get grants and half-open breakers their probe; then one statement claims a few
+ *            rows per key, and the next round is planned.
  *
  * One round at a time. A round is also started when room becomes free or a gate may have opened.
  */
@@ -28,6 +32,21 @@ interface DueKey {
   lane: number;
   /** By the monotonic clock. */
   dueAt: number;
+  /** The earliest due time told of since this key was last chosen: its row may be too new for the claim to see. */
+  toldAt: number;
+}
+
+type OpenGate = Extract<GateDecision, { open: true }>;
+
+/** A key chosen in this round, with what it may start and when. */
+interface Chosen {
+  due: DueKey;
+  gate: OpenGate;
+  want: Want;
+  /** Rate-limited: when each send may start. */
+  startsInMs?: number[];
+  /** Rate-limited: when more would be granted. */
+  freeInMs?: number;
 }
 
 export interface ClaimerDeps {
@@ -35,17 +54,21 @@ export interface ClaimerDeps {
   nodeId: string;
   dispatcher: Dispatcher;
   lease: Lease;
-  /** The endpoint behind a key, or null while a gate keeps its deliveries waiting. */
-  openEndpoint(projectId: string, key: string): string | null;
+  decideGate(projectId: string, key: string): GateDecision;
+  expansionStored(): void;
   log: Logger;
 }
 
 const SWEEP_MS = 5_000;
 const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
+/** Shares of a round: first tries, retries, replays. What a lane leaves goes to the others. */
+const LANE_SHARES = [0.6, 0.3, 0.1];
 /** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
 const WORTH_CLAIMING = 32;
 const AFTER_ERROR_MS = 500;
+const PROBE_SECONDS = 130;
+const PROBE_TAKEN_MS = 1_000;
 
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
@@ -77,7 +100,11 @@ export class Claimer implements QueueListener {
     const dueAt = performance.now() + Math.max(0, dueInMs);
     const id = `${lane} ${key}`;
     const known = this.#due.get(id);
-    if (known === undefined || dueAt < known.dueAt) this.#due.set(id, { projectId, key, lane, dueAt });
+    if (known === undefined) this.#due.set(id, { projectId, key, lane, dueAt, toldAt: dueAt });
+    else {
+      known.dueAt = Math.min(known.dueAt, dueAt);
+      known.toldAt = Math.min(known.toldAt, dueAt);
+    }
     this.#plan(dueAt);
   }
 
@@ -87,6 +114,10 @@ export class Claimer implements QueueListener {
 
   unsure(): void {
     this.#unsure = true;
+  }
+
+  expansionStored(): void {
+    this.#deps.expansionStored();
   }
 
   /** Something may be claimable now that was not before: room, or an open gate. */
@@ -111,9 +142,14 @@ export class Claimer implements QueueListener {
   async #reconcile(): Promise<void> {
     await this.#round;
     const { db, nodeId, dispatcher } = this.#deps;
-    const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
-    if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
     this.#unsure = false;
+    try {
+      const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
+      if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
+    } catch (error) {
+      this.#unsure = true;
+      throw error;
+    }
   }
 
   /** A round will start at this time at the latest. */
@@ -127,11 +163,12 @@ export class Claimer implements QueueListener {
 
   #startRound(): void {
     this.#plannedAt = Number.POSITIVE_INFINITY;
-    this.#round = this.#claim()
+    this.#round = this.#runRound()
       .catch(async (error: unknown) => {
         this.#unsure = true;
         this.#deps.log.warn({ err: error }, 'claim failed; trying again');
         await new Promise((resolve) => setTimeout(resolve, AFTER_ERROR_MS));
+        this.wake();
       })
       .finally(() => {
         this.#round = undefined;
@@ -149,48 +186,90 @@ export class Claimer implements QueueListener {
     return next;
   }
 
-  async #claim(): Promise<void> {
-    const wants = this.#deps.lease.isFresh() ? this.#choose() : [];
-    if (wants.length === 0) return;
-    for (const claim of await claimDeliveries(this.#deps.db, this.#deps.nodeId, wants)) this.#take(claim);
+  async #runRound(): Promise<void> {
+    if (!this.#deps.lease.isFresh()) return;
+    const chosen = await this.#admit(this.#choose());
+    if (chosen.length === 0) return;
+    const wants = chosen.map(({ want }) => want);
+    const claims = await claimDeliveries(this.#deps.db, this.#deps.nodeId, wants);
+    for (const [n, claim] of claims.entries()) this.#take(chosen[n] as Chosen, claim);
     // What was left out for want of rows in this round, or is due again already, gets another one at once.
     this.wake();
   }
 
-  #choose(): Want[] {
+  #choose(): Chosen[] {
     const now = performance.now();
-    const due = [...this.#due.values()]
-      .filter((key) => key.dueAt <= now)
-      .sort((a, b) => a.lane - b.lane || a.dueAt - b.dueAt);
-    const wants: Want[] = [];
-    const granted = new Map<string, number>();
+    const due = [...this.#due.values()].filter((key) => key.dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
+    const chosen: Chosen[] = [];
+    const taken = new Map<string, number>();
     let left = ROWS_PER_ROUND;
-    for (const { projectId, key, lane } of due) {
-      const endpointId = left > 0 ? this.#deps.openEndpoint(projectId, key) : null;
-      if (endpointId === null) continue;
-      const room = this.#deps.dispatcher.room(endpointId) - (granted.get(endpointId) ?? 0);
-      if (room < WORTH_CLAIMING && this.#deps.dispatcher.isBusy(endpointId)) continue;
-      const count = Math.min(room, ROWS_PER_KEY, left);
-      if (count < 1) continue;
-      granted.set(endpointId, (granted.get(endpointId) ?? 0) + count);
-      left -= count;
-      wants.push({ key, lane, count });
+    const lanes = LANE_SHARES.map((share, lane) => ({ share, keys: due.filter((key) => key.lane === lane) }));
+    for (const { share, keys } of lanes) {
+      const others = lanes.filter((lane) => lane.keys !== keys).some((lane) => lane.keys.length > 0);
+      let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
+      for (const key of keys) {
+        const choice = budget > 0 ? this.#chooseKey(key, { budget, taken }) : null;
+        if (choice === null) continue;
+        chosen.push(choice);
+        budget -= choice.want.count;
+        left -= choice.want.count;
+      }
     }
-    return wants;
+    return chosen;
   }
 
-  #take({ want, deliveries, nextDueInMs }: Claim): void {
-    const id = `${want.lane} ${want.key}`;
-    const known = this.#due.get(id);
-    const more = deliveries.length === want.count;
-    if (known !== undefined && !more) {
-      if (nextDueInMs === null) this.#due.delete(id);
-      else known.dueAt = performance.now() + nextDueInMs;
+  #chooseKey(due: DueKey, context: { budget: number; taken: Map<string, number> }): Chosen | null {
+    const gate = this.#deps.decideGate(due.projectId, due.key);
+    if (!gate.open) return null;
+    const { dispatcher } = this.#deps;
+    const takenSoFar = context.taken.get(gate.endpointId) ?? 0;
+    const room = dispatcher.room(gate.endpointId) - takenSoFar;
+    if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
+    if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
+    const count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, context.budget);
+    if (count < 1) return null;
+    context.taken.set(gate.endpointId, takenSoFar + count);
+    due.toldAt = Number.POSITIVE_INFINITY;
+    return { due, gate, want: { key: due.key, lane: due.lane, count } };
+  }
+
+  /** Keeps those that may start something, after asking for grants and probes where those are needed. */
+  async #admit(chosen: Chosen[]): Promise<Chosen[]> {
+    const limited = chosen.filter(({ gate }) => gate.limits.length > 0);
+    if (limited.length > 0) {
+      const requests = limited.map(({ gate, want }) => ({ limits: gate.limits, wanted: want.count }));
+      for (const [n, granted] of (await takeGrants(this.#deps.db, requests)).entries()) {
+        const choice = limited[n] as Chosen;
+        choice.startsInMs = granted.startsInMs;
+        choice.freeInMs = granted.freeInMs;
+        choice.want.count = granted.startsInMs.length;
+        if (choice.want.count === 0) choice.due.dueAt = performance.now() + granted.freeInMs;
+      }
     }
-    for (const delivery of deliveries) {
-      if (this.#deps.dispatcher.reserve(delivery.id, delivery.endpointId))
-        this.#deps.dispatcher.start(delivery);
-      else this.#unsure = true;
+    for (const choice of chosen) {
+      if (!choice.gate.isProbe || choice.want.count === 0) continue;
+      if (await takeProbe(this.#deps.db, choice.gate.endpointId, PROBE_SECONDS)) continue;
+      choice.want.count = 0;
+      choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
+    }
+    return chosen.filter(({ want }) => want.count > 0);
+  }
+
+  #take({ due, gate, startsInMs, freeInMs }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
+    const now = performance.now();
+    if (deliveries.length === want.count) due.dueAt = now + (freeInMs ?? 0);
+    else
+      due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
+    if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
+    for (const [n, delivery] of deliveries.entries()) {
+      if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {
+        this.#unsure = true;
+        continue;
+      }
+      delivery.isProbe = gate.isProbe;
+      delivery.isGranted = startsInMs !== undefined;
+      if (startsInMs === undefined) this.#deps.dispatcher.start(delivery);
+      else this.#deps.dispatcher.startIn(delivery, startsInMs[n] ?? 0);
     }
   }
 }

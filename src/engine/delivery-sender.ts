@@ -1,32 +1,57 @@
+import type {
+  AuthResult,
+  EndpointAuthentication as DispatchAuthentication,
+  EndpointAuth,
+} from '../dispatch/endpoint-auth.ts';
+import { formBody } from '../dispatch/form-body.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Outcome } from '../dispatch/outcome.ts';
+import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
+import { runFunction } from './run-function.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
- * same; the number of tries so far is data.
+ * same; the number of tries so far is data. Stages: gate, body, credentials, request, outcome, judgement; each may
+ * end the try early with what to record.
  */
 export interface SenderDeps {
   cache: ConfigCache;
   http: HttpClient;
+  auth: EndpointAuth;
+  sandbox: Sandbox;
   ids: IdFactory;
   /** The database's time in milliseconds. */
   now(): number;
-  /** An endpoint answered 410. */
-  disableEndpoint(projectId: string, endpointId: string, reason: string): Promise<void>;
+  /** Says in the database that an at-most-once delivery is about to be sent. False: it is no longer ours. */
+  markStarted(delivery: HeldDelivery): Promise<boolean>;
+}
+
+/** What came of a try, and what it says about the endpoint. */
+export interface Sent {
+  finish: Finish;
+  effect: 'success' | 'failure' | 'strain' | 'none';
+  /** 410: the endpoint wants no more. */
+  isGone?: boolean;
+  /** No tries are left. */
+  isExhausted?: boolean;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;
 const MAX_RESPONSE_BYTES = 51_200;
+const OUR_FAULT_DELAY_MS = 5_000;
+const FORM = 'application/x-www-form-urlencoded';
+const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
 export class DeliverySender {
   readonly #deps: SenderDeps;
@@ -35,19 +60,19 @@ export class DeliverySender {
     this.#deps = deps;
   }
 
-  async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Finish> {
+  async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
     const routing = await this.#routing(delivery.projectId);
     if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
-    switch (endpoint.row.status) {
-      case 'inactive':
-        return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
-      case 'paused':
-        return handedBack(delivery, 'Held: the endpoint is paused.');
-      case 'active':
-        return this.#attempt(delivery, { routing, endpoint, signal });
+    if (delivery.isStarted) {
+      return ended(
+        delivery,
+        'Failure',
+        'Its sending was interrupted; at most once, so it is not tried again.',
+      );
     }
+    return this.#held(delivery, routing, endpoint) ?? this.#attempt(delivery, { routing, endpoint, signal });
   }
 
   async #routing(projectId: string): Promise<ProjectRouting | null> {
@@ -59,73 +84,163 @@ export class DeliverySender {
     }
   }
 
+  /** A gate that closed since the delivery was claimed. */
+  #held(delivery: HeldDelivery, routing: ProjectRouting, { row }: RoutedEndpoint): Sent | null {
+    if (row.status === 'inactive')
+      return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
+    if (row.status === 'paused') return back(delivery, 'Held: the endpoint is paused.');
+    const breaker = breakerState(
+      routing.breaker(row.id),
+      routing.project.config.circuit_breaker,
+      this.#deps.now(),
+    );
+    if (breaker !== 'closed' && !delivery.isProbe)
+      return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
+    const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '');
+    const key = subscription === undefined ? row.id : routing.queueKey(subscription);
+    if (delivery.isGranted || routing.limitsOf(row.id, key).length === 0) return null;
+    return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+  }
+
   async #attempt(
     delivery: HeldDelivery,
     context: { routing: ProjectRouting; endpoint: RoutedEndpoint; signal: AbortSignal },
-  ): Promise<Finish> {
-    const { http, ids, now } = this.#deps;
+  ): Promise<Sent> {
     const { endpoint, routing, signal } = context;
-    const authHeaders = authenticationHeaders(endpoint);
-    const request = buildRequest(delivery, endpoint, {
-      config: routing.project.config,
-      nowMs: now(),
-      authHeaders,
-    });
-    const timeoutSeconds = Math.min(
-      endpoint.row.http_timeout || DEFAULT_TIMEOUT_SECONDS,
-      MAX_TIMEOUT_SECONDS,
+    const { row } = endpoint;
+    const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
+    let made: Buffer | null = null;
+    if (code !== '' && !delivery.hasOwnBody) {
+      const run = await runFunction(this.#deps.sandbox, code, delivery);
+      if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
+      if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
+      made = run.body;
+    }
+    const auth = await this.#credentials(endpoint);
+    if (auth.kind === 'failed') return authFailed(delivery, auth, made);
+    const request = buildRequest(
+      { ...delivery, ...encodeBody(made ?? delivery.body, delivery, row.content_type) },
+      endpoint,
+      {
+        config: routing.project.config,
+        nowMs: this.#deps.now(),
+        authHeaders: auth.headers,
+      },
     );
-    const outcome = await http.send(
-      { ...request, timeoutMs: timeoutSeconds * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
+    if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
+      return back(delivery, null);
+    const certificate = row.secret.mtls_client_cert;
+    const outcome = await this.#deps.http.send(
+      {
+        ...request,
+        timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+        ...(certificate !== null && {
+          clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
+        }),
+      },
       signal,
     );
-    if (outcome.kind === 'error' && outcome.code === 'aborted') return handedBack(delivery, null);
-    const judgement = judgeOutcome(delivery, outcome, { nowMs: now(), random: Math.random() });
-    const { disablesEndpoint, ...finish } = judgement;
-    if (disablesEndpoint)
-      await this.#deps.disableEndpoint(delivery.projectId, delivery.endpointId, 'it answered 410 Gone');
-    const authHeaderNames = new Set(authHeaders.map(([name]) => name.toLowerCase()));
-    return {
-      ...identity(delivery),
-      ...finish,
-      attempt: wasTried(outcome)
-        ? attemptRecord(ids.next(), request, {
-            outcome,
-            authHeaderNames,
-            succeeded: finish.status === 'Success',
-          })
-        : null,
-    };
+    if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
+    return this.#judge(delivery, outcome, { request, authHeaders: auth.headers, made });
+  }
+
+  #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {
+    const { authentication } = row.secret;
+    if (authentication === null) return Promise.resolve({ kind: 'headers', headers: [] });
+    return this.#deps.auth.headers(row.id, authentication as DispatchAuthentication);
+  }
+
+  #judge(
+    delivery: HeldDelivery,
+    outcome: Outcome,
+    sent: {
+      request: ReturnType<typeof buildRequest>;
+      authHeaders: readonly (readonly [string, string])[];
+      made: Buffer | null;
+    },
+  ): Sent {
+    if (outcome.kind === 'error' && outcome.code === 'aborted') return back(delivery, null);
+    const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
+      nowMs: this.#deps.now(),
+      random: Math.random(),
+    });
+    const succeeded = judgement.status === 'Success';
+    const wasTried = outcome.kind === 'response' || !outcome.ours;
+    const attempt = wasTried
+      ? attemptRecord(this.#deps.ids.next(), sent.request, {
+          outcome,
+          authHeaderNames: new Set(sent.authHeaders.map(([name]) => name.toLowerCase())),
+          succeeded,
+        })
+      : null;
+    const finish = { ...identity(delivery), ...judgement, body: sent.made, attempt };
+    return { finish, effect: wasTried ? effectOf(outcome, succeeded) : 'none', isGone, isExhausted };
   }
 }
 
-const wasTried = (outcome: Outcome): boolean => outcome.kind === 'response' || !outcome.ours;
-
-function authenticationHeaders({ row }: RoutedEndpoint): [string, string][] {
-  const { authentication } = row.secret;
-  if (authentication?.type !== 'api_key') return [];
-  return [[authentication.api_key.header_name, authentication.api_key.header_value]];
+function effectOf(outcome: Outcome, succeeded: boolean): Sent['effect'] {
+  if (succeeded) return 'success';
+  const strains =
+    outcome.kind === 'response'
+      ? outcome.status === 429 || outcome.status >= 500
+      : STRAIN_CODES.has(outcome.code);
+  return strains ? 'strain' : 'failure';
 }
 
-function identity(delivery: HeldDelivery): Pick<Finish, 'deliveryId' | 'projectId' | 'endpointId' | 'fence'> {
+/** The bytes on the wire and their type: a form endpoint gets a JSON object as form fields. */
+function encodeBody(
+  body: Buffer,
+  delivery: HeldDelivery,
+  contentType: string,
+): { body: Buffer; contentType: string | null } {
+  if (contentType !== FORM || delivery.contentType !== null)
+    return { body, contentType: delivery.contentType };
+  const form = formBody(body);
+  return form.kind === 'form' ? { body: form.body, contentType: FORM } : { body, contentType: null };
+}
+
+function authFailed(
+  delivery: HeldDelivery,
+  auth: Extract<AuthResult, { kind: 'failed' }>,
+  made: Buffer | null,
+): Sent {
+  if (auth.ours) return ourFault(delivery, auth.message);
+  if (auth.permanent) return ended(delivery, 'Failure', auth.message);
+  const finish = {
+    ...handedBack(delivery, auth.message),
+    delayMs: delivery.intervalSeconds * 1000,
+    body: made,
+  };
+  return { finish, effect: 'none' };
+}
+
+function identity(
+  delivery: HeldDelivery,
+): Pick<Finish, 'deliveryId' | 'projectId' | 'endpointId' | 'fence' | 'key' | 'body'> {
   return {
     deliveryId: delivery.id,
     projectId: delivery.projectId,
     endpointId: delivery.endpointId,
     fence: delivery.fence,
+    key: delivery.key,
+    body: null,
   };
 }
 
-function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Finish {
+function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Sent {
+  return { finish: { ...handedBack(delivery, description), status, delayMs: null }, effect: 'none' };
+}
+
+function back(delivery: HeldDelivery, description: string | null): Sent {
+  return { finish: handedBack(delivery, description), effect: 'none' };
+}
+
+/** Trouble on our side: tried again soon, and nothing used up. */
+function ourFault(delivery: HeldDelivery, reason: string): Sent {
   return {
-    ...identity(delivery),
-    status,
-    description,
-    numTrials: delivery.numTrials,
-    latencyMs: null,
-    delayMs: null,
-    lane: delivery.lane,
-    attempt: null,
+    finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
+    effect: 'none',
   };
 }
 

@@ -1,8 +1,9 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Finish } from '../store/finish-deliveries.ts';
-import type { DeliverySender } from './delivery-sender.ts';
+import { ConcurrencyCap } from './concurrency-cap.ts';
+import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 
@@ -10,17 +11,25 @@ import type { Lease } from './lease.ts';
  * The deliveries this node holds, in memory, bounded by the window. Of each:
  *
  *   reserved -> a place is taken before its row is stored as held by this node;
- *   waiting  -> held and known, queued behind its endpoint's other deliveries;
+ *   delayed  -> held, and a rate limit grants its send for a moment yet to come;
+ *   waiting  -> held and due, queued behind its endpoint's other deliveries;
  *   sending  -> its request is under way;
  *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
  *
- * An endpoint may hold at most half the window and send at most `endpointConcurrency` at a time, so one that hangs
- * cannot take the others' places. While the lease is not fresh nothing is sent: what waits stays waiting.
+ * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap says, so one
+ * that hangs cannot take the others' places. New events may fill four fifths of the window; the rest is for claims, so
+ * that retries get through under any load. While the lease is not fresh nothing is sent: what waits stays waiting.
  */
+interface Waiting {
+  delivery: HeldDelivery;
+  /** When its rate grant lapses; by the monotonic clock. */
+  voidAt: number;
+}
+
 interface EndpointQueue {
   held: number;
   sending: number;
-  waiting: HeldDelivery[];
+  waiting: Waiting[];
 }
 
 export interface DispatcherDeps {
@@ -32,33 +41,52 @@ export interface DispatcherDeps {
   endpointConcurrency: number;
 }
 
+/** What the rest of the engine learns from the dispatcher. */
 export interface QueueListener {
   /** Rows of a key wait in the queue, due in this many milliseconds. */
   waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void;
   /** A place in the window became free. */
   roomFreed(): void;
+  expansionStored(): void;
+  /** Rows held by this node may exist that it does not know of. */
   unsure(): void;
 }
+
+export interface OutcomeListener {
+  attempted(delivery: HeldDelivery, sent: Sent): void;
+}
+
+const SHARE_OF_NEW_EVENTS = 0.8;
+const MAX_CAPS = 10_000;
 
 export class Dispatcher implements DeliverySink {
   readonly #deps: DispatcherDeps;
   readonly #endpoints = new Map<string, EndpointQueue>();
+  readonly #caps = new Map<string, ConcurrencyCap>();
   /** Every place taken: delivery id to endpoint id. */
   readonly #places = new Map<string, string>();
+  readonly #delayed = new Map<HeldDelivery, NodeJS.Timeout>();
   readonly #abort = new AbortController();
   readonly #sending = new Set<Promise<void>>();
-  #listener: QueueListener | undefined;
+  #queueListener: QueueListener | undefined;
+  #outcomeListener: OutcomeListener | undefined;
   #closed = false;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
   }
 
-  listen(listener: QueueListener): void {
-    this.#listener = listener;
+  listen(queue: QueueListener, outcomes: OutcomeListener): void {
+    this.#queueListener = queue;
+    this.#outcomeListener = outcomes;
   }
 
   reserve(deliveryId: string, endpointId: string): boolean {
+    const isFull = this.#places.size >= this.#deps.window * SHARE_OF_NEW_EVENTS;
+    return !isFull && this.reserveClaimed(deliveryId, endpointId);
+  }
+
+  reserveClaimed(deliveryId: string, endpointId: string): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, endpointId);
     this.#queue(endpointId).held += 1;
@@ -72,21 +100,33 @@ export class Dispatcher implements DeliverySink {
     const queue = this.#queue(endpointId);
     queue.held -= 1;
     if (queue.held === 0) this.#endpoints.delete(endpointId);
-    this.#listener?.roomFreed();
+    this.#queueListener?.roomFreed();
   }
 
   start(delivery: HeldDelivery): void {
-    const queue = this.#queue(delivery.endpointId);
-    queue.waiting.push(delivery);
-    this.#pump(queue);
+    this.#wait({ delivery, voidAt: Number.POSITIVE_INFINITY });
+  }
+
+  /** Starts a delivery at the moment its rate limit grants. */
+  startIn(delivery: HeldDelivery, startsInMs: number): void {
+    const voidAt = performance.now() + startsInMs + START_DELAY_MS;
+    const timer = setTimeout(() => {
+      this.#delayed.delete(delivery);
+      this.#wait({ delivery, voidAt });
+    }, startsInMs);
+    this.#delayed.set(delivery, timer);
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
-    this.#listener?.waiting(projectId, where, 0);
+    this.#queueListener?.waiting(projectId, where, 0);
+  }
+
+  expansionStored(): void {
+    this.#queueListener?.expansionStored();
   }
 
   unsure(): void {
-    this.#listener?.unsure();
+    this.#queueListener?.unsure();
   }
 
   holds(deliveryId: string): boolean {
@@ -104,22 +144,30 @@ export class Dispatcher implements DeliverySink {
     return (this.#endpoints.get(endpointId)?.held ?? 0) > 0;
   }
 
-  /** The lease is fresh again: carry on with what waits. */
-  resume(): void {
-    for (const queue of this.#endpoints.values()) this.#pump(queue);
+  /** A breaker closed: begin again with one request at a time. */
+  restartCap(endpointId: string): void {
+    this.#cap(endpointId).restart();
   }
 
-  /** Forgets what waits unsent, since its rows may have been taken over while this node was silent. */
-  forgetWaiting(): HeldDelivery[] {
-    const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
+  /** The lease is fresh again: carry on with what waits. */
+  resume(): void {
+    for (const [endpointId, queue] of this.#endpoints) this.#pump(endpointId, queue);
+  }
+
+  /** Forgets what is held unsent, since its rows may have been taken over while this node was silent. */
+  forgetUnsent(): HeldDelivery[] {
+    for (const timer of this.#delayed.values()) clearTimeout(timer);
+    const waiting = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
+    const forgotten = [...this.#delayed.keys(), ...waiting.map(({ delivery }) => delivery)];
+    this.#delayed.clear();
     for (const delivery of forgotten) this.unreserve(delivery.id);
     return forgotten;
   }
 
-  /** Takes no more; resolves when all that was being sent is recorded, at the latest `graceMs` from now cut off. */
+  /** Takes no more; resolves when all that was being sent is recorded, cut off `graceMs` from now at the latest. */
   async close(graceMs: number): Promise<HeldDelivery[]> {
     this.#closed = true;
-    const unsent = this.forgetWaiting();
+    const unsent = this.forgetUnsent();
     const cutOff = setTimeout(() => this.#abort.abort(), graceMs);
     await Promise.all(this.#sending);
     clearTimeout(cutOff);
@@ -135,35 +183,57 @@ export class Dispatcher implements DeliverySink {
     return queue;
   }
 
-  #pump(queue: EndpointQueue): void {
-    while (
-      queue.waiting.length > 0 &&
-      queue.sending < this.#deps.endpointConcurrency &&
-      this.#deps.lease.isFresh()
-    ) {
-      const delivery = queue.waiting.shift() as HeldDelivery;
+  #cap(endpointId: string): ConcurrencyCap {
+    let cap = this.#caps.get(endpointId);
+    if (cap === undefined) {
+      cap = new ConcurrencyCap(this.#deps.endpointConcurrency);
+      if (this.#caps.size >= MAX_CAPS) this.#caps.clear();
+      this.#caps.set(endpointId, cap);
+    }
+    return cap;
+  }
+
+  #wait(waiting: Waiting): void {
+    const { endpointId } = waiting.delivery;
+    const queue = this.#queue(endpointId);
+    queue.waiting.push(waiting);
+    this.#pump(endpointId, queue);
+  }
+
+  #pump(endpointId: string, queue: EndpointQueue): void {
+    if (queue.waiting.length === 0) return;
+    const cap = this.#cap(endpointId).value;
+    while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
+      const { delivery, voidAt } = queue.waiting.shift() as Waiting;
       queue.sending += 1;
-      const sending = this.#send(delivery, queue).finally(() => this.#sending.delete(sending));
-      this.#sending.add(sending);
+      const sending = this.#send(delivery, { queue, isVoid: performance.now() > voidAt });
+      const tracked = sending.finally(() => this.#sending.delete(tracked));
+      this.#sending.add(tracked);
     }
   }
 
-  async #send(delivery: HeldDelivery, queue: EndpointQueue): Promise<void> {
-    let finish: Finish | undefined;
+  async #send(delivery: HeldDelivery, context: { queue: EndpointQueue; isVoid: boolean }): Promise<void> {
+    const { queue, isVoid } = context;
+    let sent: Sent | undefined;
     try {
-      finish = await this.#deps.sender.send(delivery, this.#abort.signal);
+      sent = isVoid
+        ? { finish: handedBack(delivery, null), effect: 'none' }
+        : await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
       // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'delivery could not be tried');
     }
     queue.sending -= 1;
-    this.#pump(queue);
-    if (finish !== undefined) await this.#record(delivery, finish);
+    if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
+    if (sent?.effect === 'strain') this.#cap(delivery.endpointId).strained(performance.now());
+    this.#pump(delivery.endpointId, queue);
+    if (sent !== undefined) await this.#record(delivery, sent);
     this.unreserve(delivery.id);
-    if (finish === undefined) this.unsure();
+    if (sent === undefined) this.unsure();
   }
 
-  async #record(delivery: HeldDelivery, finish: Finish): Promise<void> {
+  async #record(delivery: HeldDelivery, sent: Sent): Promise<void> {
+    const { finish } = sent;
     const moved = await this.#deps.finisher.finish(finish);
     if (!moved) {
       this.#deps.log.warn(
@@ -172,7 +242,13 @@ export class Dispatcher implements DeliverySink {
       );
       // It may have been resent since and claimed by this very node, which had no place for it twice.
       this.unsure();
-    } else if (finish.delayMs !== null)
-      this.#listener?.waiting(delivery.projectId, { key: delivery.key, lane: finish.lane }, finish.delayMs);
+    } else if (finish.delayMs !== null) {
+      this.#queueListener?.waiting(
+        delivery.projectId,
+        { key: finish.key, lane: finish.lane },
+        finish.delayMs,
+      );
+    }
+    if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
   }
 }

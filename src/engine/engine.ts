@@ -1,3 +1,4 @@
+import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
@@ -5,27 +6,36 @@ import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import { releaseDeliveries } from '../store/claim-deliveries.ts';
-import { changeConfig } from '../store/config-version.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { leave } from '../store/nodes.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { EndpointHealth } from './endpoint-health.ts';
+import { Expander } from './expander.ts';
 import { Finisher } from './finisher.ts';
-import { openEndpoint } from './gates.ts';
+import { decideGate } from './gates.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
 
 /** The parts that move deliveries, joined and started in order. */
 export interface EngineDeps {
-  config: { roles: readonly string[]; window: number; endpointConcurrency: number; graceSeconds: number };
+  config: {
+    roles: readonly string[];
+    window: number;
+    endpointConcurrency: number;
+    graceSeconds: number;
+    maxRetrySeconds: number;
+  };
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
   http: HttpClient;
+  sandbox: Sandbox;
   ids: IdFactory;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
@@ -40,6 +50,8 @@ export class Engine {
   readonly #claimer: Claimer;
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
+  readonly #health: EndpointHealth;
+  readonly #expander: Expander;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
@@ -53,9 +65,10 @@ export class Engine {
       cache,
       http,
       ids,
+      sandbox: deps.sandbox,
+      auth: new EndpointAuth(http),
       now: databaseClock.now,
-      disableEndpoint: (projectId, endpointId, reason) =>
-        this.#disableEndpoint(projectId, endpointId, reason),
+      markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
     });
     this.#dispatcher = new Dispatcher({
       sender,
@@ -72,9 +85,25 @@ export class Engine {
       dispatcher: this.#dispatcher,
       lease,
       log,
-      openEndpoint: (projectId, key) => openEndpoint(cache, projectId, key),
+      expansionStored: () => this.#expander.wake(),
+      decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
     });
-    if (this.#delivers) this.#dispatcher.listen(this.#claimer);
+    this.#expander = new Expander({
+      db,
+      cache,
+      ids,
+      log,
+      maxRetrySeconds: config.maxRetrySeconds,
+      sweep: () => this.#claimer.sweep(),
+    });
+    this.#health = new EndpointHealth({
+      db,
+      cache,
+      log,
+      endpoints: deps.endpoints,
+      restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
+    });
+    if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#health);
     this.#heartbeat = new Heartbeat({
       db,
       node: { id: this.nodeId, roles: config.roles.join(',') },
@@ -94,7 +123,11 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#heartbeat.start();
-    if (this.#delivers) await this.#claimer.start();
+    if (this.#delivers) {
+      await this.#claimer.start();
+      this.#expander.start();
+    }
+    this.#health.start();
     this.#janitor.start();
   }
 
@@ -102,9 +135,11 @@ export class Engine {
   async stop(): Promise<void> {
     const { db, config, log } = this.#deps;
     this.#janitor.stop();
+    await this.#expander.stop();
     await this.#claimer.stop();
     const unsent = await this.#dispatcher.close(config.graceSeconds * 1000);
     await this.#finisher.drain();
+    await this.#health.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);
@@ -117,22 +152,5 @@ export class Engine {
   /** A config change may have unpaused an endpoint. */
   gatesMayHaveOpened(): void {
     this.#claimer.wake();
-  }
-
-  async #disableEndpoint(projectId: string, endpointId: string, reason: string): Promise<void> {
-    const { db, endpoints, cache, log } = this.#deps;
-    await changeConfig(db, projectId, async (tx, version) => {
-      const row = await endpoints.getForUpdate(tx, projectId, endpointId);
-      if (row === undefined || row.status === 'inactive') return;
-      await endpoints.save(tx, {
-        id: row.id,
-        projectId,
-        version,
-        fields: { ...row, status: 'inactive' },
-        secret: row.secret,
-      });
-      log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
-    });
-    await cache.refreshQuietly(projectId);
   }
 }

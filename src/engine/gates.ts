@@ -1,17 +1,44 @@
+import { breakerState } from '../domain/circuit-breaker.ts';
+import type { RateLimit } from '../domain/rate-grants.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 
 /**
- * What may keep due deliveries waiting. A gate belongs to the endpoint, never to its rows: opening it changes one
- * row, however many wait behind it.
- *
- * The endpoint to claim for, or null while a gate is closed. An endpoint that is gone or inactive has an open gate:
- * its deliveries are claimed and end as discarded.
+ * What may keep due deliveries waiting. A gate belongs to the endpoint (or to a rate-limited subscription), never to
+ * its rows: opening it changes one row, however many wait behind it.
  */
-export function openEndpoint(cache: ConfigCache, projectId: string, key: string): string | null {
+export type GateDecision =
+  | { open: false }
+  | {
+      open: true;
+      endpointId: string;
+      /** Limits that each send needs a grant of. */
+      limits: readonly { key: string; limit: RateLimit }[];
+      /** Half-open breaker: one delivery, by the one node that takes the probe. */
+      isProbe: boolean;
+    };
+
+/** An endpoint that is gone or inactive has an open gate: its deliveries are claimed and end as discarded. */
+export function decideGate(
+  cache: ConfigCache,
+  projectId: string,
+  context: { key: string; nowMs: number },
+): GateDecision {
   const routing = cache.peek(projectId);
   if (routing === undefined) {
     void cache.load(projectId);
-    return null;
+    return { open: false };
   }
-  return routing.endpoints.get(key)?.row.status === 'paused' ? null : key;
+  const { key, nowMs } = context;
+  const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
+  const status = routing.endpoints.get(endpointId)?.row.status;
+  if (status === 'paused') return { open: false };
+  if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false };
+  const state = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
+  if (state === 'open') return { open: false };
+  return {
+    open: true,
+    endpointId,
+    limits: routing.limitsOf(endpointId, key),
+    isProbe: state === 'half-open',
+  };
 }

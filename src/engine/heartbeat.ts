@@ -27,6 +27,8 @@ export interface HeartbeatDeps {
   log: Logger;
 }
 
+const REAP_MS = 3_500;
+
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
   #timer: NodeJS.Timeout | undefined;
@@ -34,6 +36,7 @@ export class Heartbeat {
   #stopped = false;
   #connectedSince: number | null = null;
   #lastConfirmed: number | null = null;
+  #lastReap = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
@@ -83,7 +86,7 @@ export class Heartbeat {
 
   async #giveBack(): Promise<void> {
     const { db, node, dispatcher, claimer, log } = this.#deps;
-    const waiting = dispatcher.forgetWaiting();
+    const waiting = dispatcher.forgetUnsent();
     log.warn(
       { deliveries: waiting.length },
       'this node had been silent; its unsent deliveries go back to the queue',
@@ -95,7 +98,8 @@ export class Heartbeat {
   async #reap(): Promise<void> {
     const { clock, db, claimer, log } = this.#deps;
     const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
-    if (connectedMs < SILENT_SECONDS * 1000) return;
+    if (connectedMs < SILENT_SECONDS * 1000 || clock.elapsed() - this.#lastReap < REAP_MS) return;
+    this.#lastReap = clock.elapsed();
     const freed = await reapSilentNodes(db, SILENT_SECONDS);
     if (freed === 0) return;
     log.warn({ deliveries: freed }, 'took over the deliveries of a silent node');

@@ -10,11 +10,28 @@ export type Judgement = Pick<
   'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'
 > & {
   /** 410: the endpoint wants no more. */
-  disablesEndpoint: boolean;
+  isGone: boolean;
+  /** No tries are left. */
+  isExhausted: boolean;
 };
 
-/** Trouble on our side is tried again soon and uses up nothing. */
+/** Trouble on our side is tried again soon and uses up nothing, for a day at most: then it may not be ours after all. */
 const OUR_FAULT_DELAY_MS = 5_000;
+const OUR_FAULT_FOR_MS = 86_400_000;
+/** Errors that come before a byte of the request is sent: trying again cannot deliver twice. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'connection_refused',
+  'unreachable',
+  'dns_not_found',
+  'dns_failed',
+  'tls_failed',
+  'address_blocked',
+  'bad_url',
+  'invalid_request',
+  'proxy_failed',
+  'client_certificate_invalid',
+  'local_resource',
+]);
 const GONE = 410;
 const ASKS_TO_WAIT = new Set([429, 503]);
 
@@ -24,8 +41,16 @@ export function judgeOutcome(
   context: { nowMs: number; random: number },
 ): Judgement {
   const numTrials = delivery.numTrials + 1;
-  const base = { numTrials, delayMs: null, lane: LANE.retry, latencyMs: null, disablesEndpoint: false };
-  if (outcome.kind === 'error' && outcome.ours) {
+  const base = {
+    numTrials,
+    delayMs: null,
+    lane: LANE.retry,
+    latencyMs: null,
+    isGone: false,
+    isExhausted: false,
+  };
+  const isYoung = context.nowMs - delivery.acknowledgedAtMs < OUR_FAULT_FOR_MS;
+  if (outcome.kind === 'error' && outcome.ours && isYoung) {
     return {
       ...base,
       numTrials: delivery.numTrials,
@@ -50,10 +75,11 @@ export function judgeOutcome(
       ...base,
       status: 'Failure',
       description: `${reason}; it wants no more deliveries`,
-      disablesEndpoint: true,
+      isGone: true,
     };
   }
-  if (outcome.kind === 'response' && delivery.deliveryMode === 'at_most_once') {
+  const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
+  if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
     return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
   }
   const failures = numTrials - delivery.budgetFrom;
@@ -62,6 +88,7 @@ export function judgeOutcome(
       ...base,
       status: 'Failure',
       description: `${reason}; all ${delivery.retryLimit} tries are used up`,
+      isExhausted: true,
     };
   }
   const delayMs = retryDelayMs(delivery, {

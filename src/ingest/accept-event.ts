@@ -172,7 +172,7 @@ export class EventAcceptor {
   #reserve(items: PreparedEvent[]): void {
     for (const { deliveries } of items) {
       for (const delivery of deliveries) {
-        delivery.held = this.#deps.sink.reserve(delivery.id, delivery.endpointId);
+        delivery.held = delivery.isUngated && this.#deps.sink.reserve(delivery.id, delivery.endpointId);
       }
     }
   }
@@ -188,6 +188,11 @@ export class EventAcceptor {
     const batch = {
       events: items.map((item) => item.event),
       deliveries: items.flatMap((item) => item.deliveries),
+      expansions: items.flatMap(({ event, expansion }) =>
+        expansion === null
+          ? []
+          : [{ eventId: event.id, projectId: event.projectId, subscriptionIds: expansion }],
+      ),
       nodeId: this.#deps.nodeId,
     };
     for (let tries = 1; ; tries++) {
@@ -208,6 +213,7 @@ export class EventAcceptor {
       const event = { ...item.event, status: 'Success', failureReason: null, endpointIds: [] };
       return { event, isDuplicate };
     }
+    if (item.expansion !== null) sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.held) sink.start(heldDelivery(delivery, item.event));
       else sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });

@@ -1,6 +1,7 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Database, Queryable } from '../store/database.ts';
@@ -94,12 +95,20 @@ export class EventReplayer {
     context: { routing: ProjectRouting; lane: number },
   ): Promise<Replayed> {
     const { ids, now, maxRetrySeconds } = this.#deps;
-    const { event, deliveries } = prepareEvent(asNewEvent(stored), context.routing, {
+    const { routing } = context;
+    const prepared = prepareEvent(asNewEvent(stored), routing, {
       ids,
       nowMs: now(),
       maxRetrySeconds,
       eventId: stored.id,
     });
+    const { event } = prepared;
+    const deliveries = [
+      ...prepared.deliveries,
+      ...(prepared.expansion ?? [])
+        .flatMap((id) => routing.subscriptions.get(id) ?? [])
+        .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
+    ];
     await insertReplay(tx, { event, deliveries, lane: context.lane });
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }

@@ -1,5 +1,6 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { buildDelivery } from '../routing/build-delivery.ts';
 import type { EventTarget, ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
@@ -9,9 +10,13 @@ export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
   deliveries: DeliveryRow[];
+  /** Ids of the matched subscriptions, where they are too many to store their deliveries in this commit. */
+  expansion: string[] | null;
 }
 
 const MAX_LISTED_ENDPOINTS = 1_000;
+/** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
+const MAX_DIRECT = 1_000;
 
 function reasonForNobody(target: EventTarget, routing: ProjectRouting): string {
   if (target.kind === 'url') return target.reason;
@@ -36,7 +41,7 @@ export function prepareEvent(
     eventType: source.eventType,
     sourceId: source.sourceId,
     appId: source.appId,
-    status: matched.length > 0 ? 'Success' : 'Failure',
+    status: eventStatus(matched),
     failureReason: matched.length > 0 ? null : reasonForNobody(source.target, routing),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
@@ -49,33 +54,18 @@ export function prepareEvent(
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
     target: source.target.kind === 'broadcast' ? null : JSON.stringify(source.target),
   };
+  const isLarge = matched.length > MAX_DIRECT;
   return {
     source,
     event,
-    deliveries: matched.map((subscription) => deliveryRow(event, subscription, context)),
+    deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
+    expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
 }
 
-function deliveryRow(
-  event: EventRow,
-  { row, retry }: RoutedSubscription,
-  context: { ids: IdFactory; maxRetrySeconds: number },
-): DeliveryRow {
-  return {
-    id: context.ids.next(),
-    projectId: event.projectId,
-    eventId: event.id,
-    endpointId: row.endpoint_id,
-    subscriptionId: row.id,
-    eventType: event.eventType,
-    deliveryMode: row.delivery_mode,
-    strategy: retry.strategy,
-    intervalSeconds: retry.intervalSeconds,
-    maxRetrySeconds: context.maxRetrySeconds,
-    retryLimit: retry.retryLimit,
-    key: row.endpoint_id,
-    held: false,
-  };
+function eventStatus(matched: RoutedSubscription[]): string {
+  if (matched.length > MAX_DIRECT) return 'Processing';
+  return matched.length > 0 ? 'Success' : 'Failure';
 }
 
 /** The delivery as the dispatcher takes it, right after the commit that stored it under the first fence. */
@@ -98,6 +88,10 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     numTrials: 0,
     budgetFrom: 0,
     body: event.payload,
+    hasOwnBody: false,
+    isStarted: false,
+    isProbe: false,
+    isGranted: false,
     contentType: event.contentType,
     headers: event.headers,
     urlQueryParams: event.urlQueryParams,

@@ -1,4 +1,4 @@
-import { randomFillSync, randomInt } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -12,9 +12,4 @@ export function randomText(length: number, alphabet: string = ALPHANUMERIC): str
     }
   }
   return text;
-}
-
-/** A whole number from `from` to `to`, both included. */
-export function randomBetween(from: number, to: number): number {
-  return randomInt(from, to + 1);
 }

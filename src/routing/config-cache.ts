@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { getProject, type ProjectRow } from '../store/projects.ts';
@@ -105,9 +106,10 @@ export class ConfigCache {
     // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
     const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
     const since = base?.version ?? 0;
-    const [endpointRows, subscriptionRows] = await Promise.all([
+    const [endpointRows, subscriptionRows, breakerRows] = await Promise.all([
       this.#endpoints.changedSince(this.#db, project.id, since),
       subscriptionsChangedSince(this.#db, project.id, since),
+      breakersChangedSince(this.#db, project.id, since),
     ]);
     const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
     for (const row of endpointRows) {
@@ -119,7 +121,9 @@ export class ConfigCache {
       if (row.deleted_at === null) subscriptions.set(row.id, routeSubscription(row, project.config));
       else subscriptions.delete(row.id);
     }
-    return new ProjectRouting(project, endpoints, subscriptions);
+    const breakers = new Map(base?.breakers);
+    for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
+    return new ProjectRouting(project, { endpoints, subscriptions, breakers });
   }
 
   #dropOldest(): void {

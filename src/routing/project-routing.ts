@@ -1,5 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
+import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
+import type { RateLimit } from '../domain/rate-grants.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
@@ -15,11 +17,13 @@ import { type RetryBudget, retryBudget } from './retry-budget.ts';
 export interface RoutedEndpoint {
   row: EndpointRow;
   signer: Signer;
+  limit: RateLimit | null;
 }
 
 export interface RoutedSubscription {
   row: SubscriptionRow;
   retry: RetryBudget;
+  limit: RateLimit | null;
 }
 
 /** Where an event is meant to go; subscriptions still decide. */
@@ -46,14 +50,21 @@ export class ProjectRouting {
   /** The oldest subscription of each endpoint. */
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
+  readonly breakers: ReadonlyMap<string, Breaker>;
+
   constructor(
     project: ProjectRow,
-    endpoints: ReadonlyMap<string, RoutedEndpoint>,
-    subscriptions: ReadonlyMap<string, RoutedSubscription>,
+    parts: {
+      endpoints: ReadonlyMap<string, RoutedEndpoint>;
+      subscriptions: ReadonlyMap<string, RoutedSubscription>;
+      breakers: ReadonlyMap<string, Breaker>;
+    },
   ) {
+    const { endpoints, subscriptions, breakers } = parts;
     this.project = project;
     this.endpoints = endpoints;
     this.subscriptions = subscriptions;
+    this.breakers = breakers;
     const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(
@@ -65,6 +76,32 @@ export class ProjectRouting {
 
   get version(): number {
     return this.project.version;
+  }
+
+  breaker(endpointId: string): Breaker {
+    return this.breakers.get(endpointId) ?? CLOSED;
+  }
+
+  /** What a subscription's deliveries are claimed by: itself where it has a rate limit, else its endpoint. */
+  queueKey({ row, limit }: RoutedSubscription): string {
+    return limit === null ? row.endpoint_id : row.id;
+  }
+
+  /** The rate limits that deliveries of a queue key are under. */
+  limitsOf(endpointId: string, key: string): { key: string; limit: RateLimit }[] {
+    const limits = [
+      { key: endpointId, limit: this.endpoints.get(endpointId)?.limit ?? null },
+      { key, limit: this.subscriptions.get(key)?.limit ?? null },
+    ];
+    return limits.filter((entry): entry is { key: string; limit: RateLimit } => entry.limit !== null);
+  }
+
+  /** Whether nothing keeps deliveries of a subscription waiting, so that a new one can be sent at once. */
+  isUngated(subscription: RoutedSubscription): boolean {
+    const endpoint = this.endpoints.get(subscription.row.endpoint_id);
+    if (endpoint === undefined || endpoint.row.status === 'paused') return false;
+    const isClosed = this.breaker(endpoint.row.id).state === 'closed';
+    return isClosed && endpoint.limit === null && subscription.limit === null;
   }
 
   hasSubscription(endpointId: string): boolean {
@@ -131,9 +168,15 @@ export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEn
     })),
     ...(signing_key === null ? {} : { ed25519: { privateKey: createPrivateKey(signing_key.private_key) } }),
   });
-  return { row, signer };
+  return { row, signer, limit: rateLimit(row.rate_limit, row.rate_limit_duration) };
 }
 
 export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): RoutedSubscription {
-  return { row, retry: retryBudget(config, row.retry_config) };
+  const { count = 0, duration = 0 } = row.rate_limit_config ?? {};
+  return { row, retry: retryBudget(config, row.retry_config), limit: rateLimit(count, duration) };
+}
+
+/** Either figure zero: no limit. */
+function rateLimit(count: number, durationSeconds: number): RateLimit | null {
+  return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
 }

@@ -49,8 +49,17 @@ export interface DeliveryRow {
   maxRetrySeconds: number;
   retryLimit: number;
   key: string;
+  /** No gate is closed: it may be sent at once. */
+  isUngated: boolean;
   /** Born held by the accepting node, or waiting for a claim. */
   held: boolean;
+}
+
+/** An event with too many deliveries for one commit; they are made from this list afterwards. */
+export interface ExpansionRow {
+  eventId: string;
+  projectId: string;
+  subscriptionIds: readonly string[];
 }
 
 export interface AcceptResult {
@@ -69,7 +78,7 @@ with wanted as materialized (
 ), e as materialized (
   select * from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::float8[],
-    $19::int[], $20::int[], $35::text[])
+    $19::int[], $20::int[], $38::text[])
     as e(id, project_id, event_type, source_id, app_id, status, failure_reason, idempotency_key, endpoints,
       headers, content_type, url_query_params, url_path, metadata, acknowledged_ms, payload_from, payload_length,
       target)
@@ -121,6 +130,13 @@ with wanted as materialized (
   from unnest($21::text[], $23::text[], $22::text[], $32::text[], $33::bool[]) as q(id, event_id, project_id, key, held)
   -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
   where coalesce(id in (select id from new_deliveries), false)
+), new_expansions as (
+  insert into expansions (event_id, project_id, subscription_ids)
+  select event_id, project_id, subscription_ids::text[]
+  from unnest($35::text[], $36::text[], $37::text[]) as x(event_id, project_id, subscription_ids)
+  where project_id = any(array(select id from wanted where version = now_version))
+    and event_id not in (select id from duplicate)
+  on conflict do nothing
 )
 select 'stale' as what, id from wanted where version is distinct from now_version
 union all
@@ -128,9 +144,9 @@ select 'duplicate', id from duplicate`;
 
 export async function acceptEvents(
   db: Database,
-  batch: { events: EventRow[]; deliveries: DeliveryRow[]; nodeId: string },
+  batch: { events: EventRow[]; deliveries: DeliveryRow[]; expansions: ExpansionRow[]; nodeId: string },
 ): Promise<AcceptResult> {
-  const { events, deliveries, nodeId } = batch;
+  const { events, deliveries, expansions, nodeId } = batch;
   const versions = new Map(events.map((event) => [event.projectId, event.configVersion]));
   const rows = await db.hot<{ what: string; id: string }>('accept-events', ACCEPT, [
     plainArray([...versions.keys()]),
@@ -138,6 +154,9 @@ export async function acceptEvents(
     ...eventParameters(events),
     ...deliveryParameters(deliveries),
     nodeId,
+    plainArray(expansions.map((x) => x.eventId)),
+    plainArray(expansions.map((x) => x.projectId)),
+    expansions.map((x) => plainArray(x.subscriptionIds)),
     events.map((e) => e.target),
   ]);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
@@ -167,7 +186,8 @@ function eventParameters(events: EventRow[]): unknown[] {
   ];
 }
 
-function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
+/** Columns of deliveries as parameters, in the order of the statement. */
+export function deliveryParameters(deliveries: DeliveryRow[]): unknown[] {
   return [
     plainArray(deliveries.map((d) => d.id)),
     plainArray(deliveries.map((d) => d.projectId)),

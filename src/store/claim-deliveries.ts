@@ -22,6 +22,7 @@ interface ClaimedRow {
   key: string;
   lane: number;
   fence: number;
+  is_started: boolean;
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
@@ -62,7 +63,7 @@ with picked as materialized (
 ), held as (
   update delivery_queue q set node_id = $1, fence = q.fence + 1
   from picked where q.delivery_id = picked.delivery_id
-  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started
 )
 select want.n, (
     select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
@@ -119,6 +120,10 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
     body: row.body ?? row.payload,
+    hasOwnBody: row.body !== null,
+    isStarted: row.is_started,
+    isProbe: false,
+    isGranted: false,
     contentType: row.content_type,
     headers: row.headers,
     urlQueryParams: row.url_query_params,
@@ -172,4 +177,19 @@ export async function releaseDeliveries(
 /** What this node holds according to the database; read only when the two may differ. */
 export function heldBy(db: Database, nodeId: string): Promise<{ id: string; fence: number }[]> {
   return db.query('select delivery_id as id, fence from delivery_queue where node_id = $1', [nodeId]);
+}
+
+/** Notes that an at-most-once delivery is about to be sent. False: it is no longer this node's. */
+export async function markStarted(
+  db: Database,
+  nodeId: string,
+  delivery: { id: string; fence: number },
+): Promise<boolean> {
+  const rows = await db.hot(
+    'mark-started',
+    `update delivery_queue set is_started = true
+     where delivery_id = $1 and node_id = $2 and fence = $3 returning delivery_id`,
+    [delivery.id, nodeId, delivery.fence],
+  );
+  return rows.length > 0;
 }

@@ -71,17 +71,21 @@ export class Database implements Queryable {
   async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const client = await this.#general.connect();
     let broken: Error | undefined;
+    // The statement under way is rejected as well; without a listener the lost connection would end the process.
+    const lost = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', lost);
     try {
       await client.query('begin');
       const result = await work({ query: (text, values) => this.#count(client.query(text, values)) });
       await client.query('commit');
       return result;
     } catch (error) {
-      await client.query('rollback').catch((failure: Error) => {
-        broken = failure;
-      });
+      await client.query('rollback').catch(lost);
       throw error;
     } finally {
+      client.off('error', lost);
       client.release(broken);
     }
   }
@@ -109,7 +113,9 @@ export class Database implements Queryable {
       await this.query('select 1');
       return null;
     } catch (error) {
-      return (error as Error).message || String(error);
+      // Where a name has several addresses the failures come together, under no message of their own.
+      const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
+      return causes.map(({ message }) => message).join(', ');
     }
   }
 

@@ -39,6 +39,9 @@ export interface Finish {
   /** Milliseconds until the next try; null when the delivery has ended. */
   delayMs: number | null;
   lane: number;
+  key: string;
+  /** The body a function made, to be kept for later tries. */
+  body: Buffer | null;
   attempt: AttemptRow | null;
 }
 
@@ -51,17 +54,18 @@ with f as materialized (
   select * from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::float8[],
     $10::float8[], $11::int[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bool[],
     $18::float8[], $19::float8[], $20::text[],
-    $22::int[], $23::int[], $24::int[], $25::int[], $26::int[], $27::int[])
+    $22::int[], $23::int[], $24::int[], $25::int[], $26::int[], $27::int[], $28::int[], $29::int[], $30::text[])
     as f(id, project_id, endpoint_id, fence, status, description, num_trials, latency_ms, delay_ms, lane,
       attempt_id, url, ip_address, http_status, error, succeeded, requested_ms, responded_ms, timings,
-      from_1, length_1, from_2, length_2, from_3, length_3)
+      from_1, length_1, from_2, length_2, from_3, length_3, from_4, length_4, key)
 ), gone as (
   delete from delivery_queue q using f
   where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
   returning q.delivery_id
 ), kept as (
   update delivery_queue q
-  set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane
+  set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane,
+    key = f.key, is_started = false
   from f
   where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
   returning q.delivery_id
@@ -78,7 +82,7 @@ with f as materialized (
 ), deliveries as (
   update event_deliveries d
   set status = f.status, description = f.description, num_trials = f.num_trials,
-    latency_ms = coalesce(f.latency_ms, d.latency_ms),
+    latency_ms = coalesce(f.latency_ms, d.latency_ms), body = coalesce(${cut(4)}, d.body),
     next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now()
   from f
   where d.id = f.id and coalesce(f.id in (select delivery_id from moved), false)
@@ -111,7 +115,7 @@ export async function finishDeliveries(
 
 function parameters(finishes: Finish[]): unknown[] {
   const attempts = finishes.map((f) => f.attempt);
-  const packed = packAttempts(attempts);
+  const packed = packLargeValues(finishes);
   return [
     plainArray(finishes.map((f) => f.deliveryId)),
     plainArray(finishes.map((f) => f.projectId)),
@@ -133,18 +137,20 @@ function parameters(finishes: Finish[]): unknown[] {
     plainArray(attempts.map((a) => a?.respondedAtMs ?? null)),
     attempts.map((a) => a?.timings ?? null),
     ...packed,
+    plainArray(finishes.map((f) => f.key)),
   ];
 }
 
-/** The three large values of each attempt in one buffer; the order of offsets follows the statement's columns. */
-function packAttempts(attempts: (AttemptRow | null)[]): unknown[] {
+/** The large values of each finish in one buffer; the order of offsets follows the statement's columns. */
+function packLargeValues(finishes: Finish[]): unknown[] {
   const packed = new PackedBytes();
-  for (const attempt of attempts) {
+  for (const { attempt, body } of finishes) {
     packed.add(attempt?.requestHeaders ?? null);
     packed.add(attempt?.responseHeaders ?? null);
     packed.add(attempt?.responseBody ?? null);
+    packed.add(body);
   }
   const [bytes] = packed.parameters();
-  const every = (values: number[], column: number) => plainArray(values.filter((_, i) => i % 3 === column));
-  return [bytes, ...[0, 1, 2].flatMap((n) => [every(packed.offsets, n), every(packed.lengths, n)])];
+  const every = (values: number[], column: number) => plainArray(values.filter((_, i) => i % 4 === column));
+  return [bytes, ...[0, 1, 2, 3].flatMap((n) => [every(packed.offsets, n), every(packed.lengths, n)])];
 }

@@ -35,7 +35,7 @@ export async function insertReplay(
     [event.id, event.projectId, lane, deliveries.map((d) => d.id), deliveries.map((d) => d.key)],
   );
   await tx.query(
-    `update events set status = 'Success', failure_reason = null,
+    `update events set status = case when status = 'Processing' then status else 'Success' end, failure_reason = null,
        endpoints = array(select distinct unnest(endpoints || $3::text[]) limit 1000)
      where id = $1 and project_id = $2 and (status <> 'Success' or not endpoints @> $3::text[])`,
     [event.id, event.projectId, [...event.endpointIds]],

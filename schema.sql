@@ -1,0 +1,223 @@
+-- The schema after every migration. Made by `npm run generate`; change it by adding a migration.
+-- Partitions of the partitioned tables are made by the program (src/store/partitions.ts) and not shown.
+
+create table api_keys (
+  id text collate "C" not null,
+  project_id text collate "C",
+  name text not null,
+  mask text not null,
+  hash bytea not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_hash_key UNIQUE (hash)
+);
+CREATE INDEX api_keys_project ON public.api_keys USING btree (project_id, id);
+
+create table delivery_attempts (
+  id text collate "C" not null,
+  delivery_id text collate "C" not null,
+  project_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  url text not null,
+  ip_address text,
+  http_status text,
+  error text,
+  succeeded boolean not null,
+  is_stale boolean not null,
+  request_headers text not null,
+  response_headers text,
+  response_body bytea,
+  timings text not null,
+  requested_at timestamp with time zone not null,
+  responded_at timestamp with time zone,
+  constraint delivery_attempts_pkey PRIMARY KEY (delivery_id, id)
+) partition by RANGE (delivery_id);
+
+create table delivery_queue (
+  delivery_id text collate "C" not null,
+  event_id text collate "C" not null,
+  project_id text collate "C" not null,
+  key text collate "C" not null,
+  lane smallint not null,
+  kind smallint not null default 0,
+  due_at timestamp with time zone not null,
+  node_id text collate "C",
+  fence integer not null default 1,
+  is_started boolean not null default false,
+  constraint delivery_queue_pkey PRIMARY KEY (delivery_id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
+
+create table endpoint_breakers (
+  endpoint_id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  state text not null,
+  trips integer not null,
+  probes integer not null default 0,
+  changed_at timestamp with time zone not null,
+  probe_until timestamp with time zone,
+  constraint endpoint_breakers_pkey PRIMARY KEY (endpoint_id)
+);
+CREATE INDEX endpoint_breakers_version ON public.endpoint_breakers USING btree (project_id, version);
+
+create table endpoint_counters (
+  endpoint_id text collate "C" not null,
+  minute timestamp with time zone not null,
+  node_id text collate "C" not null,
+  deliveries integer not null,
+  successes integer not null,
+  failures integer not null,
+  constraint endpoint_counters_pkey PRIMARY KEY (endpoint_id, minute, node_id)
+) with (fillfactor=70);
+
+create table endpoints (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  url text not null,
+  description text not null,
+  owner_id text not null,
+  app_id text not null,
+  status text not null,
+  advanced_signatures boolean not null,
+  content_type text not null,
+  http_timeout integer not null,
+  rate_limit integer not null,
+  rate_limit_duration integer not null,
+  support_email text not null,
+  slack_webhook_url text not null,
+  teams_webhook_url text not null,
+  sealed bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint endpoints_pkey PRIMARY KEY (id)
+);
+CREATE INDEX endpoints_list ON public.endpoints USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX endpoints_owner ON public.endpoints USING btree (project_id, owner_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX endpoints_url ON public.endpoints USING btree (project_id, md5(url)) WHERE (deleted_at IS NULL);
+CREATE INDEX endpoints_version ON public.endpoints USING btree (project_id, version);
+
+create table event_deliveries (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  subscription_id text collate "C",
+  event_type text not null,
+  status text not null,
+  description text,
+  delivery_mode text not null,
+  strategy text not null,
+  interval_seconds integer not null,
+  max_retry_seconds integer not null,
+  retry_limit integer not null,
+  num_trials integer not null default 0,
+  budget_from integer not null default 0,
+  next_send_at timestamp with time zone,
+  latency_ms double precision,
+  body bytea,
+  updated_at timestamp with time zone not null,
+  constraint event_deliveries_pkey PRIMARY KEY (id)
+) partition by RANGE (id);
+CREATE INDEX event_deliveries_endpoint ON public.event_deliveries USING btree (endpoint_id, id);
+CREATE INDEX event_deliveries_event ON public.event_deliveries USING btree (event_id, id);
+CREATE INDEX event_deliveries_list ON public.event_deliveries USING btree (project_id, id);
+
+create table event_keys (
+  project_id text collate "C" not null,
+  key text collate "C" not null,
+  event_id text collate "C" not null,
+  constraint event_keys_pkey PRIMARY KEY (project_id, key)
+);
+
+create table events (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_type text not null,
+  source_id text collate "C",
+  app_id text,
+  status text not null,
+  failure_reason text,
+  is_duplicate boolean not null,
+  idempotency_key text,
+  endpoints text[] not null,
+  headers text,
+  payload bytea not null,
+  content_type text,
+  url_query_params text,
+  url_path text,
+  metadata text,
+  acknowledged_at timestamp with time zone not null,
+  constraint events_pkey PRIMARY KEY (id)
+) partition by RANGE (id);
+CREATE INDEX events_list ON public.events USING btree (project_id, id);
+
+create table expansions (
+  event_id text collate "C" not null,
+  project_id text collate "C" not null,
+  subscription_ids text[] not null,
+  done integer not null default 0,
+  constraint expansions_pkey PRIMARY KEY (event_id)
+);
+
+create table nodes (
+  id text collate "C" not null,
+  roles text not null,
+  started_at timestamp with time zone not null default now(),
+  beat_at timestamp with time zone not null default now(),
+  constraint nodes_pkey PRIMARY KEY (id)
+);
+
+create table projects (
+  id text collate "C" not null,
+  name text not null,
+  type text not null,
+  logo_url text not null default ''::text,
+  config jsonb not null,
+  sealed bytea,
+  version bigint not null default 1,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint projects_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX projects_name ON public.projects USING btree (name) WHERE (deleted_at IS NULL);
+
+create table rate_limits (
+  key text collate "C" not null,
+  grants double precision[] not null,
+  constraint rate_limits_pkey PRIMARY KEY (key)
+) with (fillfactor=50);
+
+create table schema_migrations (
+  name text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey PRIMARY KEY (name)
+);
+
+create table subscriptions (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  type text not null,
+  status text not null,
+  endpoint_id text collate "C" not null,
+  source_id text collate "C" not null,
+  event_types text[] not null,
+  filter jsonb not null,
+  function text not null,
+  delivery_mode text not null,
+  alert_config jsonb,
+  rate_limit_config jsonb,
+  retry_config jsonb,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint subscriptions_pkey PRIMARY KEY (id)
+);
+CREATE INDEX subscriptions_endpoint ON public.subscriptions USING btree (endpoint_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX subscriptions_list ON public.subscriptions USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX subscriptions_version ON public.subscriptions USING btree (project_id, version);

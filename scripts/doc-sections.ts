@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { helpText } from '../src/cli/commands.ts';
+import { settings } from '../src/config.ts';
+import { errorTable } from '../src/domain/errors.ts';
+
+/** The parts of our Markdown pages that are made from the program. */
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
+}
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+
+export function configSection(): string {
+  return table(
+    ['variable', 'default', 'meaning'],
+    Object.values(settings).map(({ env, fallback, doc }) => [code(env), code(fallback), doc]),
+  );
+}
+
+export function errorSection(): string {
+  return table(
+    ['code', 'status', 'message'],
+    Object.entries(errorTable).map(([name, { status, message }]) => [
+      code(name),
+      String(status),
+      code(message),
+    ]),
+  );
+}
+
+export function commandSection(): string {
+  return `\`\`\`text\n${helpText()}\n\`\`\`\n`;
+}
+
+/** What each folder may import, from the same file that the import rules are made from. */
+export function layerSection(): string {
+  const layers = JSON.parse(readFileSync(join(import.meta.dirname, '../layers.json'), 'utf8')) as Record<
+    string,
+    string[]
+  >;
+  return table(
+    ['folder', 'may import'],
+    Object.entries(layers).map(([folder, allowed]) => [
+      code(folder),
+      allowed.map(code).join(', ') || 'nothing of ours',
+    ]),
+  );
+}

@@ -1,0 +1,48 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { commandSection, configSection, errorSection, layerSection } from './doc-sections.ts';
+import { makeOpenApi } from './make-openapi.ts';
+import { makeSchema } from './make-schema.ts';
+
+/**
+ * Writes every generated file, or with --check says which are out of date and exits with 1. Whole files are made
+ * from nothing; a section is the part of a hand-written page between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+ */
+const ROOT = join(import.meta.dirname, '..');
+
+const files: Record<string, () => Promise<string>> = {
+  'openapi.json': makeOpenApi,
+  'schema.sql': makeSchema,
+  'docs/config.md': withSection('docs/config.md', 'settings', configSection),
+  'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
+  'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
+};
+
+function withSection(path: string, name: string, make: () => string): () => Promise<string> {
+  return async () => {
+    const page = await readFile(join(ROOT, path), 'utf8');
+    const begin = `<!-- begin ${name} -->\n`;
+    const end = `<!-- end ${name} -->`;
+    const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${path} has no section ${name}`);
+    return `${page.slice(0, from + begin.length)}\n${make()}\n${page.slice(to)}`;
+  };
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const outdated: string[] = [];
+for (const [path, make] of Object.entries(files)) {
+  const wanted = await make();
+  const present = await readFile(join(ROOT, path), 'utf8').catch(() => '');
+  if (present === wanted) continue;
+  outdated.push(path);
+  if (!values.check) await writeFile(join(ROOT, path), wanted);
+}
+if (outdated.length === 0) console.log(`All ${Object.keys(files).length} generated files are up to date.`);
+else if (!values.check) console.log(`Written: ${outdated.join(', ')}`);
+else {
+  console.error(`Out of date: ${outdated.join(', ')}. Run: npm run generate`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,33 @@
+import type { Authenticator } from '../src/api/auth.ts';
+import type { ApiContext } from '../src/api/context.ts';
+import { registerRoutes } from '../src/api/routes.ts';
+import { createServer } from '../src/api/server.ts';
+import { IdFactory } from '../src/domain/ids.ts';
+import { createLogger } from '../src/platform/logger.ts';
+
+/** The OpenAPI document of the real routes. No handler runs, so what they work with is never there. */
+export async function makeOpenApi(): Promise<string> {
+  const server = await createServer({
+    ids: new IdFactory(Date.now),
+    log: createLogger('silent'),
+    maxBodyBytes: 1,
+    trustedProxies: [],
+  });
+  await registerRoutes(server, {
+    context: absent('context') as ApiContext,
+    authenticator: absent('authenticator') as Authenticator,
+    isReady: async () => null,
+  });
+  await server.ready();
+  const document = JSON.stringify(server.swagger(), null, 2);
+  await server.close();
+  return `${document}\n`;
+}
+
+/** Anything can be taken from it, nothing in it can be called. */
+function absent(name: string): unknown {
+  const refuse = () => {
+    throw new Error(`${name} was called while only the document is made`);
+  };
+  return new Proxy(refuse, { get: (_target, key) => absent(`${name}.${String(key)}`) });
+}

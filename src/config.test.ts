@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { egressRule, readConfig, settings } from './config.ts';
+import { StartupError } from './domain/startup-error.ts';
+
+const KEY = 'k'.repeat(32);
+
+function refusal(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartupError);
+    return (error as Error).message;
+  }
+  throw new Error('it was taken');
+}
+
+describe('settings', () => {
+  test('are all optional, and an empty one counts as not given', () => {
+    const blank = Object.fromEntries(Object.values(settings).map(({ env }) => [env, '']));
+    expect(readConfig(blank)).toEqual(readConfig({}));
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 5005, dataDir: './.posthorn' });
+  });
+
+  test.each([
+    ['POSTHORN_PORT', 'http', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '65536', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '-1', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '80.5', 'a whole number from 0 to 65535'],
+    ['POSTHORN_DATABASE_CONNECTIONS', '3', 'a whole number from 4 to 1000'],
+    ['POSTHORN_LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, silent'],
+    ['POSTHORN_EGRESS', 'private', 'one of any, public'],
+    ['POSTHORN_ROLES', 'api,cook', 'one of api, ingest, deliver, broker, janitor'],
+    ['POSTHORN_ROLES', ',', 'at least one of api, ingest, deliver, broker, janitor'],
+    ['POSTHORN_PUBLIC_URL', 'example.org', 'a URL starting with http:// or https://'],
+    ['POSTHORN_PUBLIC_URL', 'ftp://example.org', 'a URL starting with http:// or https://'],
+    ['POSTHORN_EGRESS_ALLOW', '10.0.0.0/33', 'addresses or CIDR ranges, comma separated'],
+    ['POSTHORN_EGRESS_DENY', 'example.org', 'addresses or CIDR ranges, comma separated'],
+    ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
+  ])('%s=%s is refused with what is expected', (name, value, expected) => {
+    expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
+  });
+
+  test('that are secret are not repeated in the refusal', () => {
+    const secrets = {
+      DATABASE_URL: 'mysql://me:pw@host',
+      POSTHORN_HTTP_PROXY: 'pw',
+      POSTHORN_SECRET_KEY: 'pw',
+    };
+    for (const [name, value] of Object.entries(secrets)) {
+      expect(refusal({ [name]: value })).toMatch(new RegExp(`^bad value for ${name}: expected `));
+      expect(refusal({ [name]: value })).not.toContain('pw');
+    }
+  });
+
+  test('that are unknown are refused, other variables are not', () => {
+    expect(refusal({ POSTHORN_PROT: '1' })).toContain('POSTHORN_PROT');
+    expect(() => readConfig({ PATH: '/bin', OTHER: 'x' })).not.toThrow();
+  });
+
+  test('of address lists take single addresses and ranges of both families', () => {
+    const given = '10.0.0.0/8, ::1 ,fd00::/8,192.0.2.7';
+    expect(readConfig({ POSTHORN_EGRESS_ALLOW: given }).egressAllow).toEqual([
+      '10.0.0.0/8',
+      '::1',
+      'fd00::/8',
+      '192.0.2.7',
+    ]);
+  });
+});
+
+test('deliveries may go anywhere only while nobody else can reach this node, unless told otherwise', () => {
+  const rule = (env: Record<string, string>) => egressRule(readConfig(env));
+  expect(rule({})).toBe('any');
+  expect(rule({ POSTHORN_HOST: '0.0.0.0' })).toBe('public');
+  expect(rule({ DATABASE_URL: 'postgres://h/d', POSTHORN_SECRET_KEY: KEY })).toBe('public');
+  expect(rule({ POSTHORN_HOST: '0.0.0.0', POSTHORN_EGRESS: 'any' })).toBe('any');
+  expect(rule({ POSTHORN_EGRESS: 'public' })).toBe('public');
+});

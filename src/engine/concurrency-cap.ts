@@ -1,0 +1,42 @@
+/**
+ * How many requests one endpoint gets at a time from this node: grows by one with each success, halves when the
+ * endpoint shows strain (a timeout, 429 or 5xx), though not more than once per answer time, since a burst of
+ * failures sent under the old cap says the same thing once.
+ */
+const START = 32;
+const LEAST = 1;
+const HALVE_EVERY_MS = 500;
+
+export class ConcurrencyCap {
+  readonly #max: number;
+  #cap: number;
+  #halvedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#cap = Math.min(START, max);
+  }
+
+  get value(): number {
+    return Math.floor(this.#cap);
+  }
+
+  get isUnchanged(): boolean {
+    return this.#cap >= Math.min(START, this.#max);
+  }
+
+  succeeded(): void {
+    this.#cap = Math.min(this.#max, this.#cap + 1);
+  }
+
+  strained(nowMs: number): void {
+    if (nowMs - this.#halvedAt < HALVE_EVERY_MS) return;
+    this.#halvedAt = nowMs;
+    this.#cap = Math.max(LEAST, this.#cap / 2);
+  }
+
+  /** After a breaker closed: one at a time again. */
+  restart(): void {
+    this.#cap = LEAST;
+  }
+}

@@ -1,0 +1,174 @@
+import { opensBreaker, probesToClose } from '../domain/circuit-breaker.ts';
+import type { HeldDelivery } from '../domain/event-delivery.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
+import { attemptsSince, countProbe, lockBreaker, saveBreaker } from '../store/breakers.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
+import type { EndpointStore } from '../store/endpoints.ts';
+import type { Sent } from './delivery-sender.ts';
+import type { OutcomeListener } from './dispatcher.ts';
+
+/**
+ * Watches how endpoints do and moves their circuit breakers (domain/circuit-breaker.ts has the states).
+ *
+ * Closed: an endpoint with failures since the last look is looked at again once its project's sample_rate has passed;
+ * the counts are everybody's. Open: every outcome is a probe's. States are written under the row's lock and travel to
+ * other nodes with the project's version, like any config. With disable_endpoint an endpoint becomes inactive when its
+ * breaker has opened too often in a row, or a delivery used up its tries and nothing else got through; a 410 always
+ * does it.
+ */
+export interface EndpointHealthDeps {
+  db: Database;
+  cache: ConfigCache;
+  endpoints: EndpointStore;
+  restartCap(endpointId: string): void;
+  log: Logger;
+}
+
+interface Watched {
+  projectId: string;
+  lastLook: number;
+  hasFailed: boolean;
+}
+
+const TICK_MS = 1_000;
+const MAX_WATCHED = 100_000;
+
+export class EndpointHealth implements OutcomeListener {
+  readonly #deps: EndpointHealthDeps;
+  readonly #watched = new Map<string, Watched>();
+  readonly #working = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: EndpointHealthDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#working);
+  }
+
+  attempted(delivery: HeldDelivery, sent: Sent): void {
+    const { endpointId, projectId } = delivery;
+    const succeeded = sent.effect === 'success';
+    const routing = this.#deps.cache.peek(projectId);
+    if (sent.isGone === true) this.#run(() => this.#disable(projectId, endpointId, 'it answered 410 Gone'));
+    if (routing === undefined) return;
+    if (routing.breaker(endpointId).state === 'open')
+      this.#run(() => this.#probed(routing, endpointId, succeeded));
+    if (sent.isExhausted === true && routing.project.config.disable_endpoint) {
+      this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId));
+    }
+    if (!succeeded) this.#watch(projectId, endpointId);
+  }
+
+  #watch(projectId: string, endpointId: string): void {
+    const known = this.#watched.get(endpointId);
+    if (known !== undefined) known.hasFailed = true;
+    else {
+      if (this.#watched.size >= MAX_WATCHED) this.#watched.clear();
+      this.#watched.set(endpointId, { projectId, lastLook: performance.now(), hasFailed: true });
+    }
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const [endpointId, watched] of this.#watched) {
+      const routing = this.#deps.cache.peek(watched.projectId);
+      if (routing === undefined || !watched.hasFailed) {
+        this.#watched.delete(endpointId);
+      } else if (now - watched.lastLook >= routing.project.config.circuit_breaker.sample_rate * 1000) {
+        watched.lastLook = now;
+        watched.hasFailed = false;
+        this.#run(() => this.#look(routing, endpointId));
+      }
+    }
+  }
+
+  async #look(routing: ProjectRouting, endpointId: string): Promise<void> {
+    const settings = routing.project.config.circuit_breaker;
+    const breaker = routing.breaker(endpointId);
+    if (breaker.state === 'open') return;
+    const since = { minutes: settings.observability_window, afterMs: breaker.changedAtMs };
+    if (!opensBreaker(await attemptsSince(this.#deps.db, endpointId, since), settings)) return;
+    await this.#open(routing, endpointId, 'closed');
+  }
+
+  /** Opens the breaker, unless another node moved it meanwhile. */
+  async #open(routing: ProjectRouting, endpointId: string, from: 'closed' | 'open'): Promise<void> {
+    const { db, cache, log } = this.#deps;
+    const projectId = routing.project.id;
+    const trips = await changeConfig(db, projectId, async (tx, version) => {
+      const row = await lockBreaker(tx, endpointId);
+      if ((row?.state ?? 'closed') !== from) return null;
+      const next = (row?.trips ?? 0) + 1;
+      await saveBreaker(
+        tx,
+        { id: endpointId, projectId, version },
+        { state: 'open', trips: next, probes: 0 },
+      );
+      return next;
+    });
+    await cache.refreshQuietly(projectId);
+    if (trips === null) return;
+    log.warn({ project: projectId, endpoint: endpointId, trips }, 'circuit breaker opened');
+    const { disable_endpoint, circuit_breaker } = routing.project.config;
+    if (disable_endpoint && trips >= circuit_breaker.consecutive_failure_threshold) {
+      await this.#disable(projectId, endpointId, `its circuit breaker opened ${trips} times in a row`);
+    }
+  }
+
+  async #probed(routing: ProjectRouting, endpointId: string, succeeded: boolean): Promise<void> {
+    if (!succeeded) return this.#open(routing, endpointId, 'open');
+    const { db, cache, log } = this.#deps;
+    const projectId = routing.project.id;
+    if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
+    await changeConfig(db, projectId, async (tx, version) => {
+      const row = await lockBreaker(tx, endpointId);
+      if (row?.state !== 'open') return;
+      await saveBreaker(tx, { id: endpointId, projectId, version }, { state: 'closed', trips: 0, probes: 0 });
+      log.info({ project: projectId, endpoint: endpointId }, 'circuit breaker closed');
+    });
+    this.#deps.restartCap(endpointId);
+    await cache.refreshQuietly(projectId);
+  }
+
+  async #disableIfNothingGetsThrough(routing: ProjectRouting, endpointId: string): Promise<void> {
+    const minutes = routing.project.config.circuit_breaker.observability_window;
+    const seen = await attemptsSince(this.#deps.db, endpointId, { minutes, afterMs: 0 });
+    if (seen.successes === 0)
+      await this.#disable(routing.project.id, endpointId, 'a delivery used up its tries');
+  }
+
+  async #disable(projectId: string, endpointId: string, reason: string): Promise<void> {
+    const { db, endpoints, cache, log } = this.#deps;
+    await changeConfig(db, projectId, async (tx, version) => {
+      const row = await endpoints.getForUpdate(tx, projectId, endpointId);
+      if (row === undefined || row.status === 'inactive') return;
+      await endpoints.save(tx, {
+        id: row.id,
+        projectId,
+        version,
+        fields: { ...row, status: 'inactive' },
+        secret: row.secret,
+      });
+      log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
+    });
+    await cache.refreshQuietly(projectId);
+  }
+
+  /** Breakers are advisory: a failure to move one is logged, and the next outcome tries again. */
+  #run(work: () => Promise<void>): void {
+    const working = work()
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'endpoint health could not be updated'))
+      .finally(() => this.#working.delete(working));
+    this.#working.add(working);
+  }
+}

@@ -1,0 +1,33 @@
+import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { idTime } from '../domain/ids.ts';
+import { functionVersion } from '../sandbox/contract.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+
+/** What a subscription's function made of a delivery's body. */
+export type FunctionRun =
+  | { kind: 'body'; body: Buffer }
+  /** The function's own failure: the delivery ends with it. */
+  | { kind: 'failed'; reason: string }
+  /** Ours: to be run again. */
+  | { kind: 'unavailable'; reason: string };
+
+/** The event's id and time are its randomness and clock, so that a later try sees the same result. */
+export async function runFunction(
+  sandbox: Sandbox,
+  code: string,
+  delivery: HeldDelivery,
+): Promise<FunctionRun> {
+  const input =
+    delivery.contentType === null ? delivery.body.toString() : JSON.stringify(delivery.body.toString());
+  const result = await sandbox.run({
+    code,
+    version: functionVersion(code),
+    tenant: delivery.projectId,
+    input,
+    seed: delivery.eventId,
+    nowMs: idTime(delivery.eventId),
+  });
+  if (result.ok) return { kind: 'body', body: Buffer.from(result.output) };
+  const reason = `The subscription's function failed: ${result.message}`;
+  return result.ours ? { kind: 'unavailable', reason } : { kind: 'failed', reason };
+}

@@ -1,0 +1,29 @@
+import type { IdFactory } from '../domain/ids.ts';
+import type { DeliveryRow } from '../store/accept-events.ts';
+import type { ProjectRouting, RoutedSubscription } from './project-routing.ts';
+
+/** The delivery of an event to one subscription, as the config stands. */
+export function buildDelivery(
+  event: { id: string; projectId: string; eventType: string },
+  subscription: RoutedSubscription,
+  context: { routing: ProjectRouting; ids: IdFactory; maxRetrySeconds: number },
+): DeliveryRow {
+  const { row, retry } = subscription;
+  const { routing } = context;
+  return {
+    id: context.ids.next(),
+    projectId: event.projectId,
+    eventId: event.id,
+    endpointId: row.endpoint_id,
+    subscriptionId: row.id,
+    eventType: event.eventType,
+    deliveryMode: row.delivery_mode,
+    strategy: retry.strategy,
+    intervalSeconds: retry.intervalSeconds,
+    maxRetrySeconds: context.maxRetrySeconds,
+    retryLimit: retry.retryLimit,
+    key: routing.queueKey(subscription),
+    isUngated: routing.isUngated(subscription),
+    held: false,
+  };
+}

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { layerSection } from '../scripts/doc-sections.ts';
+import { settings } from '../src/config.ts';
+import { VERSION } from '../src/domain/version.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const sources = globSync('src/**/*.ts', { cwd: ROOT });
+const program = sources.filter((source) => !source.endsWith('.test.ts'));
+
+interface Cruise {
+  modules: { source: string; dependencies: { resolved: string }[] }[];
+  summary: { violations: { rule: { name: string }; from: string }[] };
+}
+
+/** The import rules applied to a folder. dependency-cruiser exits with the number of violations. */
+async function cruise(folder: string): Promise<Cruise> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs'),
+      'src',
+      '--config',
+      join(ROOT, '.dependency-cruiser.cjs'),
+      '--output-type',
+      'json',
+    ],
+    { cwd: folder, maxBuffer: 64 * 2 ** 20 },
+  ).catch((error: Error & { stdout: string }) => {
+    if (error.stdout === '') throw error;
+    return error;
+  });
+  return JSON.parse(stdout) as Cruise;
+}
+
+describe('the imports of src', () => {
+  let report: Cruise;
+  beforeAll(async () => {
+    report = await cruise(ROOT);
+  });
+
+  it('break no rule', () => {
+    expect(report.summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`)).toEqual([]);
+  });
+
+  // The cruise finds nothing, and no violation either, when it cannot read TypeScript.
+  it('are all seen', () => {
+    const seen = new Set(report.modules.map(({ source }) => source));
+    expect(sources.length).toBeGreaterThan(100);
+    expect(sources.filter((source) => !seen.has(source))).toEqual([]);
+    const edges = report.modules.flatMap(({ dependencies }) => dependencies);
+    expect(edges.length).toBeGreaterThan(2 * sources.length);
+  });
+});
+
+describe('a forbidden import is told', () => {
+  let folder: string;
+  let told: string[];
+
+  const files: Record<string, string> = {
+    'src/platform/upwards.ts': "import { one } from '../domain/one.ts';\nexport const upwards = one;\n",
+    'src/platform/types-upwards.ts':
+      "import type { One } from '../domain/one.ts';\nexport type Upwards = One;\n",
+    'src/domain/one.ts':
+      "import type { Two } from './two.ts';\nexport type One = Two;\nexport const one = 1;\n",
+    'src/domain/two.ts': "import type { One } from './one.ts';\nexport type Two = One | string;\n",
+    'src/domain/re-exported.ts': "export { rows } from '../store/rows.ts';\n",
+    'src/store/rows.ts': "import type pg from 'pg';\nexport const rows: pg.Pool[] = [];\n",
+    'src/domain/sql.ts': "export const later = () => import('pg');\n",
+    'src/matcher/missing.ts': "import { gone } from './gone.ts';\nexport const missing = gone;\n",
+    'src/matcher/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'posthorn-imports-'));
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder, dirname(path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    await writeFile(join(folder, 'tsconfig.json'), read('tsconfig.json'));
+    await writeFile(join(folder, 'package.json'), read('package.json'));
+    told = (await cruise(folder)).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.each([
+    ['of a higher layer', 'platform-imports: src/platform/upwards.ts'],
+    ['of a type of a higher layer', 'platform-imports: src/platform/types-upwards.ts'],
+    ['passed on by an export', 'domain-imports: src/domain/re-exported.ts'],
+    ['of a package that belongs to another folder', 'sql-only-in-store: src/domain/sql.ts'],
+    ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
+  ])('%s', (_what, violation) => {
+    expect(told).toContain(violation);
+  });
+
+  it('in a cycle, of types as well', () => {
+    expect(told.filter((line) => line.startsWith('no-cycles: src/domain/'))).not.toEqual([]);
+  });
+
+  it('and nothing else is', () => {
+    expect(told.filter((line) => line.includes('fine.ts') || line.includes('src/store/'))).toEqual([]);
+  });
+});
+
+describe('the house', () => {
+  it('has a rule for every folder of src', () => {
+    const layers = JSON.parse(read('layers.json')) as Record<string, string[]>;
+    const folders = new Set(sources.map((source) => source.split('/')).map(([, folder]) => folder));
+    const unruled = [...folders].filter((name = '') => !name.endsWith('.ts') && layers[name] === undefined);
+    expect(unruled).toEqual([]);
+  });
+
+  it('is described in ARCHITECTURE.md by the rules that are applied', () => {
+    expect(read('ARCHITECTURE.md')).toContain(layerSection());
+  });
+
+  it('has no long files', () => {
+    expect(program.filter((source) => read(source).split('\n').length > 400)).toEqual([]);
+  });
+
+  it('has no file named after nothing in particular', () => {
+    const vague = /\b(utils?|helpers?|manager|misc|common|index)\b/;
+    expect(sources.filter((source) => vague.test(basename(source, '.ts')))).toEqual([]);
+  });
+
+  it('knows its own version', () => {
+    expect(VERSION).toBe((JSON.parse(read('package.json')) as { version: string }).version);
+  });
+
+  it('has no setting that nothing reads', () => {
+    // Read by a function of config.ts, so that the function has to be in use.
+    const throughFunction: Record<string, RegExp> = { egress: /\begressRule\(/ };
+    const text = program
+      .filter((source) => source !== 'src/config.ts')
+      .map(read)
+      .join('\n');
+    const unread = Object.keys(settings).filter(
+      (name) => !(throughFunction[name] ?? new RegExp(`\\bconfig\\.${name}\\b`)).test(text),
+    );
+    expect(unread).toEqual([]);
+  });
+});

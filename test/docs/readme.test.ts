@@ -1,0 +1,119 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const page = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const START = 'npm ci && npm start\n';
+const RECEIVE = 'node receiver.mjs\n';
+
+interface Program {
+  process: ChildProcess;
+  output: string;
+}
+
+function start(command: string, args: string[], options: { cwd: string; env?: NodeJS.ProcessEnv }): Program {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const program: Program = { process: child, output: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      program.output += chunk.toString();
+    });
+  return program;
+}
+
+const says = (program: Program, text: string): Promise<string> =>
+  eventually(
+    async () => program.output,
+    (output) => output.includes(text),
+  );
+
+async function end({ process }: Program): Promise<number | null> {
+  if (process.exitCode !== null) return process.exitCode;
+  const ended = new Promise<number | null>((resolve) => process.once('exit', resolve));
+  process.kill('SIGTERM');
+  return ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// curl is not a dependency of the project: without it the tour goes unchecked on this machine.
+const curlIsHere = spawnSync('curl', ['--version']).status === 0;
+
+describe.runIf(curlIsHere)('the tour of the README, as it is written', () => {
+  let folder: string;
+  let receiverUrl: string;
+  let service: Program;
+  let receiver: Program;
+  let answers: { status: boolean; data: Record<string, unknown> }[];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'posthorn-readme-'));
+    const [servicePort, receiverPort] = [await freePort(), await freePort()];
+    receiverUrl = `http://127.0.0.1:${receiverPort}/`;
+    const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, text = '']) => ({
+      language,
+      text: text.replaceAll('5005', String(servicePort)).replaceAll('4000', String(receiverPort)),
+    }));
+    const shell = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
+    expect(shell.slice(0, 2)).toEqual([START, RECEIVE]);
+    const tour = shell.slice(2).join('\necho\n');
+
+    const env = {
+      ...process.env,
+      POSTHORN_PORT: String(servicePort),
+      POSTHORN_DATA_DIR: join(folder, '.posthorn'),
+    };
+    service = start('npm', ['start'], { cwd: ROOT, env });
+    await says(service, 'Posthorn is ready at');
+    await writeFile(
+      join(folder, 'receiver.mjs'),
+      blocks.find(({ language }) => language === 'js')?.text ?? '',
+    );
+    receiver = start('node', ['receiver.mjs'], { cwd: folder });
+    await says(receiver, 'listening');
+    const { stdout } = await promisify(execFile)('sh', ['-euc', tour], { cwd: folder });
+    answers = stdout
+      .replaceAll('}{', '}\n{')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as (typeof answers)[number]);
+  });
+
+  afterAll(async () => {
+    await end(receiver);
+    await end(service);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('gets an answer to every call', () => {
+    expect(answers.map(({ status }) => status)).toEqual([true, true, true, true]);
+  });
+
+  it('ends with a received and verified webhook', async () => {
+    await says(receiver, 'verified {"invoice":7,"amount":"12.50"}\n');
+  });
+
+  it('shows a receiver that refuses what is not signed', async () => {
+    const forged = await fetch(receiverUrl, { method: 'POST', body: '{"invoice":8}' });
+    expect(forged.status).toBe(400);
+    await says(receiver, 'refused {"invoice":8}');
+  });
+
+  it('is started by a command that passes signals on and stops cleanly', async () => {
+    expect(await end(service)).toBe(0);
+    expect(service.output).toContain('"stopped"');
+  });
+});

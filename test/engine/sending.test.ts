@@ -1,0 +1,202 @@
+import { createHash, createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  return () => receiver.stop();
+});
+
+async function deliver(
+  event: object,
+  setup: { endpoint?: object; subscription?: object } = {},
+): Promise<Json> {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/hook`, {
+    ...setup,
+    eventTypes: ['never'],
+  });
+  const { uid } = await app.project.post('/subscriptions', {
+    name: 'only',
+    endpoint_id: endpoint.uid,
+    filter_config: { event_types: [endpoint.uid] },
+    ...setup.subscription,
+  });
+  await app.project.post('/events/broadcast', { event_type: endpoint.uid, data: {}, ...event });
+  const [delivery] = await eventually(
+    async () => (await app.project.get(`/eventdeliveries?subscriptionId=${uid}`)).content as Json[],
+    ([found]) => ['Success', 'Failure', 'Discarded'].includes(found?.status),
+  );
+  return delivery;
+}
+
+const attempts = (delivery: Json): Promise<Json[]> =>
+  app.project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
+
+test('a function changes the body, which is what is signed, sent, shown and kept for retries', async () => {
+  receiver.answerNext(500, 200);
+  const delivery = await deliver(
+    { data: { amount: 5 } },
+    {
+      endpoint: { secret: 'the-secret', advanced_signatures: false },
+      subscription: {
+        function:
+          'function transform(payload) { return { doubled: payload.amount * 2, luck: Math.random() } }',
+        retry_config: { type: 'linear', interval_seconds: 1, retry_count: 3 },
+      },
+    },
+  );
+  expect(delivery.status).toBe('Success');
+  const [first, second] = receiver.requests;
+  expect(first?.json.doubled).toBe(10);
+  expect(second?.body.toString()).toBe(first?.body.toString());
+  expect(delivery.metadata.raw).toBe(first?.body.toString());
+  const signature = createHmac('sha256', 'the-secret')
+    .update(first?.body ?? '')
+    .digest('hex');
+  expect(first?.headers['x-convoy-signature']).toBe(signature);
+});
+
+test('a failing function ends its own delivery with the reason and nobody else’s', async () => {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/other`, {
+    eventTypes: ['function.fails'],
+  });
+  const failing = await app.project.post('/subscriptions', {
+    name: 'failing',
+    endpoint_id: (await app.project.post('/endpoints', { name: 'b', url: `${receiver.url}/failing` })).uid,
+    filter_config: { event_types: ['function.fails'] },
+    function: 'function transform() { throw new Error("no such customer") }',
+  });
+  await app.project.post('/events/broadcast', { event_type: 'function.fails', data: {} });
+  const byState = async (query: string, status: string) =>
+    eventually(
+      async () => (await app.project.get(`/eventdeliveries?${query}`)).content as Json[],
+      ([found]) => found?.status === status,
+    );
+  const [bad] = await byState(`subscriptionId=${failing.uid}`, 'Failure');
+  expect(bad.description).toContain('no such customer');
+  expect(bad.metadata.num_trials).toBe(0);
+  expect(await attempts(bad)).toEqual([]);
+  await byState(`endpointId=${endpoint.uid}`, 'Success');
+  expect(receiver.requests.map((request) => request.path)).toEqual(['/other']);
+});
+
+test('basic and key authentication are sent and stored masked', async () => {
+  const basic = await deliver(
+    {},
+    { endpoint: { authentication: { type: 'basic_auth', basic_auth: { username: 'u', password: 'p:w' } } } },
+  );
+  expect(receiver.requests[0]?.headers.authorization).toBe(
+    `Basic ${Buffer.from('u:p:w').toString('base64')}`,
+  );
+  expect((await attempts(basic))[0].request_http_header.Authorization).toBe('***');
+  const key = await deliver(
+    {},
+    {
+      endpoint: { authentication: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'v' } } },
+    },
+  );
+  expect(receiver.requests[1]?.headers['x-key']).toBe('v');
+  expect((await attempts(key))[0].request_http_header['X-Key']).toBe('***');
+});
+
+test('a form endpoint gets form fields, and the signature covers those bytes', async () => {
+  await deliver(
+    { data: { b: 'ü &', a: 12.5 } },
+    {
+      endpoint: {
+        content_type: 'application/x-www-form-urlencoded',
+        secret: 's',
+        advanced_signatures: false,
+      },
+    },
+  );
+  const [request] = receiver.requests;
+  expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+  expect(Object.fromEntries(new URLSearchParams(request?.body.toString()))).toEqual({ a: '12.5', b: 'ü &' });
+  expect(request?.headers['x-convoy-signature']).toBe(
+    createHmac('sha256', 's')
+      .update(request?.body ?? '')
+      .digest('hex'),
+  );
+});
+
+test('at most once: an answer of any kind ends it, a refused connection is tried again', async () => {
+  receiver.answerAlways(500);
+  const answered = await deliver({}, { subscription: { delivery_mode: 'at_most_once' } });
+  expect([answered.status, answered.metadata.num_trials]).toEqual(['Failure', 1]);
+
+  const nobody = await Receiver.start();
+  const { url } = nobody;
+  await nobody.stop();
+  const refused = await deliver(
+    {},
+    {
+      endpoint: { url },
+      subscription: {
+        delivery_mode: 'at_most_once',
+        retry_config: { type: 'linear', interval_seconds: 1, retry_count: 1 },
+      },
+    },
+  );
+  expect([refused.status, refused.metadata.num_trials]).toEqual(['Failure', 2]);
+});
+
+test('410 ends the delivery and makes the endpoint inactive; later events are discarded', async () => {
+  receiver.answerAlways(410);
+  const gone = await deliver({});
+  expect(gone.status).toBe('Failure');
+  await eventually(
+    () => app.project.get(`/endpoints/${gone.endpoint_id}`),
+    (endpoint) => endpoint.status === 'inactive',
+  );
+  await app.project.post('/events/broadcast', { event_type: gone.event_type, data: {} });
+  const [later] = await eventually(
+    async () => (await app.project.get(`/eventdeliveries?endpointId=${gone.endpoint_id}`)).content as Json[],
+    ([newest]) => newest?.status === 'Discarded',
+  );
+  expect(later.description).toContain('inactive');
+  expect(receiver.requests.length).toBe(1);
+});
+
+test('Retry-After lengthens the wait, and next_send_time says so', async () => {
+  receiver.answerAlways((_request, response) => response.writeHead(503, { 'retry-after': '120' }).end());
+  const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/busy`, {
+    eventTypes: ['busy'],
+  });
+  await app.project.post('/events/broadcast', { event_type: 'busy', data: {} });
+  const [waiting] = await eventually(
+    async () =>
+      (await app.project.get(`/eventdeliveries?subscriptionId=${subscription.uid}`)).content as Json[],
+    ([found]) => found?.status === 'Retry',
+  );
+  const waitSeconds = (Date.parse(waiting.metadata.next_send_time) - Date.parse(waiting.updated_at)) / 1000;
+  expect(Math.round(waitSeconds)).toBe(120);
+  expect(waiting.endpoint_id).toBe(endpoint.uid);
+});
+
+test('every attempt says where it went, how long each step took, and what came back', async () => {
+  const delivery = await deliver({ data: { hash: createHash('sha256').update('x').digest('hex') } });
+  const [attempt] = await attempts(delivery);
+  expect(attempt).toMatchObject({
+    ip_address: '127.0.0.1',
+    http_status: '200 OK',
+    method: 'POST',
+    status: true,
+    response_data: 'ok',
+    msg_id: delivery.uid,
+  });
+  expect(attempt.timings.totalMs).toBeGreaterThan(0);
+  expect(delivery.latency).toMatch(/^\d+(\.\d+)?ms$|s$/);
+});

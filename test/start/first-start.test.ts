@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiClient, type Json } from '../support/client.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { freePort, Program, readCredentials } from '../support/program.ts';
+
+const POSTHORN = join(import.meta.dirname, '../../bin/posthorn');
+let dataDir: string;
+let program: Program;
+let url: string;
+/** The mode of credentials.json when /readyz first answered 200. */
+let modeWhenReady: number;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'posthorn-first-'));
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  program = new Program({
+    args: ['serve'],
+    env: { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: String(port) },
+  });
+  while ((await statusOf(`${url}/readyz`)) !== 200) await delay(2);
+  modeWhenReady = statSync(join(dataDir, 'credentials.json')).mode & 0o777;
+});
+
+afterAll(async () => {
+  await program.end();
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
+});
+
+/** 0 while nobody listens. */
+async function statusOf(address: string): Promise<number> {
+  return fetch(address).then(
+    (response) => response.status,
+    () => 0,
+  );
+}
+
+/** A command run to its end through bin/posthorn. */
+async function run(args: string[], env: Record<string, string> = {}): Promise<Program & { code: number }> {
+  const command = new Program({ command: [POSTHORN], args, env: { POSTHORN_DATA_DIR: dataDir, ...env } });
+  const { code } = await command.ended;
+  return Object.assign(command, { code: code ?? -1 });
+}
+
+describe('the first start', () => {
+  test('writes the credentials, for the owner only, before it says it is ready', () => {
+    expect(modeWhenReady).toBe(0o600);
+    const credentials = readCredentials(dataDir);
+    expect(Object.keys(credentials)).toEqual(['url', 'project_id', 'api_key', 'instance_key']);
+    expect(credentials.url).toBe(url);
+    expect(credentials.api_key).toMatch(/^CO\.[0-9A-Za-z]{16}\.[0-9A-Za-z]{64}$/);
+  });
+
+  test('prints the address and the key, and both work', async () => {
+    const { project_id, api_key, instance_key } = readCredentials(dataDir);
+    expect(program.stdout).toContain(url);
+    expect(program.stdout).toContain(api_key);
+    const projects = await new ApiClient(`${url}/api/v1`, instance_key).get('/projects');
+    expect(projects.map((project: Json) => [project.uid, project.name])).toEqual([[project_id, 'default']]);
+    await new ApiClient(`${url}/api/v1/projects/${project_id}`, api_key).get('/endpoints');
+  });
+
+  test('keeps the secret key for the owner only and says no key in the log', () => {
+    expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600);
+    const { api_key, instance_key } = readCredentials(dataDir);
+    for (const secret of [api_key, instance_key, readFileSync(join(dataDir, 'secret.key'), 'utf8')])
+      expect(program.stderr).not.toContain(secret);
+  });
+});
+
+describe('posthorn', () => {
+  test('help lists the commands', async () => {
+    const { code, stdout } = await run(['help']);
+    expect(code).toBe(0);
+    for (const name of ['serve', 'migrate', 'project create', 'key create'])
+      expect(stdout).toContain(`posthorn ${name}`);
+  });
+
+  test('project create prints a project whose key works', async () => {
+    const { code, stdout } = await run(['project', 'create', '--name', 'incoming one', '--type', 'incoming']);
+    expect(code).toBe(0);
+    const { project, api_key } = JSON.parse(stdout);
+    expect(project).toMatchObject({ name: 'incoming one', type: 'incoming' });
+    await new ApiClient(`${url}/api/v1/projects/${project.uid}`, api_key.key).get('/events');
+  });
+
+  test('key create prints a further key of a project', async () => {
+    const { project_id } = readCredentials(dataDir);
+    const expires = '2999-01-01T00:00:00.000Z';
+    const args = ['key', 'create', '--project', project_id, '--name', 'ci', '--expires-at', expires];
+    const { code, stdout } = await run(args);
+    expect(code).toBe(0);
+    const key = JSON.parse(stdout);
+    expect(key).toMatchObject({ name: 'ci', expires_at: expires, role: { project: project_id } });
+    await new ApiClient(`${url}/api/v1/projects/${project_id}`, key.key).get('/endpoints');
+  });
+
+  test.each([
+    [['project', 'create'], /--name is required/],
+    [['project', 'create', '--name', 'x', '--type', 'sideways'], /type: must be one of outgoing, incoming/],
+    [['key', 'create', '--project', 'nobody', '--name', 'x'], /There is no project nobody/],
+  ])('%j fails in one line', async (args, expected) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^posthorn: [^\n]*\n$/);
+    expect(stderr).toMatch(expected);
+  });
+
+  test('a command without a running service says how to start it', async () => {
+    const empty = await run(['project', 'create', '--name', 'x'], {
+      POSTHORN_DATA_DIR: join(dataDir, 'none'),
+    });
+    expect(empty.stderr).toMatch(
+      /^posthorn: \S+credentials\.json cannot be read; [^\n]*POSTHORN_DATA_DIR\n$/,
+    );
+    const port = await freePort();
+    const gone = await run(['project', 'create', '--name', 'x'], {
+      POSTHORN_PUBLIC_URL: `http://127.0.0.1:${port}`,
+    });
+    expect(gone.stderr).toMatch(new RegExp(`:${port} does not answer .*ECONNREFUSED.*npm start`));
+  });
+
+  test('migrate brings a database up to date, and once more changes nothing', async () => {
+    const database = await createTestDatabase({ empty: true });
+    try {
+      const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: 'k'.repeat(32) };
+      const first = await run(['migrate'], env);
+      expect(first.stdout).toMatch(/^Applied: 0001_initial\.sql/);
+      expect(await database.query('select count(*)::int as projects from projects')).toEqual([
+        { projects: 0 },
+      ]);
+      const second = await run(['migrate'], env);
+      expect([second.code, second.stdout]).toEqual([0, 'The schema is up to date.\n']);
+    } finally {
+      await database.drop();
+    }
+  });
+});
+
+test('a later start keeps project and keys, and corrects the address in the file', async () => {
+  const before = readCredentials(dataDir);
+  program.signal('SIGTERM');
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+  program = new Program({ args: ['serve'], env: { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: '0' } });
+  const elsewhere = await program.ready();
+  expect(elsewhere).not.toBe(url);
+  expect(readCredentials(dataDir)).toEqual({ ...before, url: elsewhere });
+  expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
+  const { code } = await run(['project', 'create', '--name', 'after the restart']);
+  expect(code).toBe(0);
+});

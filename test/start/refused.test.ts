@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { listenTcp } from '../support/loopback-server.ts';
+import { Program } from '../support/program.ts';
+import { oldPostgres } from './old-postgres.ts';
+
+/** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */
+const SECRET_KEY = 'thirty-two characters or even more';
+const isRoot = process.geteuid?.() === 0;
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'posthorn-start-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The line it is refused with. */
+async function refusal(env: Record<string, string>, args: string[] = ['serve']): Promise<string> {
+  const program = new Program({ args, env });
+  onTestFinished(() => program.end());
+  expect(await program.ended, program.stdout).toEqual({ code: 1, signal: null });
+  expect(program.stdout).toBe('');
+  const [line = '', ...rest] = program.stderr.split('\n');
+  expect(rest).toEqual(['']);
+  expect(line.startsWith('posthorn: ')).toBe(true);
+  return line.slice('posthorn: '.length);
+}
+
+describe('a start is refused', () => {
+  test('where the port is taken, before anything is made', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const dataDir = join(temporaryDirectory(), 'data');
+    const line = await refusal({ POSTHORN_PORT: String(port), POSTHORN_DATA_DIR: dataDir });
+    expect(line).toBe(`127.0.0.1:${port} is taken by another program; set POSTHORN_PORT to a free one`);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('where the address is not one of this machine', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
+    const env = { POSTHORN_HOST: '192.0.2.1', POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
+    expect(await refusal(env)).toMatch(/^192\.0\.2\.1:0 cannot be used: .*EADDRNOTAVAIL/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('where the data directory is a file, which stays as it is', async () => {
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, 'mine');
+    const line = await refusal({ POSTHORN_PORT: '0', POSTHORN_DATA_DIR: file });
+    expect(line).toMatch(/data directory .*\/file.*(EEXIST|ENOTDIR).*POSTHORN_DATA_DIR/);
+  });
+
+  test('where the data directory cannot be written', async () => {
+    // Even root may make nothing below this one.
+    const dataDir = isRoot ? '/proc/1/fdinfo' : temporaryDirectory();
+    if (!isRoot) chmodSync(dataDir, 0o500);
+    const line = await refusal({ POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
+    expect(line).toContain(dataDir);
+    expect(line).toContain('POSTHORN_DATA_DIR');
+  });
+
+  test('where the data directory is in use by another node, which carries on', async () => {
+    const dataDir = temporaryDirectory();
+    const env = { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
+    const first = new Program({ args: ['serve'], env });
+    onTestFinished(() => first.end());
+    const url = await first.ready();
+    expect(await refusal(env)).toContain(`is in use by another Posthorn (pid ${first.pid})`);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
+  test.each(['127.0.0.1', 'localhost'])('where nothing listens at DATABASE_URL (%s)', async (host) => {
+    const closed = await listenTcp(() => {});
+    await closed.close();
+    const dataDir = join(temporaryDirectory(), 'data');
+    const line = await refusal({
+      DATABASE_URL: `postgres://user:hidden@${host}:${closed.port}/db`,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_PORT: '0',
+      POSTHORN_DATA_DIR: dataDir,
+    });
+    expect(line).toMatch(/^the database at DATABASE_URL cannot be used: .*ECONNREFUSED/);
+    expect(line).not.toContain('hidden');
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('where the database of DATABASE_URL does not exist', async () => {
+    const database = await createTestDatabase({ empty: true });
+    const { url, name } = database;
+    await database.drop();
+    const dataDir = join(temporaryDirectory(), 'data');
+    const env = { DATABASE_URL: url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_DATA_DIR: dataDir };
+    expect(await refusal({ ...env, POSTHORN_PORT: '0' })).toBe(
+      `the database at DATABASE_URL cannot be used: database "${name}" does not exist`,
+    );
+  });
+
+  test('where the server is older than PostgreSQL 15', async () => {
+    const server = await oldPostgres('14.11', 140_011);
+    onTestFinished(() => server.close());
+    const dataDir = join(temporaryDirectory(), 'data');
+    const line = await refusal({
+      DATABASE_URL: `postgres://user@127.0.0.1:${server.port}/db`,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_PORT: '0',
+      POSTHORN_DATA_DIR: dataDir,
+    });
+    expect(line).toBe('the database is PostgreSQL 14.11; Posthorn needs 15 or newer');
+    expect(existsSync(join(dataDir, 'credentials.json'))).toBe(false);
+  });
+
+  test('with DATABASE_URL but no secret key', async () => {
+    const line = await refusal({ DATABASE_URL: 'postgres://127.0.0.1/db', POSTHORN_PORT: '0' });
+    expect(line).toMatch(/DATABASE_URL needs POSTHORN_SECRET_KEY.*openssl rand -base64 32/);
+  });
+
+  test('with a setting that does not exist', async () => {
+    expect(await refusal({ POSTHORN_PROT: '5005' })).toMatch(/^unknown setting POSTHORN_PROT;/);
+  });
+
+  test.each([
+    ['missing', null],
+    ['no certificate', 'not a certificate'],
+  ])('with a file of certificate authorities that is %s, before anything is made', async (_, content) => {
+    const directory = temporaryDirectory();
+    const file = join(directory, 'ca.pem');
+    if (content !== null) writeFileSync(file, content);
+    const dataDir = join(directory, 'data');
+    const line = await refusal({ POSTHORN_CA_FILE: file, POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
+    expect(line).toMatch(/^POSTHORN_CA_FILE cannot be read: /);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('on a first start that cannot write the credentials, and the next one still makes them', async () => {
+    const database = await createTestDatabase({ empty: true });
+    onTestFinished(() => database.drop());
+    const dataDir = temporaryDirectory();
+    const env = {
+      DATABASE_URL: database.url,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_PORT: '0',
+      POSTHORN_LOG_LEVEL: 'silent',
+    };
+    const line = await refusal({ ...env, POSTHORN_DATA_DIR: isRoot ? '/proc/1/fdinfo' : '/' });
+    expect(line).toMatch(/credentials\.json cannot be written.*POSTHORN_DATA_DIR/);
+    expect(await database.query('select count(*)::int as projects from projects')).toEqual([{ projects: 0 }]);
+
+    const program = new Program({ args: ['serve'], env: { ...env, POSTHORN_DATA_DIR: dataDir } });
+    onTestFinished(() => program.end());
+    await program.ready();
+    expect(readdirSync(dataDir)).toEqual(['credentials.json']);
+  });
+
+  test.each([
+    [['nonsense'], 'there is no command "nonsense"; posthorn help lists them'],
+    [['toString'], 'there is no command "toString"; posthorn help lists them'],
+    [['project'], 'there is no command "project"; posthorn help lists them'],
+    [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
+  ])('as %j, which is no command', async (args, expected) => {
+    const line = await refusal({}, args);
+    if (typeof expected === 'string') expect(line).toBe(expected);
+    else expect(line).toMatch(expected);
+  });
+});

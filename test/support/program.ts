@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { ApiClient, type Json } from './client.ts';
+
+/**
+ * The real program as a child process, in a process group of its own. What it says is kept; `ready` and `ended`
+ * settle by its own doing. `kill` ends it (and `end` makes sure of it after a test), its database included.
+ */
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface ProgramOptions {
+  /** The arguments of posthorn. */
+  args?: string[];
+  env?: Record<string, string>;
+  /** Another command that ends up running the program, such as npm. */
+  command?: string[];
+  as?: { uid: number; gid: number };
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export class Program {
+  readonly process: ChildProcess;
+  readonly ended: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+
+  constructor(options: ProgramOptions) {
+    const [file = '', ...args] = options.command ?? [process.execPath, join(ROOT, 'src/main.ts')];
+    this.process = spawn(file, [...args, ...(options.args ?? [])], {
+      ...options.as,
+      cwd: ROOT,
+      env: cleanEnvironment(options.env ?? {}),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.process.stdout?.on('data', (text: Buffer) => {
+      this.stdout += text.toString();
+    });
+    this.process.stderr?.on('data', (text: Buffer) => {
+      this.stderr += text.toString();
+    });
+    // `close`, unlike `exit`, comes after the last output.
+    this.ended = once(this.process, 'close').then(([code, signal]) => ({ code, signal }) as Exit);
+  }
+
+  get pid(): number {
+    return this.process.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.process.exitCode === null && this.process.signalCode === null;
+  }
+
+  /** The address it says it is ready at. */
+  async ready(): Promise<string> {
+    const pattern = /Posthorn is ready at (\S+)/;
+    while (this.isRunning) {
+      const url = pattern.exec(this.stdout)?.[1];
+      if (url !== undefined) return url;
+      await delay(10);
+    }
+    throw new Error(`the program ended before it was ready: ${this.stderr}`);
+  }
+
+  /** What the log says of the embedded database, newest last. */
+  get databases(): { pid: number; socket: string }[] {
+    return this.stderr
+      .split('\n')
+      .filter((line) => line.includes('embedded PostgreSQL is ready'))
+      .map((line) => JSON.parse(line) as { pid: number; socket: string });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.process.kill(signal);
+  }
+
+  /** The whole process group, as a terminal does on Ctrl-C. */
+  signalGroup(signal: NodeJS.Signals): void {
+    process.kill(-this.pid, signal);
+  }
+
+  async kill(): Promise<void> {
+    if (this.isRunning) this.process.kill('SIGKILL');
+    await this.ended;
+  }
+
+  /** For after a test: nothing of it is left running. */
+  async end(): Promise<void> {
+    await this.kill();
+    for (const { pid } of this.databases) await killServer(pid);
+  }
+}
+
+/** Kills a database server, which its own processes notice, and waits until it is gone. */
+export async function killServer(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+  while (isAlive(pid)) await delay(10);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
+  const ours = /^(POSTHORN_|DATABASE_URL$|PG|NODE_OPTIONS$|VITEST)/;
+  const inherited = Object.entries(process.env).filter(([name]) => !ours.test(name));
+  return { ...Object.fromEntries(inherited), ...env };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export function readCredentials(dataDir: string): Json {
+  return JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
+}
+
+/** The API of a program, by the credentials of its first start; its address may have changed since. */
+export function clientOf(url: string, credentials: Json): ApiClient {
+  return new ApiClient(`${url}/api/v1/projects/${credentials.project_id}`, credentials.api_key);
+}
+
+/** Asks the embedded database of a running program. */
+export async function ask(program: Program, sql: string): Promise<Json[]> {
+  const client = new pg.Client({
+    host: program.databases.at(-1)?.socket ?? '',
+    port: 5432,
+    user: 'posthorn',
+    database: 'posthorn',
+  });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows as Json[];
+  } finally {
+    await client.end();
+  }
+}
