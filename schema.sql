@@ -134,6 +134,19 @@ create table event_keys (
   constraint event_keys_pkey PRIMARY KEY (project_id, key)
 );
 
+create table event_types (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  category text not null default ''::text,
+  description text not null default ''::text,
+  json_schema json,
+  deprecated_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint event_types_pkey PRIMARY KEY (id),
+  constraint event_types_project_id_name_key UNIQUE (project_id, name)
+);
+
 create table events (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -198,6 +211,33 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 
+create table sources (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  type text not null,
+  provider text not null,
+  mask_id text collate "C" not null,
+  is_disabled boolean not null,
+  body_function text not null,
+  header_function text not null,
+  idempotency_keys text[] not null,
+  event_type_location text not null,
+  forward_headers text[] not null,
+  custom_response jsonb not null,
+  provider_config jsonb,
+  rate_limit integer not null,
+  rate_limit_duration integer not null,
+  sealed bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint sources_pkey PRIMARY KEY (id),
+  constraint sources_mask_id_key UNIQUE (mask_id)
+);
+CREATE INDEX sources_list ON public.sources USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX sources_version ON public.sources USING btree (project_id, version);
+
 create table subscriptions (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -208,7 +248,7 @@ create table subscriptions (
   endpoint_id text collate "C" not null,
   source_id text collate "C" not null,
   event_types text[] not null,
-  filter jsonb not null,
+  filter json not null,
   function text not null,
   delivery_mode text not null,
   alert_config jsonb,
@@ -216,8 +256,10 @@ create table subscriptions (
   retry_config jsonb,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  filters json not null default '[]'::json,
   constraint subscriptions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX subscriptions_endpoint ON public.subscriptions USING btree (endpoint_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX subscriptions_list ON public.subscriptions USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX subscriptions_source ON public.subscriptions USING btree (project_id, source_id) WHERE ((deleted_at IS NULL) AND (source_id <> ''::text));
 CREATE INDEX subscriptions_version ON public.subscriptions USING btree (project_id, version);

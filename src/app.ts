@@ -30,6 +30,7 @@ import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -70,7 +71,8 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
+  const sources = new SourceStore(sealer);
+  const cache = new ConfigCache({ db, endpoints, sources, log, onChange: () => engine.gatesMayHaveOpened() });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
@@ -94,19 +96,24 @@ async function build(
     makePartitions,
     log,
     maxRetrySeconds: config.maxRetrySeconds,
+    sandbox,
   };
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
     replayer,
     ids,
     sealer,
     sandbox,
     now,
+    publicUrl: () => url,
     checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),
@@ -123,6 +130,7 @@ async function build(
   await registerRoutes(server, {
     context,
     authenticator,
+    roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
   });
   const watch = new ConfigWatch({ db, cache, log });
@@ -131,7 +139,7 @@ async function build(
   if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 

@@ -6,12 +6,14 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { SourceStore } from '../store/sources.ts';
 
 /** What the handlers work with. */
 export interface ApiContext {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  sources: SourceStore;
   acceptor: EventAcceptor;
   replayer: EventReplayer;
   ids: IdFactory;
@@ -19,6 +21,8 @@ export interface ApiContext {
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  /** Where the outside world reaches this service, without a slash at the end. */
+  publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Deliveries wait in the queue and are due. */

@@ -80,6 +80,8 @@ async function sendSample(context: ApiContext, project: ProjectRow, endpoint: En
       JSON.stringify({ message: 'This is a test of your endpoint.', endpoint_id: endpoint.id }),
     ),
     contentType: null,
+    forwardedHeaders: null,
+    failure: null,
     headers: {},
     idempotencyKey: null,
     sourceId: null,

@@ -115,6 +115,7 @@ export function acceptedEvent(event: EventRow, isDuplicate: boolean): Static<typ
     url_path: event.urlPath,
     metadata: event.metadata,
     acknowledged_at: event.acknowledgedAtMs,
+    forwarded_headers: event.forwardedHeaders,
     target: event.target,
   });
 }

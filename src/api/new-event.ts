@@ -30,6 +30,8 @@ export async function newEvent(
     eventType: body.event_type,
     payload,
     contentType: null,
+    forwardedHeaders: null,
+    failure: null,
     headers: customHeaders(body.custom_headers ?? {}),
     idempotencyKey: idempotencyKey(project, body),
     sourceId: await eventSource(context, project, body.source_id),

@@ -19,6 +19,8 @@ export interface Call<Body> {
   caller: Caller;
   /** The project in the path, present and open to the caller. Undefined on paths without one. */
   project: ProjectRow;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
 }
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
@@ -36,6 +38,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   /** Another answer than `status` and `message`, for calls that ask for something else. */
   variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
 
@@ -54,7 +58,7 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data) },
+      response: { [status]: envelope(data, operation.beside) },
     },
     preValidation: async (request) => {
       if (body !== undefined) request.body = parseBody(request, body, operation.fromMultipart);
@@ -67,16 +71,19 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
         bodyText: request.bodyText ?? '',
         caller: request.caller as Caller,
         project: request.project as ProjectRow,
+        beside: {},
       };
       const result = await operation.handle(call, request, reply);
       const answer = operation.variant?.(call) ?? { status, message };
-      return reply.code(answer.status).send({ status: true, message: answer.message, data: result ?? null });
+      return reply
+        .code(answer.status)
+        .send({ status: true, message: answer.message, data: result ?? null, ...call.beside });
     },
   });
 }
 
-export function envelope(data: TSchema): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data });
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
 }
 
 function pathParameters(path: string): TSchema {

@@ -13,6 +13,8 @@ export const errorTable = {
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
   not_in_project: { status: 400, message: '{field}: there is no {resource} {id} in this project' },
   wrong_state: { status: 400, message: '{detail}' },
+  verification_failed: { status: 400, message: 'The request could not be verified: {reason}' },
+  bad_encoding: { status: 400, message: 'The request body cannot be decoded: {detail}' },
   unauthenticated: {
     status: 401,
     message:
@@ -24,6 +26,8 @@ export const errorTable = {
     status: 403,
     message: 'Only the instance key may do this; see instance_key in credentials.json.',
   },
+  source_disabled: { status: 403, message: 'This source is disabled; it takes no events.' },
+  unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },

@@ -40,9 +40,10 @@ test('two limits hold at once', () => {
       { limit: wide, grants: [] },
       { limit: narrow, grants: [] },
     ],
-    { wanted: 10, nowMs: 0, untilMs: 1_600 },
+    { wanted: 10, nowMs: 0, untilMs: 2 * (400 + START_DELAY_MS) },
   );
-  expect(given).toEqual([0, 500, 1_000, 1_500]);
+  const apart = 400 + START_DELAY_MS;
+  expect(given).toEqual([0, apart, 2 * apart]);
 });
 
 test('the whole count is granted at once after a quiet time, and the next only when the window has passed', () => {

@@ -11,8 +11,13 @@ export interface RateLimit {
   durationMs: number;
 }
 
+/** Either figure zero: no limit. */
+export function rateLimit(count: number, durationSeconds: number): RateLimit | null {
+  return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
+}
+
 /** How late a granted send may start; past it the grant is void. */
-export const START_DELAY_MS = 100;
+export const START_DELAY_MS = 150;
 
 /** The `wanted` next times that all limits allow, not later than `until`. `grants` are each limit's latest, oldest first. */
 export function nextGrants(

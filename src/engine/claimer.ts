@@ -1,3 +1,5 @@
+import type { RateGrant } from '../domain/event-delivery.ts';
+import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { takeProbe } from '../store/breakers.ts';
 import {
@@ -43,10 +45,19 @@ interface Chosen {
   due: DueKey;
   gate: OpenGate;
   want: Want;
-  /** Rate-limited: when each send may start. */
-  startsInMs?: number[];
-  /** Rate-limited: when more would be granted. */
-  freeInMs?: number;
+  /** Rate-limited: what was granted. */
+  grants?: Grants;
+}
+
+/**
+ * Grants in this node's time. The database's clock was read somewhere between asking and being answered, so a send
+ * starts no earlier than the answer allows and is void counted from the asking: right however long that took.
+ */
+interface Grants {
+  grants: RateGrant[];
+  startAt: number[];
+  voidAt: number[];
+  moreAt: number;
 }
 
 export interface ClaimerDeps {
@@ -56,6 +67,8 @@ export interface ClaimerDeps {
   lease: Lease;
   decideGate(projectId: string, key: string): GateDecision;
   expansionStored(): void;
+  /** Never rejects. */
+  returnGrants(grants: RateGrant[]): Promise<void>;
   log: Logger;
 }
 
@@ -193,6 +206,10 @@ export class Claimer implements QueueListener {
     const wants = chosen.map(({ want }) => want);
     const claims = await claimDeliveries(this.#deps.db, this.#deps.nodeId, wants);
     for (const [n, claim] of claims.entries()) this.#take(chosen[n] as Chosen, claim);
+    const unused = claims.flatMap(
+      ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],
+    );
+    if (unused.length > 0) await this.#deps.returnGrants(unused);
     // What was left out for want of rows in this round, or is due again already, gets another one at once.
     this.wake();
   }
@@ -238,12 +255,19 @@ export class Claimer implements QueueListener {
     const limited = chosen.filter(({ gate }) => gate.limits.length > 0);
     if (limited.length > 0) {
       const requests = limited.map(({ gate, want }) => ({ limits: gate.limits, wanted: want.count }));
-      for (const [n, granted] of (await takeGrants(this.#deps.db, requests)).entries()) {
+      const asked = performance.now();
+      const answers = await takeGrants(this.#deps.db, requests);
+      const answered = performance.now();
+      for (const [n, { grants, startsInMs, freeInMs }] of answers.entries()) {
         const choice = limited[n] as Chosen;
-        choice.startsInMs = granted.startsInMs;
-        choice.freeInMs = granted.freeInMs;
-        choice.want.count = granted.startsInMs.length;
-        if (choice.want.count === 0) choice.due.dueAt = performance.now() + granted.freeInMs;
+        choice.grants = {
+          grants,
+          startAt: startsInMs.map((ms) => answered + ms),
+          voidAt: startsInMs.map((ms) => asked + ms + START_DELAY_MS),
+          moreAt: answered + freeInMs,
+        };
+        choice.want.count = startsInMs.length;
+        if (choice.want.count === 0) choice.due.dueAt = choice.grants.moreAt;
       }
     }
     for (const choice of chosen) {
@@ -255,9 +279,9 @@ export class Claimer implements QueueListener {
     return chosen.filter(({ want }) => want.count > 0);
   }
 
-  #take({ due, gate, startsInMs, freeInMs }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
+  #take({ due, gate, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
     const now = performance.now();
-    if (deliveries.length === want.count) due.dueAt = now + (freeInMs ?? 0);
+    if (deliveries.length === want.count) due.dueAt = grants?.moreAt ?? now;
     else
       due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
@@ -267,9 +291,9 @@ export class Claimer implements QueueListener {
         continue;
       }
       delivery.isProbe = gate.isProbe;
-      delivery.isGranted = startsInMs !== undefined;
-      if (startsInMs === undefined) this.#deps.dispatcher.start(delivery);
-      else this.#deps.dispatcher.startIn(delivery, startsInMs[n] ?? 0);
+      delivery.grant = grants?.grants[n] ?? null;
+      if (grants === undefined) this.#deps.dispatcher.start(delivery);
+      else this.#deps.dispatcher.startBetween(delivery, grants.startAt[n] ?? 0, grants.voidAt[n] ?? 0);
     }
   }
 }

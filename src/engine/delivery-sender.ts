@@ -44,6 +44,8 @@ export interface Sent {
   isGone?: boolean;
   /** No tries are left. */
   isExhausted?: boolean;
+  /** Nothing was sent: a rate grant goes back. */
+  isUnsent?: true;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -98,8 +100,8 @@ export class DeliverySender {
       return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
     const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '');
     const key = subscription === undefined ? row.id : routing.queueKey(subscription);
-    if (delivery.isGranted || routing.limitsOf(row.id, key).length === 0) return null;
-    return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+    if (delivery.grant !== null || routing.limitsOf(row.id, key).length === 0) return null;
+    return { finish: { ...handedBack(delivery, null), key }, effect: 'none', isUnsent: true };
   }
 
   async #attempt(
@@ -160,7 +162,8 @@ export class DeliverySender {
       made: Buffer | null;
     },
   ): Sent {
-    if (outcome.kind === 'error' && outcome.code === 'aborted') return back(delivery, null);
+    if (outcome.kind === 'error' && outcome.code === 'aborted')
+      return { finish: handedBack(delivery, null), effect: 'none' };
     const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
       nowMs: this.#deps.now(),
       random: Math.random(),
@@ -212,7 +215,7 @@ function authFailed(
     delayMs: delivery.intervalSeconds * 1000,
     body: made,
   };
-  return { finish, effect: 'none' };
+  return { finish, effect: 'none', isUnsent: true };
 }
 
 function identity(
@@ -229,11 +232,15 @@ function identity(
 }
 
 function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Sent {
-  return { finish: { ...handedBack(delivery, description), status, delayMs: null }, effect: 'none' };
+  return {
+    finish: { ...handedBack(delivery, description), status, delayMs: null },
+    effect: 'none',
+    isUnsent: true,
+  };
 }
 
 function back(delivery: HeldDelivery, description: string | null): Sent {
-  return { finish: handedBack(delivery, description), effect: 'none' };
+  return { finish: handedBack(delivery, description), effect: 'none', isUnsent: true };
 }
 
 /** Trouble on our side: tried again soon, and nothing used up. */
@@ -241,6 +248,7 @@ function ourFault(delivery: HeldDelivery, reason: string): Sent {
   return {
     finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
     effect: 'none',
+    isUnsent: true,
   };
 }
 

@@ -1,6 +1,5 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldDelivery } from '../domain/event-delivery.ts';
-import { START_DELAY_MS } from '../domain/rate-grants.ts';
+import type { HeldDelivery, RateGrant } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
@@ -36,6 +35,8 @@ export interface DispatcherDeps {
   sender: DeliverySender;
   finisher: Finisher;
   lease: Lease;
+  /** Never rejects. */
+  returnGrants(grants: RateGrant[]): Promise<void>;
   log: Logger;
   window: number;
   endpointConcurrency: number;
@@ -107,14 +108,13 @@ export class Dispatcher implements DeliverySink {
     this.#wait({ delivery, voidAt: Number.POSITIVE_INFINITY });
   }
 
-  /** Starts a delivery at the moment its rate limit grants. */
-  startIn(delivery: HeldDelivery, startsInMs: number): void {
-    const voidAt = performance.now() + startsInMs + START_DELAY_MS;
-    const timer = setTimeout(() => {
+  /** Starts a delivery between the two moments, by the monotonic clock, or not at all. */
+  startBetween(delivery: HeldDelivery, startAt: number, voidAt: number): void {
+    const start = () => {
       this.#delayed.delete(delivery);
       this.#wait({ delivery, voidAt });
-    }, startsInMs);
-    this.#delayed.set(delivery, timer);
+    };
+    this.#delayed.set(delivery, setTimeout(start, Math.max(0, startAt - performance.now())));
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -217,7 +217,7 @@ export class Dispatcher implements DeliverySink {
     let sent: Sent | undefined;
     try {
       sent = isVoid
-        ? { finish: handedBack(delivery, null), effect: 'none' }
+        ? { finish: handedBack(delivery, null), effect: 'none', isUnsent: true }
         : await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
       // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
@@ -234,6 +234,7 @@ export class Dispatcher implements DeliverySink {
 
   async #record(delivery: HeldDelivery, sent: Sent): Promise<void> {
     const { finish } = sent;
+    if (sent.isUnsent === true && delivery.grant !== null) await this.#deps.returnGrants([delivery.grant]);
     const moved = await this.#deps.finisher.finish(finish);
     if (!moved) {
       this.#deps.log.warn(

@@ -1,6 +1,7 @@
 import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { RateGrant } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -11,6 +12,7 @@ import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { leave } from '../store/nodes.ts';
+import { returnGrants } from '../store/rate-limits.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -70,7 +72,13 @@ export class Engine {
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
     });
+    // A grant that cannot be given back only lowers the rate for a while.
+    const giveBack = (grants: RateGrant[]) =>
+      returnGrants(db, grants).catch((error: unknown) =>
+        log.warn({ err: error }, 'rate grants not returned'),
+      );
     this.#dispatcher = new Dispatcher({
+      returnGrants: giveBack,
       sender,
       finisher: this.#finisher,
       lease,
@@ -86,6 +94,7 @@ export class Engine {
       lease,
       log,
       expansionStored: () => this.#expander.wake(),
+      returnGrants: giveBack,
       decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
     });
     this.#expander = new Expander({
@@ -128,7 +137,7 @@ export class Engine {
       this.#expander.start();
     }
     this.#health.start();
-    this.#janitor.start();
+    if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
   }
 
   /** Waits for deliveries under way, at most the grace, and hands back the rest. The lease is kept until then. */

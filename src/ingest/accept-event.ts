@@ -5,12 +5,14 @@ import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 import { ProjectLimits } from './project-limits.ts';
+import { applySourceFunctions } from './source-functions.ts';
 
 /**
  * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
@@ -41,6 +43,7 @@ export interface EventAcceptorDeps {
   makePartitions(): Promise<void>;
   log: Logger;
   maxRetrySeconds: number;
+  sandbox: Sandbox;
 }
 
 const STALE = Symbol('stale');
@@ -100,7 +103,8 @@ export class EventAcceptor {
     else this.#waitingOf.set(projectId, ofProject);
   }
 
-  async #accept(event: NewEvent): Promise<AcceptedEvent> {
+  async #accept(received: NewEvent): Promise<AcceptedEvent> {
+    const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const result = await this.#batcher.add(prepared);
@@ -111,6 +115,15 @@ export class EventAcceptor {
     }
     // The config changed under every round: somebody writes it faster than a commit takes.
     throw new AppError('overloaded', { retry: 1 });
+  }
+
+  async #runFunctions(event: NewEvent): Promise<NewEvent> {
+    if (event.sourceId === null) return event;
+    const { cache, ids, now, sandbox } = this.#deps;
+    const routing = cache.peek(event.projectId) ?? (await cache.get(event.projectId));
+    const source = routing.sources.get(event.sourceId);
+    if (source === undefined || (source.header_function === '' && source.body_function === '')) return event;
+    return applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
   }
 
   /** Waits for every accepted event to be stored. */

@@ -4,17 +4,19 @@ import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/events.ts';
 import type { JobChunk, JobRow } from '../store/jobs.ts';
 import { isMissingPartition } from '../store/pg-errors.ts';
-import { insertReplay } from '../store/replay-events.ts';
+import { insertReplay, saveContent } from '../store/replay-events.ts';
 import type { NewEvent } from './new-event.ts';
 import { prepareEvent } from './prepare-event.ts';
+import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
 
 /**
  * Sends stored events again: each is matched anew against the config as it is now, as the target it was accepted with
- * says, and gets new deliveries that name it. The batch form goes through events in id order up to its job's id; ids
+ * says, and gets new deliveries that name it. One that failed in a function of its source goes through it again. The batch form goes through events in id order up to its job's id; ids
  * younger than five seconds before that are read only when the job is five seconds old, since commits with such ids
  * may still have been under way, so none is skipped.
  */
@@ -26,6 +28,7 @@ export interface EventReplayerDeps {
   sink: DeliverySink;
   makePartitions(): Promise<void>;
   maxRetrySeconds: number;
+  sandbox: Sandbox;
 }
 
 const CHUNK_EVENTS = 100;
@@ -96,7 +99,7 @@ export class EventReplayer {
   ): Promise<Replayed> {
     const { ids, now, maxRetrySeconds } = this.#deps;
     const { routing } = context;
-    const prepared = prepareEvent(asNewEvent(stored), routing, {
+    const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
       ids,
       nowMs: now(),
       maxRetrySeconds,
@@ -113,6 +116,18 @@ export class EventReplayer {
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }
 
+  /** The stored event; if a function of its source failed on it, as that function now makes it. */
+  async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
+    const event = asNewEvent(stored);
+    if (stored.failure_reason?.startsWith(SOURCE_FUNCTION_FAILED) !== true) return event;
+    const source = routing.sources.get(stored.source_id ?? '');
+    if (source === undefined) return { ...event, failure: stored.failure_reason };
+    const { sandbox, ids, now } = this.#deps;
+    const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
+    if (made.failure === null) await saveContent(tx, stored, made);
+    return made;
+  }
+
   #wake(projectId: string, keys: string[], lane: number): void {
     for (const key of new Set(keys)) this.#deps.sink.waiting(projectId, { key, lane });
   }
@@ -126,6 +141,11 @@ function asNewEvent(stored: StoredEvent): NewEvent {
     payload: stored.payload,
     contentType: stored.content_type,
     headers: stored.headers === null ? {} : (JSON.parse(stored.headers) as Record<string, string[]>),
+    forwardedHeaders:
+      stored.forwarded_headers === null
+        ? null
+        : (JSON.parse(stored.forwarded_headers) as Record<string, string[]>),
+    failure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,
     appId: stored.app_id,

@@ -21,12 +21,13 @@ export interface StoredEvent {
   url_path: string | null;
   metadata: string | null;
   acknowledged_at: number;
+  forwarded_headers: string | null;
   /** JSON of where it was meant to go; null: to whatever subscription matches. */
   target: string | null;
 }
 
 const COLUMNS =
-  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, target';
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
 
 export async function getEvent(
   db: Queryable,

@@ -41,3 +41,28 @@ export async function insertReplay(
     [event.id, event.projectId, [...event.endpointIds]],
   );
 }
+
+/** What a function made of an event that was stored without it. */
+export async function saveContent(
+  tx: Queryable,
+  event: { id: string; project_id: string },
+  content: {
+    payload: Buffer;
+    contentType: string | null;
+    headers: object;
+    forwardedHeaders: object | null;
+  },
+): Promise<void> {
+  await tx.query(
+    `update events set payload = $3, content_type = $4, headers = $5, forwarded_headers = $6
+     where id = $1 and project_id = $2`,
+    [
+      event.id,
+      event.project_id,
+      content.payload,
+      content.contentType,
+      JSON.stringify(content.headers),
+      content.forwardedHeaders === null ? null : JSON.stringify(content.forwardedHeaders),
+    ],
+  );
+}

@@ -134,6 +134,32 @@ test('metadata is kept with an event, and a header of its own for the key makes 
   }
 });
 
+test('an event names a source of type rest_api, whose failed function is run again by a replay', async () => {
+  const http = await project.post('/sources', { name: 'http', type: 'http', verifier: { type: 'noop' } });
+  const failing = {
+    name: 'api',
+    type: 'rest_api',
+    body_function: 'function transform(p) { throw new Error("no") }',
+  };
+  const source = await project.post('/sources', failing);
+  await subscribe(project, receiver.url);
+  const send = (sourceId: string, status: number) =>
+    project.post('/events/broadcast', { event_type: 'a', data: { n: 1 }, source_id: sourceId }, status);
+  expect((await send('nothing', 400)).code).toBe('not_in_project');
+  expect((await send(http.uid, 400)).message).toContain('rest_api');
+  const event = await send(source.uid, 201);
+  expect(event).toMatchObject({ source_id: source.uid, status: 'Failure', data: { n: 1 } });
+  const still = await project.put(`/events/${event.uid}/replay`, undefined, 200);
+  expect(still.status).toBe('Failure');
+  const body_function = 'function transform(p) { return { doubled: p.n * 2 } }';
+  await project.put(`/sources/${source.uid}`, { ...failing, body_function });
+  const replayed = await project.put(`/events/${event.uid}/replay`, undefined, 200);
+  expect(replayed).toMatchObject({ status: 'Success', data: { doubled: 2 } });
+  await receiver.received(1);
+  expect(receiver.requests[0]?.json).toEqual({ doubled: 2 });
+  expect(uids(await project.get(`/events?sourceId=${source.uid}`))).toEqual([event.uid]);
+});
+
 test('a single read shows the endpoints in short form, without their secrets', async () => {
   const { endpoint } = await subscribe(project, receiver.url);
   const event = await project.post('/events/broadcast', { event_type: 'a', data: 1 });

@@ -4,13 +4,16 @@ import { IdFactory } from '../../src/domain/ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
+import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Database } from '../../src/store/database.ts';
 import { EndpointStore } from '../../src/store/endpoints.ts';
+import { SourceStore } from '../../src/store/sources.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 let app: TestApp;
 let db: Database;
+const sandbox = new Sandbox();
 
 beforeAll(async () => {
   app = await startTestApp();
@@ -18,6 +21,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await sandbox.close();
   await db?.close();
   await app?.stop();
 });
@@ -33,9 +37,11 @@ const noRoom: DeliverySink = {
 
 test('a project that floods the door while the database is slow leaves room for the others', async () => {
   const other = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+  const sealer = new Sealer(Buffer.alloc(32));
   const cache = new ConfigCache({
     db,
-    endpoints: new EndpointStore(new Sealer(Buffer.alloc(32))),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
     log: quietLog,
   });
   const acceptor = new EventAcceptor({
@@ -48,6 +54,7 @@ test('a project that floods the door while the database is slow leaves room for 
     makePartitions: () => Promise.resolve(),
     log: quietLog,
     maxRetrySeconds: 60,
+    sandbox,
   });
   const accept = (projectId: string) =>
     acceptor.accept({
@@ -56,6 +63,8 @@ test('a project that floods the door while the database is slow leaves room for 
       eventType: 'a',
       payload: Buffer.from('{}'),
       contentType: null,
+      forwardedHeaders: null,
+      failure: null,
       headers: {},
       idempotencyKey: null,
       sourceId: null,
