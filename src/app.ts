@@ -8,6 +8,7 @@ import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
+import { fetchToken } from './dispatch/oauth2-token.ts';
 import type { DeliverySink } from './domain/delivery-sink.ts';
 import { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
@@ -24,6 +25,7 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
@@ -72,10 +74,18 @@ async function build(
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
   const sources = new SourceStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, sources, log, onChange: () => engine.gatesMayHaveOpened() });
+  const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
+  const cache = new ConfigCache({
+    db,
+    endpoints,
+    sources,
+    log,
+    onChange: (routing) => engine.configChanged(routing),
+  });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
+    metaEvents,
     db,
     cache,
     endpoints,
@@ -113,7 +123,10 @@ async function build(
     sealer,
     sandbox,
     now,
+    metaEvents,
+    metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),

@@ -1,8 +1,10 @@
+import type { OAuth2Config, TokenResult } from '../dispatch/oauth2-token.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -21,6 +23,11 @@ export interface ApiContext {
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  metaEvents: MetaEventRecorder;
+  /** Meta events were queued without a config change. */
+  metaEventsStored(projectId: string): void;
+  /** Asks a token server for a token, as a delivery would. */
+  fetchToken(config: OAuth2Config): Promise<TokenResult>;
   /** Where the outside world reaches this service, without a slash at the end. */
   publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
-import { deliveryStatuses, LANE } from '../domain/event-delivery.ts';
+import { LANE } from '../domain/event-delivery.ts';
 import { resend } from '../routing/resend.ts';
 import type { Queryable } from '../store/database.ts';
 import {
   countDeliveries,
   type DeliveryFilter,
-  deliveryTotals,
   getDelivery,
   openStatuses,
 } from '../store/event-deliveries.ts';
@@ -33,23 +33,6 @@ const CANCEL_HINT = 'only Scheduled, Processing and Retry can be cancelled';
 export function registerDeliveryActions(app: FastifyInstance, context: ApiContext): void {
   registerResends(app, context);
   registerBatches(app, context);
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/statustotals`,
-    id: 'countEventDeliveriesByStatus',
-    tag,
-    summary: 'Counts deliveries per status.',
-    query: Filters,
-    status: 200,
-    message: 'Event deliveries counted',
-    data: Type.Object({ totals: Type.Record(Type.String(), Type.Integer()), source: Type.String() }),
-    handle: async ({ project, query }) => {
-      const filter = await deliveryFilter(context, project, query);
-      const counted = await context.db.reading((tx) => deliveryTotals(tx, project.id, filter));
-      const totals = Object.fromEntries(deliveryStatuses.map((status) => [status, counted.get(status) ?? 0]));
-      return { totals, source: 'database' };
-    },
-  });
 }
 
 function registerResends(app: FastifyInstance, context: ApiContext): void {
@@ -62,10 +45,12 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event delivery scheduled',
     data: EventDelivery,
-    handle: async ({ project, params }) => {
+    portal: 'write',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventDeliveryID'] ?? '';
       await resendAll(context, project, {
         ids: [id],
+        scope,
         check: ([delivery]) => refuseUnfailed(found(delivery, 'event delivery', id)),
       });
       return readDelivery(context, project, id);
@@ -81,9 +66,10 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
-    handle: async ({ project, body }) => {
+    portal: 'write',
+    handle: async ({ project, body, scope }) => {
       const ids = [...new Set(body.ids)];
-      await resendAll(context, project, { ids, check: (deliveries) => refuseUnsent(ids, deliveries) });
+      await resendAll(context, project, { ids, scope, check: (deliveries) => refuseUnsent(ids, deliveries) });
       return { successful: ids.length, failed: 0 };
     },
   });
@@ -92,11 +78,12 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
 async function resendAll(
   context: ApiContext,
   project: ProjectRow,
-  wanted: { ids: string[]; check(deliveries: LockedDelivery[]): void },
+  wanted: { ids: string[]; scope: EndpointScope | undefined; check(deliveries: LockedDelivery[]): void },
 ): Promise<void> {
   const routing = await context.cache.refresh(project.id);
   const woken = await context.db.transaction(async (tx) => {
-    const deliveries = await lockDeliveries(tx, project.id, { ids: wanted.ids });
+    const locked = await lockDeliveries(tx, project.id, { ids: wanted.ids });
+    const deliveries = locked.filter((delivery) => inScope(wanted.scope, delivery.endpoint_id));
     wanted.check(deliveries);
     return resend(tx, routing, { deliveries, lane: LANE.retry });
   });
@@ -131,8 +118,8 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   const counting = (project: ProjectRow, filter: DeliveryFilter) => (tx: Queryable) =>
     countDeliveries(tx, project.id, filter);
-  const retryFilter = async (project: ProjectRow, query: Call<unknown>['query']) =>
-    onlyStatuses(await deliveryFilter(context, project, query), RETRYABLE, RETRY_HINT);
+  const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
+    onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT);
   registerOperation(app, {
     method: 'POST',
     path: `${path}/batchretry`,
@@ -143,8 +130,10 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Batch retry started',
     data: Job,
-    handle: async ({ project, query }) => {
-      const filter = await retryFilter(project, query);
+    portal: 'write',
+    handle: async (call) => {
+      const { project } = call;
+      const filter = await retryFilter(call);
       const count = counting(project, filter);
       return toJob(await startJob(context, project.id, { type: 'batch_retry', input: filter, count }));
     },
@@ -159,8 +148,9 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event deliveries counted',
     data: Type.Object({ num: Type.Integer() }),
-    handle: async ({ project, query }) => ({
-      num: await db.reading(counting(project, await retryFilter(project, query))),
+    portal: 'read',
+    handle: async (call) => ({
+      num: await db.reading(counting(call.project, await retryFilter(call))),
     }),
   });
   registerOperation(app, {
@@ -173,8 +163,9 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Cancelling started',
     data: Job,
-    handle: async ({ project, query }, request) => {
-      const asked = await deliveryFilter(context, project, { ...query, ...bodyFilters(request.body) });
+    handle: async ({ project, query, scope }, request) => {
+      const place = { project, scope };
+      const asked = await deliveryFilter(context, place, { ...query, ...bodyFilters(request.body) });
       const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
       const count = counting(project, filter);
       return toJob(await startJob(context, project.id, { type: 'batch_cancel', input: filter, count }));

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { queryValue, queryValues } from '../domain/pagination.ts';
@@ -21,13 +22,19 @@ export const deliveryFilterQuery = {
   brokerMessageId: Type.Optional(Type.String()),
 };
 
+/** None has this id: stands for "no endpoint at all", where an empty list would mean "any". */
+const NO_ENDPOINT = '';
+
+/** What a request asks for, within what its caller may see. */
 export async function deliveryFilter(
   context: ApiContext,
-  project: ProjectRow,
+  { project, scope }: { project: ProjectRow; scope: EndpointScope | undefined },
   query: Call<unknown>['query'],
 ): Promise<DeliveryFilter> {
   const subscriptionId = queryValue(query, 'subscriptionId');
-  const endpointIds = queryValues(query, 'endpointId');
+  const asked = queryValues(query, 'endpointId');
+  // A subscription has one endpoint, and by endpoint there is an index.
+  const endpointIds = asked.length === 0 ? await endpointOf(context, project, subscriptionId) : asked;
   const statuses = queryValues(query, 'status');
   const unknown = statuses.find((status) => !(deliveryStatuses as readonly string[]).includes(status));
   if (unknown !== undefined)
@@ -37,8 +44,7 @@ export async function deliveryFilter(
     });
   return {
     ...dateRange(query),
-    // A subscription has one endpoint, and by endpoint there is an index.
-    endpointIds: endpointIds.length === 0 ? await endpointOf(context, project, subscriptionId) : endpointIds,
+    endpointIds: withinScope(scope, endpointIds),
     eventId: queryValue(query, 'eventId'),
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
@@ -46,6 +52,13 @@ export async function deliveryFilter(
     idempotencyKey: queryValue(query, 'idempotencyKey'),
     brokerMessageId: queryValue(query, 'brokerMessageId'),
   };
+}
+
+function withinScope(scope: EndpointScope | undefined, endpointIds: string[]): string[] {
+  if (scope === undefined) return endpointIds;
+  const all = [...scope.endpointIds];
+  const seen = endpointIds.length === 0 ? all : all.filter((id) => endpointIds.includes(id));
+  return seen.length === 0 ? [NO_ENDPOINT] : seen;
 }
 
 async function endpointOf(

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { type EndpointScope, visible } from '../domain/endpoint-scope.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
+import type { Queryable } from '../store/database.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
-import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
+import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
@@ -26,8 +28,9 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
-    handle: async ({ project, query }) => {
-      const filter = await deliveryFilter(context, project, query);
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = await deliveryFilter(context, { project, scope }, query);
       const page = await db.reading((tx) =>
         listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
       );
@@ -47,14 +50,27 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     status: 200,
     message: 'Event delivery fetched',
     data: EventDelivery,
-    handle: async ({ project, params }) => {
-      const id = params['eventDeliveryID'] ?? '';
-      const row = found(await getDelivery(db, project.id, id), 'event delivery', id);
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
       return toDelivery(row, (await endpoints.byIds(db, [row.endpoint_id])).get(row.endpoint_id));
     },
   });
   registerAttempts(app, context);
   registerDeliveryActions(app, context);
+}
+
+async function deliveryOf(
+  db: Queryable,
+  projectId: string,
+  wanted: { id: string; scope: EndpointScope | undefined },
+): Promise<StoredDelivery> {
+  const row = await getDelivery(db, projectId, wanted.id);
+  return found(
+    visible(wanted.scope, row, (delivery) => delivery.endpoint_id),
+    'event delivery',
+    wanted.id,
+  );
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
@@ -68,9 +84,10 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventDeliveryID'] ?? '';
-      found(await getDelivery(db, project.id, id), 'event delivery', id);
+      await deliveryOf(db, project.id, { id, scope });
       return (await listAttempts(db, project.id, id)).map((row) => toAttempt(row, VERSION));
     },
   });
@@ -83,10 +100,12 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempt fetched',
     data: DeliveryAttempt,
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['deliveryAttemptID'] ?? '';
       const attempt = await getAttempt(db, project.id, { deliveryId: params['eventDeliveryID'] ?? '', id });
-      return toAttempt(found(attempt, 'delivery attempt', id), VERSION);
+      const shown = visible(scope, attempt, (row) => row.endpoint_id);
+      return toAttempt(found(shown, 'delivery attempt', id), VERSION);
     },
   });
 }

@@ -148,9 +148,10 @@ export function toEvent(row: StoredEvent): Static<typeof Event> {
 
 /** A payload as JSON: itself, or, where it is not JSON, a string of its text, or of its base64 if it is no text. */
 export function payloadJson(payload: Buffer, contentType: string | null): RawJson {
-  if (contentType === null) return new RawJson(payload.toString());
   const text = payload.toString();
-  return new RawJson(JSON.stringify(Buffer.from(text).equals(payload) ? text : payload.toString('base64')));
+  if (contentType === null) return new RawJson(text, payload);
+  const isText = Buffer.from(text).equals(payload);
+  return new RawJson(JSON.stringify(isText ? text : payload.toString('base64')), payload);
 }
 
 export function parseHeaders(json: string | null): Record<string, string[]> {

@@ -37,6 +37,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Event types fetched',
     data: Type.Array(EventType),
+    portal: 'anyone',
     handle: async ({ project }) => (await listEventTypes(db, project.id)).map(toEventType),
   });
   registerOperation(app, {

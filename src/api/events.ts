@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
@@ -68,10 +69,11 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Event created',
     data: Event,
+    portal: 'write',
     handle: async (call) =>
       accept(call, {
         kind: 'endpoints',
-        endpointIds: await targetEndpoints(context, call.project, call.body),
+        endpointIds: await targetEndpoints(context, call.project, { ...call.body, scope: call.scope }),
       }),
   });
   registerOperation(app, {
@@ -112,8 +114,10 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Events fetched',
     data: PageOf(Event),
-    handle: async ({ project, query }) => {
-      const { filter, patterns } = await eventSearch(context, project, query);
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const { filter: asked, patterns } = await eventSearch(context, project, query);
+      const filter = { ...asked, scope };
       const page = parsePageRequest(query);
       const events = await db.reading((tx) =>
         patterns.length === 0
@@ -132,7 +136,9 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event fetched',
     data: Event,
-    handle: ({ project, params }) => readEvent(context, project, params['eventID'] ?? ''),
+    portal: 'read',
+    handle: ({ project, params, scope }) =>
+      readEvent(context, project, { id: params['eventID'] ?? '', scope }),
   });
 }
 
@@ -150,7 +156,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     handle: async ({ project, params }) => {
       const id = params['eventID'] ?? '';
       await context.replayer.replay(found(await getEvent(db, project.id, id), 'event', id));
-      return readEvent(context, project, id);
+      return readEvent(context, project, { id, scope: undefined });
     },
   });
   registerOperation(app, {
@@ -186,9 +192,16 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-async function readEvent(context: ApiContext, project: ProjectRow, id: string): Promise<Out> {
-  const row = found(await getEvent(context.db, project.id, id), 'event', id);
-  const byId = await context.endpoints.byIds(context.db, row.endpoints);
+async function readEvent(
+  context: ApiContext,
+  project: ProjectRow,
+  { id, scope }: { id: string; scope: EndpointScope | undefined },
+): Promise<Out> {
+  const row = found(await getEvent(context.db, project.id, id, scope), 'event', id);
+  const byId = await context.endpoints.byIds(
+    context.db,
+    row.endpoints.filter((endpointId) => inScope(scope, endpointId)),
+  );
   const endpoints = row.endpoints.flatMap((endpointId) => byId.get(endpointId) ?? []);
   return { ...toEvent(row), endpoint_metadata: endpoints.map(toEndpointSummary) };
 }
@@ -197,11 +210,11 @@ async function readEvent(context: ApiContext, project: ProjectRow, id: string): 
 async function targetEndpoints(
   context: ApiContext,
   project: ProjectRow,
-  body: Static<typeof CreateEvent>,
+  body: Static<typeof CreateEvent> & { scope: EndpointScope | undefined },
 ): Promise<string[]> {
   const { endpoints } = await context.cache.get(project.id);
   if (body.endpoint_id) {
-    if (!endpoints.has(body.endpoint_id)) {
+    if (!endpoints.has(body.endpoint_id) || !inScope(body.scope, body.endpoint_id)) {
       throw new AppError('not_in_project', {
         field: 'endpoint_id',
         resource: 'endpoint',
@@ -214,7 +227,8 @@ async function targetEndpoints(
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
   const ids = [...endpoints.values()]
     .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
-    .map(({ row }) => row.id);
+    .map(({ row }) => row.id)
+    .filter((id) => inScope(body.scope, id));
   if (ids.length === 0)
     throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
   for (const id of ids) await ensureSubscription(context, project.id, id);

@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { visible } from '../domain/endpoint-scope.ts';
 import type { FilterRecord } from '../domain/subscription.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
+import { subscriptionData } from '../routing/meta-event-data.ts';
 import { decidingFilter, routeSubscription } from '../routing/routed-subscription.ts';
 import { changeConfig } from '../store/config-version.ts';
+import type { Queryable } from '../store/database.ts';
 import { getSubscription, type SubscriptionRow, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found } from './fields.ts';
@@ -43,6 +46,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filters fetched',
     data: Type.Array(Filter),
+    portal: 'read',
     handle: async (call) => {
       const row = await subscriptionOf(context, call);
       return row.filters.map((record) => toFilter(row, record));
@@ -57,6 +61,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filter fetched',
     data: Filter,
+    portal: 'read',
     handle: async (call) => {
       const row = await subscriptionOf(context, call);
       return toFilter(row, recordOf(row.filters, call.params['filterID'] ?? ''));
@@ -73,6 +78,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     message: 'Filter tried',
     data: Type.Object({ is_match: Type.Boolean() }),
     beside: { explain: FilterExplanation },
+    portal: 'read',
     handle: async (call) => {
       const explanation = tryFilters(await subscriptionOf(context, call), call);
       call.beside['explain'] = explanation;
@@ -92,6 +98,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Filter created',
     data: Filter,
+    portal: 'write',
     handle: async (call) => {
       const given = [{ filter: call.body, field: '' }];
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -108,6 +115,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filter updated',
     data: Filter,
+    portal: 'write',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';
       const given = [{ change: { ...call.body, uid }, field: '' }];
@@ -124,6 +132,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filter deleted',
     data: Type.Null(),
+    portal: 'write',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';
       await save(context, call, ({ filters }) => {
@@ -146,6 +155,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Filters created',
     data: Type.Array(Filter),
+    portal: 'write',
     handle: async (call): Promise<Out[]> => {
       const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -163,6 +173,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       status: 200,
       message: 'Filters updated',
       data: Type.Array(Filter),
+      portal: 'write',
       handle: async (call): Promise<Out[]> => {
         const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
         const row = await save(context, call, (known) => changedFilters(known, given));
@@ -174,10 +185,16 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
 
 async function subscriptionOf(
   context: ApiContext,
-  { project, params }: Call<unknown>,
+  call: Call<unknown>,
+  db: Queryable = context.db,
 ): Promise<SubscriptionRow> {
-  const id = params['subscriptionID'] ?? '';
-  return found(await getSubscription(context.db, project.id, id), 'subscription', id);
+  const id = call.params['subscriptionID'] ?? '';
+  const row = await getSubscription(db, call.project.id, id);
+  return found(
+    visible(call.scope, row, (subscription) => subscription.endpoint_id),
+    'subscription',
+    id,
+  );
 }
 
 function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
@@ -191,17 +208,20 @@ function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
 /** Stores the records of a subscription; its event types are those of its records. */
 async function save(
   context: ApiContext,
-  { project, params }: Call<unknown>,
+  call: Call<unknown>,
   change: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {
-  const id = params['subscriptionID'] ?? '';
+  const { project } = call;
   const saved = await changeConfig(context.db, project.id, async (tx, version) => {
-    const row = found(await getSubscription(tx, project.id, id), 'subscription', id);
+    const row = await subscriptionOf(context, call, tx);
     const filters = change(row);
     checkFilterSize(row.filter, filters);
     await checkEventTypes(tx, row, filters);
     const fields = { ...row, filters, event_types: filters.map((record) => record.event_type) };
-    return saveSubscription(tx, { id, projectId: project.id, version, fields });
+    const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
+    const data = () => subscriptionData(result);
+    await context.metaEvents.record(tx, project, { type: 'subscription.updated', data });
+    return result;
   });
   await context.cache.refresh(project.id);
   return saved;

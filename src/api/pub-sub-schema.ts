@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { RawJson } from '../domain/raw-json.ts';
 import type { SourcePubSub } from '../domain/source.ts';
+import { AnyJson } from './event-schema.ts';
 import { oneOf, Text } from './fields.ts';
 
 /** Broker settings of a source: every member is optional in the schema, what a type needs is checked by hand. */
@@ -73,7 +75,7 @@ export const PubSub = Type.Object({
     Type.Object({
       project_id: Type.String(),
       subscription_id: Type.String(),
-      service_account: Type.String({ description: 'base64.' }),
+      service_account: AnyJson('base64; an array of integers where payloads are asked for as bytes.'),
     }),
   ),
   kafka: nullable(
@@ -103,5 +105,9 @@ const NONE = { sqs: null, google: null, kafka: null, amqp: null };
 
 export function toPubSub(settings: SourcePubSub | null): Static<typeof PubSub> {
   if (settings === null) return { type: '', workers: 0, ...NONE };
-  return { ...NONE, ...settings } as Static<typeof PubSub>;
+  const shown = { ...NONE, ...settings } as Static<typeof PubSub>;
+  if (settings.type !== 'google') return shown;
+  const { service_account: base64 } = settings.google;
+  const service_account = new RawJson(JSON.stringify(base64), Buffer.from(base64, 'base64'));
+  return { ...shown, google: { ...settings.google, service_account } };
 }

@@ -5,6 +5,8 @@ import { SourceFinder } from '../ingest/source-finder.ts';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
+import { registerDashboard } from './dashboard.ts';
+import { registerEndpointChecks } from './endpoint-checks.ts';
 import { registerEndpointTest } from './endpoint-test.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
@@ -14,7 +16,10 @@ import { registerExplainEvent } from './explain-event.ts';
 import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
 import { registerJobs } from './jobs.ts';
+import { registerMetaEvents } from './meta-events.ts';
 import { registerOnboard } from './onboard.ts';
+import { registerPortal } from './portal.ts';
+import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
@@ -35,6 +40,11 @@ const resources = [
   registerEndpointTest,
   registerJobs,
   registerOnboard,
+  registerEndpointChecks,
+  registerDashboard,
+  registerPortalLinks,
+  registerPortal,
+  registerMetaEvents,
   registerTestFunction,
 ];
 

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.ts';
+import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { compileFilter } from '../matcher/filter.ts';
+import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import {
@@ -14,7 +17,7 @@ import {
 } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
-import { registerOperation } from './operation.ts';
+import { type Call, registerOperation } from './operation.ts';
 import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
 import {
   CreateSubscription,
@@ -43,7 +46,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 201,
     message: 'Subscription created',
     data: Subscription,
-    handle: ({ project, body }) => subscriptions.create(project, body),
+    portal: 'write',
+    handle: ({ project, body, scope }) => subscriptions.create(project, body, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -59,7 +63,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
-    handle: ({ project, query }) => subscriptions.list(project, query),
+    portal: 'read',
+    handle: ({ project, query, scope }) => subscriptions.list(project, query, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -70,7 +75,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscription fetched',
     data: Subscription,
-    handle: ({ project, params }) => subscriptions.get(project, params['subscriptionID'] ?? ''),
+    portal: 'read',
+    handle: (call) => subscriptions.get(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -82,8 +88,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 202,
     message: 'Subscription updated',
     data: Subscription,
-    handle: ({ project, params, body }) =>
-      subscriptions.update(project, params['subscriptionID'] ?? '', body),
+    portal: 'write',
+    handle: (call) => subscriptions.update(one(call), call.body),
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -94,7 +100,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscription deleted',
     data: Type.Null(),
-    handle: ({ project, params }) => subscriptions.delete(project, params['subscriptionID'] ?? ''),
+    portal: 'write',
+    handle: (call) => subscriptions.delete(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -105,8 +112,9 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 202,
     message: 'Subscription status changed',
     data: Subscription,
-    handle: ({ project, params }) =>
-      subscriptions.change(project, params['subscriptionID'] ?? '', (row) => ({
+    portal: 'write',
+    handle: (call) =>
+      subscriptions.change(one(call), (row) => ({
         ...row,
         status: row.status === 'active' ? 'inactive' : 'active',
       })),
@@ -122,6 +130,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Filter tried',
     data: Type.Boolean({ description: 'Whether the filter lets the request through.' }),
     beside: { explain: FilterExplanation },
+    portal: 'anyone',
     handle: async ({ body, beside }) => {
       const { header, ...schema } = body.schema ?? {};
       const result = compileFilter({ ...schema, headers: { ...header, ...schema.headers } });
@@ -133,6 +142,17 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
   });
 }
 
+/** The subscription of the path, within what the caller may see. */
+interface One {
+  project: ProjectRow;
+  id: string;
+  scope: EndpointScope | undefined;
+}
+
+function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
+  return { project: call.project, id: call.params['subscriptionID'] ?? '', scope: call.scope };
+}
+
 class Subscriptions {
   readonly #context: ApiContext;
 
@@ -140,16 +160,25 @@ class Subscriptions {
     this.#context = context;
   }
 
-  async create(project: ProjectRow, body: Static<typeof CreateSubscription>): Promise<Out> {
+  async create(
+    project: ProjectRow,
+    body: Static<typeof CreateSubscription>,
+    scope: EndpointScope | undefined,
+  ): Promise<Out> {
     const id = this.#context.ids.next();
     await this.#checkFunction(project, body.function);
-    return this.#save(project, id, () => newSubscriptionFields(body, project.config));
+    return this.#save({ project, id, scope }, () => newSubscriptionFields(body, project.config));
   }
 
-  async list(project: ProjectRow, query: Record<string, string | string[] | undefined>) {
+  async list(
+    project: ProjectRow,
+    query: Record<string, string | string[] | undefined>,
+    scope: EndpointScope | undefined,
+  ) {
     const { db, endpoints, sources } = this.#context;
     const page = await listSubscriptions(db, project.id, {
       page: parsePageRequest(query),
+      scope,
       endpointIds: queryValues(query, 'endpointId'),
       name: queryValue(query, 'name'),
     });
@@ -173,28 +202,28 @@ class Subscriptions {
     );
   }
 
-  async get(project: ProjectRow, id: string): Promise<Out> {
-    return this.#out(found(await getSubscription(this.#context.db, project.id, id), 'subscription', id));
+  async get({ project, id, scope }: One): Promise<Out> {
+    const row = await getSubscription(this.#context.db, project.id, id);
+    return this.#out(found(visible(scope, row, endpointOf), 'subscription', id));
   }
 
-  async update(project: ProjectRow, id: string, body: Static<typeof UpdateSubscription>): Promise<Out> {
-    await this.#checkFunction(project, body.function);
-    return this.change(project, id, (row) => changedSubscriptionFields(row, body, project.config));
+  async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
+    await this.#checkFunction(one.project, body.function);
+    return this.change(one, (row) => changedSubscriptionFields(row, body, one.project.config));
   }
 
-  change(
-    project: ProjectRow,
-    id: string,
-    change: (row: SubscriptionRow) => SubscriptionFields,
-  ): Promise<Out> {
-    return this.#save(project, id, (row) => change(found(row, 'subscription', id)));
+  change(one: One, change: (row: SubscriptionRow) => SubscriptionFields): Promise<Out> {
+    return this.#save(one, (row) => change(found(row, 'subscription', one.id)));
   }
 
-  async delete(project: ProjectRow, id: string): Promise<null> {
-    const { db, cache } = this.#context;
+  async delete({ project, id, scope }: One): Promise<null> {
+    const { db, cache, metaEvents, now } = this.#context;
     await changeConfig(db, project.id, async (tx, version) => {
-      found(await getSubscription(tx, project.id, id), 'subscription', id);
+      const known = await getSubscription(tx, project.id, id);
+      const row = found(visible(scope, known, endpointOf), 'subscription', id);
       await deleteSubscription(tx, { projectId: project.id, id }, version);
+      const data = () => subscriptionData({ ...row, deleted_at: now() });
+      await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
     });
     await cache.refresh(project.id);
     return null;
@@ -206,16 +235,19 @@ class Subscriptions {
 
   /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */
   async #save(
-    project: ProjectRow,
-    id: string,
+    { project, id, scope }: One,
     make: (known: SubscriptionRow | undefined) => SubscriptionFields,
   ): Promise<Out> {
-    const { db, cache } = this.#context;
+    const { db, cache, metaEvents } = this.#context;
     const saved = await changeConfig(db, project.id, async (tx, version) => {
-      const known = await getSubscription(tx, project.id, id);
+      const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
       const fields = make(known);
+      if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
       await checkLinks(this.#context, tx, { project, fields, known });
-      return saveSubscription(tx, { id, projectId: project.id, version, fields });
+      const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
+      const type = known === undefined ? 'subscription.created' : 'subscription.updated';
+      await metaEvents.record(tx, project, { type, data: () => subscriptionData(result) });
+      return result;
     });
     await cache.refresh(project.id);
     return this.#out(saved);
@@ -229,4 +261,10 @@ class Subscriptions {
     ]);
     return toSubscription(row, { endpoint, source, publicUrl: this.#context.publicUrl() });
   }
+}
+
+const endpointOf = (row: SubscriptionRow): string => row.endpoint_id;
+
+function notInProject(id: string): AppError {
+  return new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id });
 }

@@ -15,6 +15,10 @@ export const errorTable = {
   wrong_state: { status: 400, message: '{detail}' },
   verification_failed: { status: 400, message: 'The request could not be verified: {reason}' },
   bad_encoding: { status: 400, message: 'The request body cannot be decoded: {detail}' },
+  project_required: {
+    status: 400,
+    message: 'The instance key belongs to no project; use a project key or a portal token here.',
+  },
   unauthenticated: {
     status: 401,
     message:
@@ -28,6 +32,7 @@ export const errorTable = {
   },
   source_disabled: { status: 403, message: 'This source is disabled; it takes no events.' },
   unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
+  portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },

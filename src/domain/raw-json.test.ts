@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compactJson, cutTopLevel, RawJson, stringifyWithRaw } from './raw-json.ts';
+import { compactJson, cutTopLevel, RawJson, stringifyWithBytes, stringifyWithRaw } from './raw-json.ts';
 
 // JSON text built from tokens, so that it has what JSON.stringify never writes: whitespace anywhere, number
 // forms that lose precision, needless escapes, duplicate keys.
@@ -186,3 +186,22 @@ describe('stringifyWithRaw', () => {
 function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
+
+describe('stringifyWithBytes', () => {
+  it('writes the bytes of every raw value and leaves the rest', () => {
+    const value = { a: [new RawJson('"é"')], b: { c: new RawJson('') }, d: 'x' };
+    expect(stringifyWithBytes(value)).toBe('{"a":[[34,195,169,34]],"b":{"c":[]},"d":"x"}');
+  });
+
+  it('writes what a text stands for where that is given', () => {
+    const bytes = Buffer.from([0, 255]);
+    const raw = new RawJson(JSON.stringify(bytes.toString('base64')), bytes);
+    expect(stringifyWithBytes(raw)).toBe('[0,255]');
+    expect(stringifyWithRaw(raw)).toBe('"AP8="');
+  });
+
+  it('leaves later calls as they were, after a failure too', () => {
+    expect(() => stringifyWithBytes(undefined)).toThrow(TypeError);
+    expect(stringifyWithRaw(new RawJson('1.0'))).toBe('1.0');
+  });
+});

@@ -48,7 +48,8 @@ export function buildRequest(
   }
   for (const [name, value] of context.authHeaders) headers.put(name, value);
   if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
-    headers.put(context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER, delivery.idempotencyKey);
+    const name = context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER;
+    headers.put(name, headerText(delivery.idempotencyKey));
   }
   if (context.config.add_event_id_trace_headers) {
     headers.put('X-Convoy-Event-ID', delivery.eventId);
@@ -77,6 +78,11 @@ class HeaderList {
       this.put(name, values.join(', '));
     }
   }
+}
+
+/** A key may be any text; one that a header cannot carry is percent-encoded, or it could never be delivered. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }
 
 function withQuery(url: string, query: string | null): string {

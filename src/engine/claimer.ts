@@ -2,14 +2,8 @@ import type { RateGrant } from '../domain/event-delivery.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { takeProbe } from '../store/breakers.ts';
-import {
-  type Claim,
-  claimDeliveries,
-  heldBy,
-  releaseDeliveries,
-  type Want,
-  waitingKeys,
-} from '../store/claim-deliveries.ts';
+import { claimBatch } from '../store/claim-batch.ts';
+import { type Claim, heldBy, releaseDeliveries, type Want, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import { takeGrants } from '../store/rate-limits.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
@@ -204,7 +198,7 @@ export class Claimer implements QueueListener {
     const chosen = await this.#admit(this.#choose());
     if (chosen.length === 0) return;
     const wants = chosen.map(({ want }) => want);
-    const claims = await claimDeliveries(this.#deps.db, this.#deps.nodeId, wants);
+    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
     for (const [n, claim] of claims.entries()) this.#take(chosen[n] as Chosen, claim);
     const unused = claims.flatMap(
       ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],

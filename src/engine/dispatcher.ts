@@ -1,5 +1,6 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldDelivery, RateGrant } from '../domain/event-delivery.ts';
+import { type HeldDelivery, LANE, type RateGrant } from '../domain/event-delivery.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import type { Logger } from '../platform/logger.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
@@ -32,7 +33,7 @@ interface EndpointQueue {
 }
 
 export interface DispatcherDeps {
-  sender: DeliverySender;
+  sender: Pick<DeliverySender, 'send'>;
   finisher: Finisher;
   lease: Lease;
   /** Never rejects. */
@@ -249,6 +250,10 @@ export class Dispatcher implements DeliverySink {
         { key: finish.key, lane: finish.lane },
         finish.delayMs,
       );
+    }
+    if (moved && finish.metaEvent !== undefined) {
+      const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
+      this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
   }

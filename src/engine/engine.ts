@@ -1,12 +1,15 @@
 import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { RateGrant } from '../domain/event-delivery.ts';
+import { LANE, type RateGrant } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
@@ -23,6 +26,7 @@ import { decideGate } from './gates.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
+import { MetaSender } from './meta-sender.ts';
 
 /** The parts that move deliveries, joined and started in order. */
 export interface EngineDeps {
@@ -36,6 +40,7 @@ export interface EngineDeps {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  metaEvents: MetaEventRecorder;
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;
@@ -79,7 +84,14 @@ export class Engine {
       );
     this.#dispatcher = new Dispatcher({
       returnGrants: giveBack,
-      sender,
+      sender: new MetaSender({
+        deliveries: sender,
+        recorder: deps.metaEvents,
+        cache,
+        http,
+        ids,
+        now: databaseClock.now,
+      }),
       finisher: this.#finisher,
       lease,
       log,
@@ -110,6 +122,7 @@ export class Engine {
       cache,
       log,
       endpoints: deps.endpoints,
+      metaEvents: deps.metaEvents,
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#health);
@@ -158,8 +171,14 @@ export class Engine {
     }
   }
 
-  /** A config change may have unpaused an endpoint. */
-  gatesMayHaveOpened(): void {
+  /** A config change may have unpaused an endpoint, and made meta events. */
+  configChanged({ project }: ProjectRouting): void {
+    if (!this.#delivers) return;
+    if (project.config.meta_event.is_enabled) this.metaEventsStored(project.id);
     this.#claimer.wake();
+  }
+
+  metaEventsStored(projectId: string): void {
+    this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
   }
 }

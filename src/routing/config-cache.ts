@@ -24,7 +24,7 @@ export class ConfigCache {
   readonly #endpoints: EndpointStore;
   readonly #sources: SourceStore;
   readonly #log: Logger;
-  readonly #onChange: (() => void) | undefined;
+  readonly #onChange: ((routing: ProjectRouting) => void) | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
@@ -33,7 +33,7 @@ export class ConfigCache {
     endpoints: EndpointStore;
     sources: SourceStore;
     log: Logger;
-    onChange?: () => void;
+    onChange?: (routing: ProjectRouting) => void;
   }) {
     this.#db = deps.db;
     this.#endpoints = deps.endpoints;
@@ -102,7 +102,7 @@ export class ConfigCache {
     this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
     this.#dropOldest();
-    this.#onChange?.();
+    this.#onChange?.(routing);
     return routing;
   }
 

@@ -14,6 +14,11 @@ export interface Queryable {
   query<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
 }
 
+/** Statements of the hot path, prepared under their names. */
+export interface HotQueryable extends Queryable {
+  hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]>;
+}
+
 export interface Connection {
   connectionString?: string;
   host?: string;
@@ -40,7 +45,7 @@ export interface DatabaseOptions {
   log: Logger;
 }
 
-export class Database implements Queryable {
+export class Database implements HotQueryable {
   readonly #general: pg.Pool;
   readonly #hot: pg.Pool;
   readonly #options: DatabaseOptions;
@@ -68,8 +73,17 @@ export class Database implements Queryable {
     return (await this.#hot.query({ name, text, values })).rows as R[];
   }
 
-  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const client = await this.#general.connect();
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#transact(this.#general, work);
+  }
+
+  /** A transaction of hot statements, with their plans. */
+  hotTransaction<T>(work: (tx: HotQueryable) => Promise<T>): Promise<T> {
+    return this.#transact(this.#hot, work);
+  }
+
+  async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
     let broken: Error | undefined;
     // The statement under way is rejected as well; without a listener the lost connection would end the process.
     const lost = (error: Error) => {
@@ -78,7 +92,10 @@ export class Database implements Queryable {
     client.on('error', lost);
     try {
       await client.query('begin');
-      const result = await work({ query: (text, values) => this.#count(client.query(text, values)) });
+      const result = await work({
+        query: (text, values) => this.#count(client.query(text, values)),
+        hot: (name, text, values) => this.#count(client.query({ name, text, values })),
+      });
       await client.query('commit');
       return result;
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
 import { brokerMessageHeader } from './events.ts';
@@ -147,16 +148,19 @@ export async function countDeliveries(
   return row?.count ?? 0;
 }
 
-/** Deliveries per status, counted along the project's index within the dates. */
-export async function deliveryTotals(
+/** How many deliveries of some dates are in each state. */
+export async function countDeliveriesByStatus(
   db: Queryable,
   projectId: string,
-  filter: DeliveryFilter,
-): Promise<Map<string, number>> {
-  const where = deliveryConditions(projectId, filter).addIf('d.endpoint_id = any(?)', filter.endpointIds);
-  const rows = await db.query<{ status: string; count: number }>(
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'endpointIds'> & { scope?: EndpointScope | undefined },
+): Promise<{ status: string; count: number }[]> {
+  const where = new Where()
+    .add('d.project_id = ?', projectId)
+    .within('d.endpoint_id', filter.scope)
+    .addIf('d.endpoint_id = any(?)', filter.endpointIds);
+  addIdRange(where, 'd.id', filter);
+  return db.query(
     `select d.status, count(*) as count from event_deliveries d where ${where.toString()} group by d.status`,
     where.values,
   );
-  return new Map(rows.map((row) => [row.status, row.count]));
 }

@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { isId } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
@@ -33,16 +34,33 @@ export async function getEvent(
   db: Queryable,
   projectId: string,
   id: string,
+  scope?: EndpointScope,
 ): Promise<StoredEvent | undefined> {
+  const where = withinScope(new Where().add('id = ?', id).add('project_id = ?', projectId), scope);
   const [row] = await db.query<StoredEvent>(
-    `select ${COLUMNS} from events where id = $1 and project_id = $2`,
-    [id, projectId],
+    `select ${COLUMNS} from events where ${where.toString()}`,
+    where.values,
   );
   return row;
 }
 
+/** An event names at most this many of the endpoints it went to; beyond, its deliveries tell. */
+const NAMED_ENDPOINTS = 1000;
+
+function withinScope(where: Where, scope: EndpointScope | undefined): Where {
+  if (scope === undefined) return where;
+  const ids = [...scope.endpointIds];
+  return where.add(
+    `endpoints && ?::text[] or (cardinality(endpoints) >= ${NAMED_ENDPOINTS} and exists (
+       select from event_deliveries d where d.event_id = events.id and d.endpoint_id = any(?)))`,
+    ids,
+    ids,
+  );
+}
+
 /** Which events; an absent part leaves all. */
 export interface EventFilter {
+  scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
   toMs?: number | undefined;
   endpointIds?: string[];
@@ -73,6 +91,7 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
       'position(? in headers) > 0',
       filter.brokerMessageId === undefined ? undefined : brokerMessageHeader(filter.brokerMessageId),
     );
+  withinScope(where, filter.scope);
   const { text } = filter;
   if (text === undefined) return where;
   if (isId(text.toUpperCase())) return where.add('id = ?', text.toUpperCase());

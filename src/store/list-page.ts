@@ -1,3 +1,4 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
@@ -17,6 +18,11 @@ export class Where {
   addIf(clause: string, value: unknown): this {
     const absent = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
     return absent ? this : this.add(clause, value);
+  }
+
+  /** Only rows of endpoints the caller may see. */
+  within(column: string, scope: EndpointScope | undefined): this {
+    return scope === undefined ? this : this.add(`${column} = any(?)`, [...scope.endpointIds]);
   }
 
   toString(): string {

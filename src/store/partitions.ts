@@ -15,6 +15,7 @@ const TABLES: Record<string, string> = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   event_deliveries: 'fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
   delivery_attempts: 'autovacuum_vacuum_insert_scale_factor = 0.2',
+  meta_events: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
 };
 
 export function partitionWidthMs(retentionHours: number): number {

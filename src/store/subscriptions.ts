@@ -1,4 +1,7 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
+
 import { siblingId } from '../domain/ids.ts';
+
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import {
   type FilterConditions,
@@ -114,11 +117,17 @@ export async function getSubscription(
 export function listSubscriptions(
   db: Queryable,
   projectId: string,
-  filter: { page: PageRequest; endpointIds?: string[]; name?: string | undefined },
+  filter: {
+    page: PageRequest;
+    endpointIds?: string[];
+    name?: string | undefined;
+    scope?: EndpointScope | undefined;
+  },
 ): Promise<Page<SubscriptionRow>> {
   const where = new Where()
     .add('project_id = ?', projectId)
     .add('deleted_at is null')
+    .within('endpoint_id', filter.scope)
     .addIf('endpoint_id = any(?)', filter.endpointIds)
     .addIf('position(lower(?) in lower(name)) > 0', filter.name);
   return listPage(db, { select: COLUMNS, from: 'subscriptions', where, page: filter.page, id: 'id' });
@@ -183,14 +192,15 @@ export async function deleteSubscriptionsOfSource(
   );
 }
 
-/** The subscriptions of an endpoint end with it. */
-export async function deleteSubscriptionsOfEndpoint(
+/** The subscriptions of an endpoint end with it; returns them. */
+export function deleteSubscriptionsOfEndpoint(
   tx: Queryable,
   endpointId: string,
   version: number,
-): Promise<void> {
-  await tx.query(
-    'update subscriptions set deleted_at = now(), version = $2 where endpoint_id = $1 and deleted_at is null',
+): Promise<SubscriptionRow[]> {
+  return tx.query<SubscriptionRow>(
+    `update subscriptions set deleted_at = now(), version = $2
+     where endpoint_id = $1 and deleted_at is null returning ${COLUMNS}`,
     [endpointId, version],
   );
 }
