@@ -16,7 +16,7 @@ export interface BuiltRequest {
 
 const USER_AGENT = `Posthorn/${VERSION}`;
 /** Set by the connection itself, never by an event. */
-const CONNECTION_HEADERS = [
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
   'connection',
@@ -28,7 +28,7 @@ const CONNECTION_HEADERS = [
   'expect',
   'proxy-authorization',
   'proxy-connection',
-];
+]);
 
 export function buildRequest(
   delivery: HeldDelivery,
@@ -63,11 +63,11 @@ export function buildRequest(
 
 class HeaderList {
   readonly list: [string, string][] = [];
-  readonly #seen = new Set(CONNECTION_HEADERS);
+  readonly #seen = new Set<string>();
 
   put(name: string, value: string): void {
     const key = name.toLowerCase();
-    if (this.#seen.has(key)) return;
+    if (CONNECTION_HEADERS.has(key) || this.#seen.has(key)) return;
     this.#seen.add(key);
     this.list.push([name, value]);
   }
