@@ -49,6 +49,7 @@ create table delivery_queue (
   constraint delivery_queue_pkey PRIMARY KEY (delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
+CREATE INDEX delivery_queue_project ON public.delivery_queue USING btree (project_id, delivery_id);
 
 create table endpoint_breakers (
   endpoint_id text collate "C" not null,
@@ -134,6 +135,19 @@ create table event_keys (
   constraint event_keys_pkey PRIMARY KEY (project_id, key)
 );
 
+create table event_types (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  category text not null default ''::text,
+  description text not null default ''::text,
+  json_schema json,
+  deprecated_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint event_types_pkey PRIMARY KEY (id),
+  constraint event_types_project_id_name_key UNIQUE (project_id, name)
+);
+
 create table events (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -152,8 +166,11 @@ create table events (
   url_path text,
   metadata text,
   acknowledged_at timestamp with time zone not null,
+  target text,
+  forwarded_headers text,
   constraint events_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
+CREATE INDEX events_idempotency ON public.events USING btree (project_id, idempotency_key, id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX events_list ON public.events USING btree (project_id, id);
 
 create table expansions (
@@ -164,6 +181,51 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table jobs (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  type text not null,
+  status text not null,
+  input text not null,
+  sealed bytea,
+  cursor text collate "C" not null default ''::text,
+  total bigint,
+  done bigint not null default 0,
+  failed bigint not null default 0,
+  error text,
+  due_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint jobs_pkey PRIMARY KEY (id)
+);
+CREATE INDEX jobs_list ON public.jobs USING btree (project_id, id);
+CREATE INDEX jobs_open ON public.jobs USING btree (due_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
+
+create table meta_events (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_type text not null,
+  status text not null,
+  description text,
+  payload bytea not null,
+  strategy text not null,
+  interval_seconds integer not null,
+  max_retry_seconds integer not null,
+  retry_limit integer not null,
+  num_trials integer not null default 0,
+  budget_from integer not null default 0,
+  next_send_at timestamp with time zone,
+  http_status text,
+  error text,
+  request_headers text,
+  response_headers text,
+  response_body bytea,
+  updated_at timestamp with time zone not null,
+  constraint meta_events_pkey PRIMARY KEY (id)
+) partition by RANGE (id);
+CREATE INDEX meta_events_list ON public.meta_events USING btree (project_id, id);
+
 create table nodes (
   id text collate "C" not null,
   roles text not null,
@@ -171,6 +233,41 @@ create table nodes (
   beat_at timestamp with time zone not null default now(),
   constraint nodes_pkey PRIMARY KEY (id)
 );
+
+create table portal_links (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  name text not null,
+  owner_id text not null,
+  can_manage_endpoint boolean not null,
+  auth_type text not null,
+  token_hash bytea not null,
+  sealed_token bytea not null,
+  expires_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint portal_links_pkey PRIMARY KEY (id),
+  constraint portal_links_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX portal_links_list ON public.portal_links USING btree (project_id, id) WHERE (deleted_at IS NULL);
+
+create table portal_tokens (
+  hash bytea not null,
+  portal_link_id text collate "C" not null,
+  expires_at timestamp with time zone not null,
+  constraint portal_tokens_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX portal_tokens_link ON public.portal_tokens USING btree (portal_link_id, expires_at);
+
+create table project_windows (
+  project_id text collate "C" not null,
+  started_at timestamp with time zone not null,
+  max_events bigint not null,
+  seconds integer not null,
+  accepted bigint not null,
+  granted bigint not null,
+  constraint project_windows_pkey PRIMARY KEY (project_id)
+) with (fillfactor=50);
 
 create table projects (
   id text collate "C" not null,
@@ -198,6 +295,33 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 
+create table sources (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  type text not null,
+  provider text not null,
+  mask_id text collate "C" not null,
+  is_disabled boolean not null,
+  body_function text not null,
+  header_function text not null,
+  idempotency_keys text[] not null,
+  event_type_location text not null,
+  forward_headers text[] not null,
+  custom_response jsonb not null,
+  provider_config jsonb,
+  rate_limit integer not null,
+  rate_limit_duration integer not null,
+  sealed bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint sources_pkey PRIMARY KEY (id),
+  constraint sources_mask_id_key UNIQUE (mask_id)
+);
+CREATE INDEX sources_list ON public.sources USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX sources_version ON public.sources USING btree (project_id, version);
+
 create table subscriptions (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -208,7 +332,7 @@ create table subscriptions (
   endpoint_id text collate "C" not null,
   source_id text collate "C" not null,
   event_types text[] not null,
-  filter jsonb not null,
+  filter json not null,
   function text not null,
   delivery_mode text not null,
   alert_config jsonb,
@@ -216,8 +340,10 @@ create table subscriptions (
   retry_config jsonb,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  filters json not null default '[]'::json,
   constraint subscriptions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX subscriptions_endpoint ON public.subscriptions USING btree (endpoint_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX subscriptions_list ON public.subscriptions USING btree (project_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX subscriptions_source ON public.subscriptions USING btree (project_id, source_id) WHERE ((deleted_at IS NULL) AND (source_id <> ''::text));
 CREATE INDEX subscriptions_version ON public.subscriptions USING btree (project_id, version);

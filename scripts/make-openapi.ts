@@ -14,6 +14,7 @@ export async function makeOpenApi(): Promise<string> {
     trustedProxies: [],
   });
   await registerRoutes(server, {
+    roles: ['api', 'ingest'],
     context: absent('context') as ApiContext,
     authenticator: absent('authenticator') as Authenticator,
     isReady: async () => null,

@@ -3,15 +3,21 @@ import { readFile } from 'node:fs/promises';
 import { createServer as createNetServer } from 'node:net';
 import { Authenticator } from './api/auth.ts';
 import type { ApiContext } from './api/context.ts';
+import { onboardWork } from './api/onboard-job.ts';
 import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
+import { fetchToken } from './dispatch/oauth2-token.ts';
+import type { DeliverySink } from './domain/delivery-sink.ts';
 import { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
+import { batchCancel, batchRetry } from './engine/delivery-jobs.ts';
 import { Engine } from './engine/engine.ts';
+import { JobRunner } from './engine/job-runner.ts';
 import { type Credentials, firstStart } from './first-start.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
+import { EventReplayer } from './ingest/event-replayer.ts';
 import { openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
@@ -19,12 +25,14 @@ import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
@@ -65,10 +73,19 @@ async function build(
   await makePartitions();
   const sealer = new Sealer(await loadSecretKey(config));
   const endpoints = new EndpointStore(sealer);
-  const cache = new ConfigCache({ db, endpoints, log, onChange: () => engine.gatesMayHaveOpened() });
+  const sources = new SourceStore(sealer);
+  const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
+  const cache = new ConfigCache({
+    db,
+    endpoints,
+    sources,
+    log,
+    onChange: (routing) => engine.configChanged(routing),
+  });
   const sandbox = new Sandbox();
   const engine = new Engine({
     config,
+    metaEvents,
     db,
     cache,
     endpoints,
@@ -77,9 +94,11 @@ async function build(
     ids,
     databaseClock,
     makePartitions,
+    // The embedded database's directory is locked by this process.
+    isAlone: config.databaseUrl === '',
     log,
   });
-  const acceptor = new EventAcceptor({
+  const intake = {
     db,
     cache,
     ids,
@@ -89,18 +108,32 @@ async function build(
     makePartitions,
     log,
     maxRetrySeconds: config.maxRetrySeconds,
-  });
+    sandbox,
+  };
+  const acceptor = new EventAcceptor(intake);
+  const replayer = new EventReplayer(intake);
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
   const context: ApiContext = {
     db,
     cache,
     endpoints,
+    sources,
     acceptor,
+    replayer,
     ids,
     sealer,
     sandbox,
     now,
+    metaEvents,
+    metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
+    publicUrl: () => url,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
+    wake: (projectId, where) => engine.sink.waiting(projectId, where),
+    wakeJobs: () => jobs.wake(),
   };
+  const jobs = createJobRunner(context, engine.sink, log);
   const server = await createServer({
     ids,
     log,
@@ -108,18 +141,20 @@ async function build(
     trustedProxies: config.trustedProxies,
   });
   let isReady = false;
-  const authenticator = new Authenticator({ db, sealer, cache });
+  const authenticator = new Authenticator({ db, sealer, cache, callsPerSecond: config.apiRate });
   await registerRoutes(server, {
     context,
     authenticator,
+    roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
   });
   const watch = new ConfigWatch({ db, cache, log });
 
   await engine.start();
+  if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
-  const url = config.publicUrl || address;
+  url ||= address;
   const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
   isReady = true;
 
@@ -133,6 +168,7 @@ async function build(
     await server.close();
     clearTimeout(hurry);
     await acceptor.drain();
+    await jobs.stop();
     await engine.stop(stopBy);
     await watch.stop();
     await http.close();
@@ -140,6 +176,20 @@ async function build(
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+}
+
+function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
+  const { db, cache, replayer } = context;
+  return new JobRunner({
+    db,
+    works: {
+      batch_replay: replayer.chunk,
+      batch_retry: batchRetry({ cache, sink }),
+      batch_cancel: batchCancel,
+      onboard: onboardWork(context),
+    },
+    log,
+  });
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {

@@ -1,22 +1,39 @@
+import type { OAuth2Config, TokenResult } from '../dispatch/oauth2-token.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
+import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { SourceStore } from '../store/sources.ts';
 
 /** What the handlers work with. */
 export interface ApiContext {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  sources: SourceStore;
   acceptor: EventAcceptor;
+  replayer: EventReplayer;
   ids: IdFactory;
   sealer: Sealer;
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  metaEvents: MetaEventRecorder;
+  /** Meta events were queued without a config change. */
+  metaEventsStored(projectId: string): void;
+  /** Asks a token server for a token, as a delivery would. */
+  fetchToken(config: OAuth2Config): Promise<TokenResult>;
+  /** Where the outside world reaches this service, without a slash at the end. */
+  publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+  /** Deliveries wait in the queue and are due. */
+  wake(projectId: string, where: { key: string; lane: number }): void;
+  /** There is a new job. */
+  wakeJobs(): void;
 }

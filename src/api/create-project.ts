@@ -4,6 +4,7 @@ import { defaultProjectConfig } from '../domain/project-config.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ApiKeyRow } from '../store/api-keys.ts';
 import type { Queryable } from '../store/database.ts';
+import { addEventTypes } from '../store/event-types.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
 import { insertProject, type ProjectRow } from '../store/projects.ts';
 import { createKey } from './create-key.ts';
@@ -14,7 +15,7 @@ export interface CreatedProject {
   apiKey: { row: ApiKeyRow; key: string };
 }
 
-/** A project and its first key; for use in a transaction. */
+/** A project, its first key and its first event type; for use in a transaction. */
 export async function createProject(
   tx: Queryable,
   deps: { ids: IdFactory; sealer: Sealer; now(): number },
@@ -31,6 +32,7 @@ export async function createProject(
       logo_url: wanted.logo_url ?? '',
       config,
     });
+    await addEventTypes(tx, id, { names: ['*'], uid: () => deps.ids.next() });
     const apiKey = await createKey(tx, deps, {
       projectId: id,
       name: `${wanted.name}'s default key`,

@@ -48,7 +48,7 @@ export const EventDelivery = Type.Object({
   deleted_at: NullableTime,
 });
 
-const HeaderText = Type.Record(Type.String(), Type.String());
+export const HeaderText = Type.Record(Type.String(), Type.String());
 
 export const DeliveryAttempt = Type.Object({
   uid: Type.String(),
@@ -92,7 +92,7 @@ export function toDelivery(
     subscription_id: row.subscription_id ?? '',
     event_type: row.event_type,
     status: row.status as (typeof deliveryStatuses)[number],
-    description: row.description ?? '',
+    description: isHeld(row, endpoint) ? 'Held: the endpoint is paused.' : (row.description ?? ''),
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
     headers: parseHeaders(row.headers),
@@ -111,6 +111,11 @@ export function toDelivery(
     updated_at: iso(row.updated_at),
     deleted_at: null,
   };
+}
+
+/** A pause belongs to the endpoint and changes none of its deliveries, so it is told on reading. */
+function isHeld({ status }: StoredDelivery, endpoint: EndpointRow | undefined): boolean {
+  return endpoint?.status === 'paused' && (status === 'Scheduled' || status === 'Retry');
 }
 
 function toRetryMetadata(row: StoredDelivery): Static<typeof RetryMetadata> {
@@ -159,7 +164,7 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 }
 
 /** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
-function joinValues(json: string | null): Record<string, string> {
+export function joinValues(json: string | null): Record<string, string> {
   return Object.fromEntries(
     Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]),
   );

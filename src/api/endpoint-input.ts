@@ -1,9 +1,11 @@
 import type { Static } from 'typebox';
-import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
+import type { EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
 import { generateSecret } from '../signing/secrets.ts';
 import type { EndpointFields, EndpointRow } from '../store/endpoints.ts';
+import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
+import { changedCredentials } from './endpoint-credentials.ts';
 import type { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { invalid, iso } from './fields.ts';
 
@@ -72,11 +74,10 @@ export function newEndpointSecrets(
   context: ApiContext,
   input: Static<typeof CreateEndpoint>,
 ): EndpointSecrets {
+  const none = { secrets: [], authentication: null, mtls_client_cert: null, signing_key: null };
   return {
+    ...changedCredentials(context, none, input),
     secrets: [newSecret(context, input.secret)],
-    authentication: authentication(input),
-    mtls_client_cert: null,
-    signing_key: null,
   };
 }
 
@@ -90,23 +91,4 @@ export function checkEndpoint(context: ApiContext, config: ProjectConfig, input:
     const url = input[field];
     if (url !== undefined && url !== '') checkUrl(context, field, url);
   }
-}
-
-export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw invalid(field, 'must be an http or https URL with a host');
-  }
-  const verdict = context.checkUrl(url);
-  if (!verdict.allowed) throw invalid(field, verdict.reason);
-}
-
-/** The authentication sent, checked to be whole; none if its type is blank or absent. */
-export function authentication(input: Input): EndpointAuthentication | null {
-  const given = input.authentication;
-  const type = given?.type;
-  if (type === undefined || type === '') return null;
-  const details = given?.[type];
-  if (details === undefined)
-    throw invalid(`authentication.${type}`, `is required when authentication.type is ${type}`);
-  return { type, [type]: details } as EndpointAuthentication;
 }

@@ -19,12 +19,51 @@ const ApiKeyAuth = Type.Object({
   header_value: RequiredText(8192),
 });
 const BasicAuth = Type.Object({ username: RequiredText(1024), password: Text(1024) });
-const OAuth2 = Type.Object(
-  { url: RequiredText(2048), client_id: RequiredText(1024) },
+const oauth2Algorithms = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+] as const;
+
+export const OAuth2 = Type.Object(
   {
-    additionalProperties: true,
-    description: 'Client credentials (`client_secret`) or a JWT assertion (`signing_key`).',
+    url: RequiredText(2048, 'The token server.'),
+    client_id: RequiredText(1024),
+    authentication_type: oneOf(['shared_secret', 'client_assertion']),
+    client_secret: Type.Optional(Text(8192, 'Needed for shared_secret.')),
+    grant_type: Type.Optional(Text(256, 'client_credentials by default.')),
+    scope: Type.Optional(Text(4096)),
+    audience: Type.Optional(Text(2048)),
+    signing_key: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        description: 'A private key as JWK, EC or RSA. Needed for client_assertion.',
+      }),
+    ),
+    signing_algorithm: Type.Optional(oneOf([...oauth2Algorithms, ''], 'ES256 by default.')),
+    issuer: Type.Optional(Text(1024, 'client_id by default.')),
+    subject: Type.Optional(Text(1024, 'client_id by default.')),
+    field_mapping: Type.Optional(
+      Type.Object(
+        {
+          access_token: Type.Optional(Text(128)),
+          token_type: Type.Optional(Text(128)),
+          expires_in: Type.Optional(Text(128)),
+        },
+        { description: 'Other names of the fields of the token server’s answer.' },
+      ),
+    ),
+    expiry_time_unit: Type.Optional(
+      oneOf(['seconds', 'milliseconds', 'minutes', 'hours', ''], 'Unit of expires_in; seconds by default.'),
+    ),
   },
+  { description: 'Client credentials with a secret or with an assertion signed by a key.' },
 );
 
 const Authentication = Type.Object({
@@ -33,6 +72,13 @@ const Authentication = Type.Object({
   basic_auth: Type.Optional(BasicAuth),
   oauth2: Type.Optional(OAuth2),
 });
+
+const ClientCertificate = Type.Object({
+  client_cert: Text(65_536, 'PEM.'),
+  client_key: Text(65_536, 'PEM; `***` keeps the key there is.'),
+});
+
+const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 
 export const Endpoint = Type.Object({
   uid: Type.String(),
@@ -48,6 +94,8 @@ export const Endpoint = Type.Object({
   }),
   advanced_signatures: Type.Boolean(),
   authentication: Type.Union([Authentication, Type.Null()]),
+  mtls_client_cert: Type.Optional(ClientCertificate),
+  signing_key: Type.Union([Type.Object({ type: Type.String(), public_key: Type.String() }), Type.Null()]),
   content_type: Type.String(),
   http_timeout: Type.Integer({ description: 'Seconds for the whole exchange; 0 = 10.' }),
   rate_limit: Type.Integer({ description: 'Sends per rate_limit_duration; 0 = no limit.' }),
@@ -57,6 +105,11 @@ export const Endpoint = Type.Object({
   teams_webhook_url: Type.String(),
   events: Type.Integer({ description: 'Deliveries made so far.' }),
   failure_rate: Type.Integer({ description: 'Percent of attempts that failed in the observed window.' }),
+  cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),
+  period_failure_rate: NullableNumber,
+  success_count: NullableNumber,
+  failure_count: NullableNumber,
+  retry_count: NullableNumber,
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
@@ -67,6 +120,17 @@ const optionalFields = {
   owner_id: Type.Optional(Text(256)),
   advanced_signatures: Type.Optional(Type.Boolean({ description: 'Sign with timestamps; true by default.' })),
   authentication: Type.Optional(Authentication),
+  mtls_client_cert: Type.Optional(
+    Type.Partial(ClientCertificate, {
+      description: 'Shown to endpoints that ask for one; both parts empty removes it.',
+    }),
+  ),
+  signing_key: Type.Optional(
+    Type.Object(
+      { type: oneOf(['ed25519', '']) },
+      { description: 'ed25519 makes a key pair that signs along; an empty type removes it.' },
+    ),
+  ),
   content_type: Type.Optional(oneOf(['application/json', 'application/x-www-form-urlencoded', ''])),
   http_timeout: Type.Optional(Type.Integer({ minimum: 0, maximum: 120 })),
   rate_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
@@ -107,7 +171,7 @@ export const ExpireSecret = Type.Object({
 });
 
 export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<typeof Endpoint> {
-  const { secrets, authentication } = row.secret;
+  const { secrets, authentication, mtls_client_cert, signing_key } = row.secret;
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -120,6 +184,8 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     standard_webhooks_secret: standardWebhooksSecret(secrets.at(-1)?.value ?? ''),
     advanced_signatures: row.advanced_signatures,
     authentication: authentication as Static<typeof Authentication> | null,
+    ...(mtls_client_cert !== null && { mtls_client_cert }),
+    signing_key: signing_key === null ? null : { type: 'ed25519', public_key: signing_key.public_key },
     content_type: row.content_type,
     http_timeout: row.http_timeout,
     rate_limit: row.rate_limit,
@@ -129,6 +195,11 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     teams_webhook_url: row.teams_webhook_url,
     events: health?.deliveries ?? 0,
     failure_rate: failureRate(health),
+    cb_state: health?.breaker ?? 'closed',
+    period_failure_rate: null,
+    success_count: null,
+    failure_count: null,
+    retry_count: null,
     created_at: iso(idTime(row.id)),
     updated_at: iso(row.updated_at),
     deleted_at: isoOrNull(row.deleted_at),

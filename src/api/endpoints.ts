@@ -1,15 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
+import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
+import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { endpointData, subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
-import { type EndpointRow, endpointHealth } from '../store/endpoints.ts';
+import type { Queryable } from '../store/database.ts';
+import { type EndpointHealth, type EndpointRow, endpointHealth } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
+import { changedCredentials } from './endpoint-credentials.ts';
 import {
-  authentication,
   changedEndpointFields,
   checkEndpoint,
   newEndpointFields,
@@ -18,7 +23,8 @@ import {
 } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { found, iso, mapPage, PageOf, pageQuery } from './fields.ts';
-import { registerOperation } from './operation.ts';
+import { type Call, registerOperation } from './operation.ts';
+import { endpointChanges, newEndpointChanges } from './versions/endpoint-changes.ts';
 
 type Out = Static<typeof Endpoint>;
 
@@ -38,7 +44,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 201,
     message: 'Endpoint created',
     data: Endpoint,
-    handle: ({ project, body }) => endpoints.create(project, body),
+    portal: 'manage',
+    changes: newEndpointChanges,
+    handle: ({ project, body, scope }) => endpoints.create(project, body, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -54,7 +62,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 200,
     message: 'Endpoints fetched',
     data: PageOf(Endpoint),
-    handle: ({ project, query }) => endpoints.list(project, query),
+    portal: 'read',
+    changes: endpointChanges,
+    handle: ({ project, query, scope }) => endpoints.list(project, query, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -65,7 +75,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 200,
     message: 'Endpoint fetched',
     data: Endpoint,
-    handle: ({ project, params }) => endpoints.get(project, params['endpointID'] ?? ''),
+    portal: 'read',
+    changes: endpointChanges,
+    handle: (call) => endpoints.get(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -77,7 +89,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 202,
     message: 'Endpoint updated',
     data: Endpoint,
-    handle: ({ project, params, body }) => endpoints.update(project, params['endpointID'] ?? '', body),
+    portal: 'manage',
+    changes: endpointChanges,
+    handle: (call) => endpoints.update(one(call), call.body),
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -88,7 +102,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 200,
     message: 'Endpoint deleted',
     data: Type.Null(),
-    handle: ({ project, params }) => endpoints.delete(project, params['endpointID'] ?? ''),
+    portal: 'manage',
+    handle: (call) => endpoints.delete(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -99,7 +114,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 202,
     message: 'Endpoint status changed',
     data: Endpoint,
-    handle: ({ project, params }) => endpoints.togglePause(project, params['endpointID'] ?? ''),
+    portal: 'manage',
+    changes: endpointChanges,
+    handle: (call) => endpoints.togglePause(one(call)),
   });
   registerOperation(app, {
     method: 'POST',
@@ -110,7 +127,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 202,
     message: 'Endpoint activated',
     data: Endpoint,
-    handle: ({ project, params }) => endpoints.activate(project, params['endpointID'] ?? ''),
+    changes: endpointChanges,
+    handle: (call) => endpoints.activate(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -122,8 +140,20 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 200,
     message: 'Endpoint secret rolled',
     data: Endpoint,
-    handle: ({ project, params, body }) => endpoints.expireSecret(project, params['endpointID'] ?? '', body),
+    portal: 'manage',
+    handle: (call) => endpoints.expireSecret(one(call), call.body),
   });
+}
+
+/** The endpoint of the path, within what the caller may see. */
+interface One {
+  project: ProjectRow;
+  id: string;
+  scope: EndpointScope | undefined;
+}
+
+function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
+  return { project: call.project, id: call.params['endpointID'] ?? '', scope: call.scope };
 }
 
 class Endpoints {
@@ -133,21 +163,34 @@ class Endpoints {
     this.#context = context;
   }
 
-  async create(project: ProjectRow, body: Static<typeof CreateEndpoint>): Promise<Out> {
+  async create(
+    project: ProjectRow,
+    body: Static<typeof CreateEndpoint>,
+    scope: EndpointScope | undefined,
+  ): Promise<Out> {
     const { db, ids, endpoints, cache } = this.#context;
     checkEndpoint(this.#context, project.config, body);
     const id = ids.next();
     const secret = newEndpointSecrets(this.#context, body);
-    const row = await changeConfig(db, project.id, (tx, version) =>
-      endpoints.save(tx, { id, projectId: project.id, version, fields: newEndpointFields(body, id), secret }),
-    );
+    const fields = newEndpointFields(body, id);
+    if (scope !== undefined) fields.owner_id = scope.ownerId;
+    const row = await changeConfig(db, project.id, async (tx, version) => {
+      const saved = await endpoints.save(tx, { id, projectId: project.id, version, fields, secret });
+      await this.#tell(tx, project, { type: 'endpoint.created', row: saved });
+      return saved;
+    });
     await cache.refresh(project.id);
     return toEndpoint(row);
   }
 
-  async list(project: ProjectRow, query: Record<string, string | string[] | undefined>) {
+  async list(
+    project: ProjectRow,
+    query: Record<string, string | string[] | undefined>,
+    scope: EndpointScope | undefined,
+  ) {
     const page = await this.#context.endpoints.list(this.#context.db, project.id, {
       page: parsePageRequest(query),
+      scope,
       name: queryValue(query, 'q'),
       ownerId: queryValue(query, 'ownerId'),
     });
@@ -155,35 +198,43 @@ class Endpoints {
     return mapPage(page, (row) => toEndpoint(row, health.get(row.id)));
   }
 
-  async get(project: ProjectRow, id: string): Promise<Out> {
-    return this.#out(
-      project,
-      found(await this.#context.endpoints.get(this.#context.db, project.id, id), 'endpoint', id),
-    );
+  async get({ project, id, scope }: One): Promise<Out> {
+    const row = await this.#context.endpoints.get(this.#context.db, project.id, id);
+    return this.#out(project, found(owned(scope, row), 'endpoint', id));
   }
 
-  update(project: ProjectRow, id: string, body: Static<typeof UpdateEndpoint>): Promise<Out> {
-    checkEndpoint(this.#context, project.config, body);
-    return this.#change(project, id, (row) => ({
+  update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
+    checkEndpoint(this.#context, one.project.config, body);
+    return this.#change(one, 'endpoint.updated', (row) => ({
       ...row,
       ...changedEndpointFields(row, body),
-      secret: { ...row.secret, authentication: authentication(body) },
+      // The holder of a portal link cannot give an endpoint away.
+      ...(one.scope !== undefined && { owner_id: row.owner_id }),
+      secret: changedCredentials(this.#context, row.secret, body),
     }));
   }
 
-  async delete(project: ProjectRow, id: string): Promise<null> {
-    const { db, endpoints, cache } = this.#context;
+  async delete({ project, id, scope }: One): Promise<null> {
+    const { db, endpoints, cache, metaEvents } = this.#context;
     await changeConfig(db, project.id, async (tx, version) => {
-      found(await endpoints.getForUpdate(tx, project.id, id), 'endpoint', id);
+      const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       await endpoints.delete(tx, id, version);
-      await deleteSubscriptionsOfEndpoint(tx, id, version);
+      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, id, version);
+      await this.#tell(tx, project, {
+        type: 'endpoint.deleted',
+        row: { ...row, deleted_at: this.#context.now() },
+      });
+      for (const subscription of subscriptions) {
+        const data = () => subscriptionData(subscription);
+        await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
+      }
     });
     await cache.refresh(project.id);
     return null;
   }
 
-  togglePause(project: ProjectRow, id: string): Promise<Out> {
-    return this.#setStatus(project, id, (status) => {
+  togglePause(one: One): Promise<Out> {
+    return this.#setStatus(one, (status) => {
       if (status === 'inactive')
         throw new AppError('wrong_state', {
           detail: 'An inactive endpoint cannot be paused; activate it first.',
@@ -192,18 +243,18 @@ class Endpoints {
     });
   }
 
-  activate(project: ProjectRow, id: string): Promise<Out> {
-    return this.#setStatus(project, id, (status) => {
+  activate(one: One): Promise<Out> {
+    return this.#setStatus(one, (status) => {
       if (status === 'active')
         throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
       return 'active';
     });
   }
 
-  expireSecret(project: ProjectRow, id: string, body: Static<typeof ExpireSecret>): Promise<Out> {
+  expireSecret(one: One, body: Static<typeof ExpireSecret>): Promise<Out> {
     const nowMs = this.#context.now();
     const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
-    return this.#change(project, id, (row) => {
+    return this.#change(one, 'endpoint.secret_rolled', (row) => {
       const live = row.secret.secrets.filter(
         (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
       );
@@ -214,34 +265,61 @@ class Endpoints {
     });
   }
 
-  #setStatus(
-    project: ProjectRow,
-    id: string,
-    next: (status: EndpointStatus) => EndpointStatus,
-  ): Promise<Out> {
-    return this.#change(project, id, (row) => ({ ...row, status: next(row.status) }));
+  #setStatus(one: One, next: (status: EndpointStatus) => EndpointStatus): Promise<Out> {
+    const type = ({ status }: EndpointRow) =>
+      status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
+    return this.#change(one, type, (row) => ({ ...row, status: next(row.status) }));
   }
 
-  async #change(project: ProjectRow, id: string, change: (row: EndpointRow) => EndpointRow): Promise<Out> {
+  async #change(
+    { project, id, scope }: One,
+    told: MetaEventType | ((saved: EndpointRow) => MetaEventType),
+    change: (row: EndpointRow) => EndpointRow,
+  ): Promise<Out> {
     const { db, endpoints, cache } = this.#context;
     const saved = await changeConfig(db, project.id, async (tx, version) => {
-      const row = change(found(await endpoints.getForUpdate(tx, project.id, id), 'endpoint', id));
-      return endpoints.save(tx, { id, projectId: project.id, version, fields: row, secret: row.secret });
+      const known = await endpoints.getForUpdate(tx, project.id, id);
+      const row = change(found(owned(scope, known), 'endpoint', id));
+      const result = await endpoints.save(tx, {
+        id,
+        projectId: project.id,
+        version,
+        fields: row,
+        secret: row.secret,
+      });
+      const type = typeof told === 'string' ? told : told(result);
+      await this.#tell(tx, project, { type, row: result });
+      return result;
     });
     await cache.refresh(project.id);
     return this.#out(project, saved);
+  }
+
+  #tell(tx: Queryable, project: ProjectRow, told: { type: MetaEventType; row: EndpointRow }): Promise<void> {
+    const data = () => endpointData(told.row);
+    return this.#context.metaEvents.record(tx, project, { type: told.type, data });
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {
     return toEndpoint(row, (await this.#health(project, [row])).get(row.id));
   }
 
-  #health(project: ProjectRow, rows: EndpointRow[]) {
-    const minutes = project.config.circuit_breaker.observability_window;
-    return endpointHealth(
-      this.#context.db,
-      rows.map((row) => row.id),
-      minutes,
+  async #health(project: ProjectRow, rows: EndpointRow[]): Promise<Map<string, EndpointHealth>> {
+    const { db, cache, now } = this.#context;
+    const { observability_window: minutes } = project.config.circuit_breaker;
+    const ids = rows.map((row) => row.id);
+    const [counts, routing] = await Promise.all([endpointHealth(db, ids, minutes), cache.get(project.id)]);
+    return new Map(
+      ids.map((id) => [
+        id,
+        {
+          deliveries: 0,
+          successes: 0,
+          failures: 0,
+          ...counts.get(id),
+          breaker: breakerState(routing.breaker(id), project.config.circuit_breaker, now()),
+        },
+      ]),
     );
   }
 }

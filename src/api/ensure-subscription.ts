@@ -1,4 +1,5 @@
 import { noConditions } from '../domain/subscription.ts';
+import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { listSubscriptions, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -18,7 +19,7 @@ export async function ensureSubscription(
   await changeConfig(db, projectId, async (tx, version) => {
     const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
     if ((await listSubscriptions(tx, projectId, { page, endpointIds: [endpointId] })).rows.length > 0) return;
-    await saveSubscription(tx, {
+    const saved = await saveSubscription(tx, {
       id: ids.next(),
       projectId,
       version,
@@ -37,6 +38,8 @@ export async function ensureSubscription(
         retry_config: null,
       },
     });
+    const data = () => subscriptionData(saved);
+    await context.metaEvents.record(tx, routing.project, { type: 'subscription.created', data });
   });
   await cache.refresh(projectId);
 }

@@ -1,29 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { type EndpointScope, visible } from '../domain/endpoint-scope.ts';
+import { parsePageRequest } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
+import type { Queryable } from '../store/database.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
-import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
+import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
+import { registerDeliveryActions } from './delivery-actions.ts';
+import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
-import { dateRange, found, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
-
-const ListQuery = Type.Object({
-  ...pageQuery,
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
-  endpointId: Repeated('Only deliveries to these endpoints.'),
-  eventId: Type.Optional(Type.String()),
-  subscriptionId: Type.Optional(Type.String()),
-  eventType: Type.Optional(Type.String()),
-  event_type: Type.Optional(Type.String()),
-  status: Repeated('Only deliveries in these states.'),
-  idempotencyKey: Type.Optional(Type.String()),
-});
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints } = context;
@@ -33,21 +24,16 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     id: 'listEventDeliveries',
     tag,
     summary: 'Lists deliveries.',
-    query: ListQuery,
+    query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
-    handle: async ({ project, query }) => {
-      const page = await listDeliveries(db, project.id, {
-        page: parsePageRequest(query),
-        ...dateRange(query),
-        endpointIds: queryValues(query, 'endpointId'),
-        eventId: queryValue(query, 'eventId'),
-        subscriptionId: queryValue(query, 'subscriptionId'),
-        eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
-        statuses: queryValues(query, 'status'),
-        idempotencyKey: queryValue(query, 'idempotencyKey'),
-      });
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = await deliveryFilter(context, { project, scope }, query);
+      const page = await db.reading((tx) =>
+        listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
+      );
       const byId = await endpoints.byIds(
         db,
         page.rows.map((row) => row.endpoint_id),
@@ -64,13 +50,27 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     status: 200,
     message: 'Event delivery fetched',
     data: EventDelivery,
-    handle: async ({ project, params }) => {
-      const id = params['eventDeliveryID'] ?? '';
-      const row = found(await getDelivery(db, project.id, id), 'event delivery', id);
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
       return toDelivery(row, (await endpoints.byIds(db, [row.endpoint_id])).get(row.endpoint_id));
     },
   });
   registerAttempts(app, context);
+  registerDeliveryActions(app, context);
+}
+
+async function deliveryOf(
+  db: Queryable,
+  projectId: string,
+  wanted: { id: string; scope: EndpointScope | undefined },
+): Promise<StoredDelivery> {
+  const row = await getDelivery(db, projectId, wanted.id);
+  return found(
+    visible(wanted.scope, row, (delivery) => delivery.endpoint_id),
+    'event delivery',
+    wanted.id,
+  );
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
@@ -84,9 +84,10 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventDeliveryID'] ?? '';
-      found(await getDelivery(db, project.id, id), 'event delivery', id);
+      await deliveryOf(db, project.id, { id, scope });
       return (await listAttempts(db, project.id, id)).map((row) => toAttempt(row, VERSION));
     },
   });
@@ -99,10 +100,12 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     status: 200,
     message: 'Delivery attempt fetched',
     data: DeliveryAttempt,
-    handle: async ({ project, params }) => {
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
       const id = params['deliveryAttemptID'] ?? '';
       const attempt = await getAttempt(db, project.id, { deliveryId: params['eventDeliveryID'] ?? '', id });
-      return toAttempt(found(attempt, 'delivery attempt', id), VERSION);
+      const shown = visible(scope, attempt, (row) => row.endpoint_id);
+      return toAttempt(found(shown, 'delivery attempt', id), VERSION);
     },
   });
 }

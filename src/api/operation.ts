@@ -1,10 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
+import { stringifyWithBytes } from '../domain/raw-json.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { Caller } from './auth.ts';
+import { compilePortalView } from './portal-view.ts';
 import { dropNulls } from './validation.ts';
+import {
+  callerVersion,
+  downgradeResponse,
+  upgradeRequest,
+  type VersionChange,
+} from './versions/version-change.ts';
 
 /**
  * One operation of the API, declared once: its schemas validate the request, type the handler and make the OpenAPI
@@ -19,7 +28,18 @@ export interface Call<Body> {
   caller: Caller;
   /** The project in the path, present and open to the caller. Undefined on paths without one. */
   project: ProjectRow;
+  /** The part of the project that the caller may see; undefined: all of it. */
+  scope: EndpointScope | undefined;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
 }
+
+/**
+ * What the holder of a portal link needs to call an operation: nothing more (`read`, `write`) or a link that may
+ * manage endpoints (`manage`). `anyone` is for those that touch nothing of any endpoint, so that there is no scope to
+ * keep to. Operations that declare nothing are closed to portals.
+ */
+export type PortalRight = 'read' | 'write' | 'manage' | 'anyone';
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -29,17 +49,42 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   summary: string;
   query?: TObject;
   body?: Body;
+  /** Makes the body from one of type multipart/form-data, which only such operations take. */
+  fromMultipart?(body: Buffer, contentType: string): unknown;
   status: 200 | 201 | 202;
   message: string;
+  /** Another answer than `status` and `message`, for calls that ask for something else. */
+  variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
+  /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
+  portal?: PortalRight;
+  /** How earlier API versions saw the resource. */
+  changes?: readonly VersionChange[];
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
+
+const PROJECT_PATH = '/api/v1/projects/:projectID';
+const PORTAL_PATH = '/portal-api';
 
 export function registerOperation<Body extends TSchema, Data extends TSchema>(
   app: FastifyInstance,
   operation: Operation<Body, Data>,
 ): void {
-  const { body, data, message, status } = operation;
+  registerRoute(app, operation);
+  if (operation.portal !== undefined && operation.path.startsWith(PROJECT_PATH)) {
+    const path = operation.path.replace(PROJECT_PATH, PORTAL_PATH);
+    registerRoute(app, { ...operation, path, id: `${operation.id}InPortal`, tag: 'Portal' });
+  }
+}
+
+function registerRoute<Body extends TSchema, Data extends TSchema>(
+  app: FastifyInstance,
+  operation: Operation<Body, Data>,
+): void {
+  const { body, data, message, status, changes = [] } = operation;
+  const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
     method: operation.method,
     url: operation.path,
@@ -50,28 +95,70 @@ export function registerOperation<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data) },
+      response: { [status]: envelope(data, operation.beside) },
     },
     preValidation: async (request) => {
-      if (body !== undefined) request.body = parseBody(request, body);
+      requirePortalRight(request.caller as Caller, operation);
+      if (body === undefined) return;
+      const version = callerVersion(request.headers['x-convoy-version']);
+      request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
     },
     handler: async (request, reply) => {
-      const call = {
-        params: request.params as Record<string, string>,
-        query: request.query as Call<unknown>['query'],
-        body: request.body as Static<Body>,
-        bodyText: request.bodyText ?? '',
-        caller: request.caller as Caller,
-        project: request.project as ProjectRow,
-      };
-      const result = await operation.handle(call, request, reply);
-      return reply.code(status).send({ status: true, message, data: result ?? null });
+      const { call, wasScoped } = makeCall<Static<Body>>(request);
+      const result = (await operation.handle(call, request, reply)) ?? null;
+      if (operation.portal !== 'anyone' && !wasScoped())
+        throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
+      const { scope } = request;
+      const seen =
+        scope === undefined || portalView === undefined
+          ? result
+          : portalView(result, { scope, signatureHeader: call.project.config.signature.header });
+      const version = callerVersion(request.headers['x-convoy-version']);
+      if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
+      const answer = seen === null ? null : downgradeResponse(changes, version, seen);
+      const told = operation.variant?.(call) ?? { status, message };
+      return reply
+        .code(told.status)
+        .send({ status: true, message: told.message, data: answer, ...call.beside });
     },
   });
 }
+/** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
+function wantsBytes(accept: string | undefined): boolean {
+  return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
+}
 
-export function envelope(data: TSchema): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data });
+function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; summary: string }): void {
+  if (caller.kind !== 'portal') return;
+  if (operation.portal === undefined) throw new AppError('portal_forbidden', { what: 'this operation' });
+  if (operation.portal === 'manage' && !caller.canManage)
+    throw new AppError('portal_forbidden', { what: 'managing endpoints' });
+}
+
+/**
+ * The call, and whether its handler looked at the caller's scope. One that is open to portals and did not is a bug;
+ * its answer is withheld from them.
+ */
+function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(): boolean } {
+  let looked = request.scope === undefined;
+  const call: Call<Body> = {
+    params: request.params as Record<string, string>,
+    query: request.query as Call<unknown>['query'],
+    body: request.body as Body,
+    bodyText: request.bodyText ?? '',
+    caller: request.caller as Caller,
+    project: request.project as ProjectRow,
+    beside: {},
+    get scope() {
+      looked = true;
+      return request.scope;
+    },
+  };
+  return { call, wasScoped: () => looked };
+}
+
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
 }
 
 function pathParameters(path: string): TSchema {
@@ -80,8 +167,18 @@ function pathParameters(path: string): TSchema {
 }
 
 /** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
-function parseBody(request: FastifyRequest, schema: TSchema): unknown {
+function parseBody(
+  request: FastifyRequest,
+  schema: TSchema,
+  fromMultipart: Operation<TSchema, TSchema>['fromMultipart'],
+): unknown {
   const type = request.headers['content-type'];
+  if (
+    fromMultipart !== undefined &&
+    Buffer.isBuffer(request.body) &&
+    /^multipart\/form-data\b/i.test(type ?? '')
+  )
+    return fromMultipart(request.body, type ?? '');
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -103,5 +200,6 @@ declare module 'fastify' {
     bodyText?: string;
     caller?: Caller;
     project?: ProjectRow;
+    scope?: EndpointScope;
   }
 }

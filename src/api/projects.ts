@@ -3,9 +3,16 @@ import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
 import { ProjectConfig } from '../domain/project-config.ts';
+import { projectData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
-import { deleteProject, listProjects, type ProjectRow, updateProject } from '../store/projects.ts';
+import {
+  deleteProject,
+  getProject,
+  listProjects,
+  type ProjectRow,
+  updateProject,
+} from '../store/projects.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { requireInstanceKey } from './auth.ts';
 import type { ApiContext } from './context.ts';
@@ -140,12 +147,16 @@ async function update(
   id: string,
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
-  const { project } = await context.cache.refresh(id);
-  const config = mergeProjectConfig(project.config, body.config ?? {}, context);
   try {
-    const row = await changeConfig(context.db, id, (tx) =>
-      updateProject(tx, { id, name: body.name, logo_url: body.logo_url ?? project.logo_url, config }),
-    );
+    // Read under the lock that the new version takes, so that two partial updates at once are both kept.
+    const row = await changeConfig(context.db, id, async (tx) => {
+      const project = (await getProject(tx, id)) as ProjectRow;
+      const config = mergeProjectConfig(project.config, body.config ?? {}, context);
+      const logo_url = body.logo_url ?? project.logo_url;
+      const saved = await updateProject(tx, { id, name: body.name, logo_url, config });
+      await context.metaEvents.record(tx, saved, { type: 'project.updated', data: () => projectData(saved) });
+      return saved;
+    });
     await context.cache.refresh(id);
     return toProject(row);
   } catch (error) {

@@ -1,14 +1,28 @@
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { registerIngest } from '../ingest/routes.ts';
+import { SourceFinder } from '../ingest/source-finder.ts';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
+import { registerDashboard } from './dashboard.ts';
+import { registerEndpointChecks } from './endpoint-checks.ts';
+import { registerEndpointTest } from './endpoint-test.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
+import { registerEventTypes } from './event-types.ts';
 import { registerEvents } from './events.ts';
+import { registerExplainEvent } from './explain-event.ts';
+import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
+import { registerJobs } from './jobs.ts';
+import { registerMetaEvents } from './meta-events.ts';
+import { registerOnboard } from './onboard.ts';
+import { registerPortal } from './portal.ts';
+import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
+import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
 import { registerTestFunction } from './test-function.ts';
 
@@ -16,21 +30,41 @@ const resources = [
   registerProjects,
   registerApiKeys,
   registerEndpoints,
+  registerSources,
   registerSubscriptions,
+  registerFilters,
+  registerEventTypes,
   registerEvents,
+  registerExplainEvent,
   registerEventDeliveries,
+  registerEndpointTest,
+  registerJobs,
+  registerOnboard,
+  registerEndpointChecks,
+  registerDashboard,
+  registerPortalLinks,
+  registerPortal,
+  registerMetaEvents,
   registerTestFunction,
 ];
 
 /** Every route of the service. */
 export async function registerRoutes(
   app: FastifyInstance,
-  deps: { context: ApiContext; authenticator: Authenticator; isReady(): Promise<string | null> },
+  deps: {
+    context: ApiContext;
+    authenticator: Authenticator;
+    roles: readonly string[];
+    isReady(): Promise<string | null>;
+  },
 ): Promise<void> {
+  const { context, roles } = deps;
   registerHealth(app, deps.isReady);
+  if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });
+  if (!roles.includes('api')) return;
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   await app.register(swaggerUi, { routePrefix: '/docs' });
   await authenticated(app, deps.authenticator, (scope) => {
-    for (const register of resources) register(scope, deps.context);
+    for (const register of resources) register(scope, context);
   });
 }

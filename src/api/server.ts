@@ -7,6 +7,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Authenticator } from './auth.ts';
 import { handleError } from './error-handler.ts';
 import { openApiOptions } from './openapi.ts';
+import { API_VERSION } from './versions/version-change.ts';
 
 /** The HTTP server: what holds for every route. Routes themselves are registered by the resources. */
 export interface ServerOptions {
@@ -16,7 +17,6 @@ export interface ServerOptions {
   trustedProxies: string[];
 }
 
-const API_VERSION = '2025-11-24';
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -60,6 +60,7 @@ export async function authenticated(
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       request.caller = await authenticator.authenticate(request);
+      authenticator.admit(request.caller);
       await authenticator.openProject(request, request.caller);
     });
     register(scope);

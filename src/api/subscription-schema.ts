@@ -1,21 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
+import type { SourceRow } from '../store/sources.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import { Endpoint, toEndpoint } from './endpoint-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
-
-const Conditions = Type.Record(Type.String(), Type.Unknown());
+import { Conditions, ScopeConditions } from './filter-conditions.ts';
+import { Source, toSource } from './source-schema.ts';
 
 const AlertConfig = Type.Object({
-  count: Type.Integer({ minimum: 0, description: 'Failed attempts that raise the alert.' }),
+  count: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Failed attempts that raise the alert.',
+  }),
   threshold: Text(32, 'Time within which they must fall, as a duration such as 1h.'),
 });
 const RateLimitConfig = Type.Object({
-  count: Type.Integer({ minimum: 0, description: 'Sends per duration; 0 = no limit.' }),
-  duration: Type.Integer({ minimum: 0, description: 'Seconds.' }),
+  count: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Sends per duration; 0 = no limit.' }),
+  duration: Type.Integer({ minimum: 0, maximum: 86_400, description: 'Seconds.' }),
 });
-const retryType = oneOf(['linear', 'exponential']);
 
 export const Subscription = Type.Object({
   uid: Type.String(),
@@ -24,7 +28,7 @@ export const Subscription = Type.Object({
   type: oneOf(['api', 'cli']),
   status: oneOf(['active', 'inactive']),
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
-  source_metadata: Type.Null(),
+  source_metadata: Type.Union([Source, Type.Null()]),
   device_metadata: Type.Null(),
   function: Type.String(),
   delivery_mode: oneOf(['at_least_once', 'at_most_once']),
@@ -32,7 +36,7 @@ export const Subscription = Type.Object({
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(
     Type.Object({
-      type: retryType,
+      type: oneOf(['linear', 'exponential']),
       duration: Type.Integer({ description: 'Seconds.' }),
       retry_count: Type.Integer(),
     }),
@@ -40,7 +44,7 @@ export const Subscription = Type.Object({
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
     filter: Type.Object({
-      is_flattened: Type.Boolean(),
+      is_flattened: Type.Boolean({ description: 'false: the conditions stand as they were given.' }),
       body: Conditions,
       headers: Conditions,
       query: Conditions,
@@ -52,17 +56,17 @@ export const Subscription = Type.Object({
   deleted_at: NullableTime,
 });
 
-export const CreateSubscription = Type.Object({
-  name: RequiredText(256),
+const optionalFields = {
   endpoint_id: Type.Optional(Text(64)),
   app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
-  function: Type.Optional(Text(262_144)),
+  source_id: Type.Optional(Text(64, 'Only events of this source; without one, events of any origin.')),
+  function: Type.Optional(Text(262_144, 'JavaScript that makes the payload to send.')),
   delivery_mode: Type.Optional(oneOf(['at_least_once', 'at_most_once', ''])),
   alert_config: Type.Optional(AlertConfig),
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(
     Type.Object({
-      type: Type.Optional(retryType),
+      type: Type.Optional(oneOf(['linear', 'exponential', ''])),
       duration: Type.Optional(
         Text(32, 'Wait between tries as a duration such as 10s; goes before interval_seconds.'),
       ),
@@ -73,14 +77,26 @@ export const CreateSubscription = Type.Object({
     }),
   ),
   filter_config: Type.Optional(
-    Type.Object({ event_types: Type.Optional(Type.Array(RequiredText(256), { maxItems: 1000 })) }),
+    Type.Object({
+      event_types: Type.Optional(
+        Type.Array(RequiredText(256), {
+          maxItems: 1000,
+          description: 'Exact names, `*`, or trailing globs such as invoice.*; none means `*`.',
+        }),
+      ),
+      filter: Type.Optional(ScopeConditions),
+    }),
   ),
-});
+};
+
+export const CreateSubscription = Type.Object({ name: RequiredText(256), ...optionalFields });
+export const UpdateSubscription = Type.Object({ name: Type.Optional(Text(256)), ...optionalFields });
 
 export function toSubscription(
   row: SubscriptionRow,
-  endpoint: EndpointRow | undefined,
+  links: { endpoint: EndpointRow | undefined; source: SourceRow | undefined; publicUrl: string },
 ): Static<typeof Subscription> {
+  const { endpoint, source } = links;
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -88,7 +104,7 @@ export function toSubscription(
     type: row.type as 'api',
     status: row.status as 'active',
     endpoint_metadata: endpoint === undefined ? null : toEndpoint(endpoint),
-    source_metadata: null,
+    source_metadata: source === undefined ? null : toSource(source, links.publicUrl),
     device_metadata: null,
     function: row.function,
     delivery_mode: row.delivery_mode as 'at_least_once',

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { parseGoDuration } from '../domain/duration.ts';
+import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
-import { noConditions, type RetryConfig } from '../domain/subscription.ts';
+import { compileFilter } from '../matcher/filter.ts';
+import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import {
+  deleteSubscription,
   getSubscription,
   listSubscriptions,
   type SubscriptionFields,
@@ -15,14 +17,25 @@ import {
 } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
-import { registerOperation } from './operation.ts';
-import { CreateSubscription, Subscription, toSubscription } from './subscription-schema.ts';
+import { type Call, registerOperation } from './operation.ts';
+import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
+import {
+  CreateSubscription,
+  Subscription,
+  toSubscription,
+  UpdateSubscription,
+} from './subscription-schema.ts';
+import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
+import { checkFunction } from './test-function.ts';
+
+type Out = Static<typeof Subscription>;
 
 const path = '/api/v1/projects/:projectID/subscriptions';
+const onePath = `${path}/:subscriptionID`;
 const tag = 'Subscriptions';
 
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
-  const { db, endpoints } = context;
+  const subscriptions = new Subscriptions(context);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -33,7 +46,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 201,
     message: 'Subscription created',
     data: Subscription,
-    handle: async ({ project, body }) => withEndpoint(context, await create(context, project, body)),
+    portal: 'write',
+    handle: ({ project, body, scope }) => subscriptions.create(project, body, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -49,81 +63,208 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
-    handle: async ({ project, query }) => {
-      const page = await listSubscriptions(db, project.id, {
-        page: parsePageRequest(query),
-        endpointIds: queryValues(query, 'endpointId'),
-        name: queryValue(query, 'name'),
-      });
-      const byId = await endpoints.byIds(
-        db,
-        page.rows.map((row) => row.endpoint_id),
-      );
-      return mapPage(page, (row) => toSubscription(row, byId.get(row.endpoint_id)));
-    },
+    portal: 'read',
+    handle: ({ project, query, scope }) => subscriptions.list(project, query, scope),
   });
   registerOperation(app, {
     method: 'GET',
-    path: `${path}/:subscriptionID`,
+    path: onePath,
     id: 'getSubscription',
     tag,
     summary: 'Fetches a subscription.',
     status: 200,
     message: 'Subscription fetched',
     data: Subscription,
-    handle: async ({ project, params }) => {
-      const id = params['subscriptionID'] ?? '';
-      return withEndpoint(context, found(await getSubscription(db, project.id, id), 'subscription', id));
+    portal: 'read',
+    handle: (call) => subscriptions.get(one(call)),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: onePath,
+    id: 'updateSubscription',
+    tag,
+    summary: 'Updates a subscription; what is not named keeps its value.',
+    body: UpdateSubscription,
+    status: 202,
+    message: 'Subscription updated',
+    data: Subscription,
+    portal: 'write',
+    handle: (call) => subscriptions.update(one(call), call.body),
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: onePath,
+    id: 'deleteSubscription',
+    tag,
+    summary: 'Deletes a subscription.',
+    status: 200,
+    message: 'Subscription deleted',
+    data: Type.Null(),
+    portal: 'write',
+    handle: (call) => subscriptions.delete(one(call)),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${onePath}/toggle_status`,
+    id: 'toggleSubscriptionStatus',
+    tag,
+    summary: 'Switches between active and inactive; an inactive subscription matches nothing.',
+    status: 202,
+    message: 'Subscription status changed',
+    data: Subscription,
+    portal: 'write',
+    handle: (call) =>
+      subscriptions.change(one(call), (row) => ({
+        ...row,
+        status: row.status === 'active' ? 'inactive' : 'active',
+      })),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/test_filter`,
+    id: 'testFilter',
+    tag,
+    summary: 'Tries a filter on a request; nothing is stored.',
+    body: TestFilter,
+    status: 200,
+    message: 'Filter tried',
+    data: Type.Boolean({ description: 'Whether the filter lets the request through.' }),
+    beside: { explain: FilterExplanation },
+    portal: 'anyone',
+    handle: async ({ body, beside }) => {
+      const { header, ...schema } = body.schema ?? {};
+      const result = compileFilter({ ...schema, headers: { ...header, ...schema.headers } });
+      if (!result.ok) throw invalid(`schema.${result.path}`, result.message);
+      const explanation = result.filter.explain(sampleSubject(body.request ?? {}));
+      beside['explain'] = shownExplanation(explanation);
+      return explanation.matched;
     },
   });
 }
 
-async function withEndpoint(context: ApiContext, row: SubscriptionRow): Promise<Static<typeof Subscription>> {
-  return toSubscription(row, await context.endpoints.get(context.db, row.project_id, row.endpoint_id));
+/** The subscription of the path, within what the caller may see. */
+interface One {
+  project: ProjectRow;
+  id: string;
+  scope: EndpointScope | undefined;
 }
 
-async function create(
-  context: ApiContext,
-  project: ProjectRow,
-  body: Static<typeof CreateSubscription>,
-): Promise<SubscriptionRow> {
-  const { db, ids, cache, endpoints } = context;
-  const endpointId = body.endpoint_id || body.app_id;
-  if (endpointId === undefined || endpointId === '') throw invalid('endpoint_id', 'is required');
-  if ((await endpoints.get(db, project.id, endpointId)) === undefined) {
-    throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpointId });
+function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
+  return { project: call.project, id: call.params['subscriptionID'] ?? '', scope: call.scope };
+}
+
+class Subscriptions {
+  readonly #context: ApiContext;
+
+  constructor(context: ApiContext) {
+    this.#context = context;
   }
-  const fields = subscriptionFields(body, endpointId);
-  const row = await changeConfig(db, project.id, (tx, version) =>
-    saveSubscription(tx, { id: ids.next(), projectId: project.id, version, fields }),
-  );
-  await cache.refresh(project.id);
-  return row;
+
+  async create(
+    project: ProjectRow,
+    body: Static<typeof CreateSubscription>,
+    scope: EndpointScope | undefined,
+  ): Promise<Out> {
+    const id = this.#context.ids.next();
+    await this.#checkFunction(project, body.function);
+    return this.#save({ project, id, scope }, () => newSubscriptionFields(body, project.config));
+  }
+
+  async list(
+    project: ProjectRow,
+    query: Record<string, string | string[] | undefined>,
+    scope: EndpointScope | undefined,
+  ) {
+    const { db, endpoints, sources } = this.#context;
+    const page = await listSubscriptions(db, project.id, {
+      page: parsePageRequest(query),
+      scope,
+      endpointIds: queryValues(query, 'endpointId'),
+      name: queryValue(query, 'name'),
+    });
+    const [endpointRows, sourceRows] = await Promise.all([
+      endpoints.byIds(
+        db,
+        page.rows.map((row) => row.endpoint_id),
+      ),
+      sources.byIds(
+        db,
+        project.id,
+        page.rows.map((row) => row.source_id),
+      ),
+    ]);
+    return mapPage(page, (row) =>
+      toSubscription(row, {
+        endpoint: endpointRows.get(row.endpoint_id),
+        source: sourceRows.get(row.source_id),
+        publicUrl: this.#context.publicUrl(),
+      }),
+    );
+  }
+
+  async get({ project, id, scope }: One): Promise<Out> {
+    const row = await getSubscription(this.#context.db, project.id, id);
+    return this.#out(found(visible(scope, row, endpointOf), 'subscription', id));
+  }
+
+  async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
+    await this.#checkFunction(one.project, body.function);
+    return this.change(one, (row) => changedSubscriptionFields(row, body, one.project.config));
+  }
+
+  change(one: One, change: (row: SubscriptionRow) => SubscriptionFields): Promise<Out> {
+    return this.#save(one, (row) => change(found(row, 'subscription', one.id)));
+  }
+
+  async delete({ project, id, scope }: One): Promise<null> {
+    const { db, cache, metaEvents, now } = this.#context;
+    await changeConfig(db, project.id, async (tx, version) => {
+      const known = await getSubscription(tx, project.id, id);
+      const row = found(visible(scope, known, endpointOf), 'subscription', id);
+      await deleteSubscription(tx, { projectId: project.id, id }, version);
+      const data = () => subscriptionData({ ...row, deleted_at: now() });
+      await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
+    });
+    await cache.refresh(project.id);
+    return null;
+  }
+
+  #checkFunction(project: ProjectRow, code = ''): Promise<void> {
+    return checkFunction(this.#context, 'function', { projectId: project.id, code });
+  }
+
+  /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */
+  async #save(
+    { project, id, scope }: One,
+    make: (known: SubscriptionRow | undefined) => SubscriptionFields,
+  ): Promise<Out> {
+    const { db, cache, metaEvents } = this.#context;
+    const saved = await changeConfig(db, project.id, async (tx, version) => {
+      const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
+      const fields = make(known);
+      if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
+      await checkLinks(this.#context, tx, { project, fields, known });
+      const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
+      const type = known === undefined ? 'subscription.created' : 'subscription.updated';
+      await metaEvents.record(tx, project, { type, data: () => subscriptionData(result) });
+      return result;
+    });
+    await cache.refresh(project.id);
+    return this.#out(saved);
+  }
+
+  async #out(row: SubscriptionRow): Promise<Out> {
+    const { db, endpoints, sources } = this.#context;
+    const [endpoint, source] = await Promise.all([
+      endpoints.get(db, row.project_id, row.endpoint_id),
+      row.source_id === '' ? undefined : sources.get(db, row.project_id, row.source_id),
+    ]);
+    return toSubscription(row, { endpoint, source, publicUrl: this.#context.publicUrl() });
+  }
 }
 
-function subscriptionFields(body: Static<typeof CreateSubscription>, endpointId: string): SubscriptionFields {
-  const eventTypes = body.filter_config?.event_types ?? [];
-  return {
-    name: body.name,
-    type: 'api',
-    status: 'active',
-    endpoint_id: endpointId,
-    source_id: '',
-    event_types: eventTypes.length > 0 ? [...new Set(eventTypes)] : ['*'],
-    filter: noConditions(),
-    function: body.function ?? '',
-    delivery_mode: body.delivery_mode || 'at_least_once',
-    alert_config: body.alert_config ?? null,
-    rate_limit_config: body.rate_limit_config ?? null,
-    retry_config: retryConfig(body.retry_config),
-  };
-}
+const endpointOf = (row: SubscriptionRow): string => row.endpoint_id;
 
-function retryConfig(given: Static<typeof CreateSubscription>['retry_config']): RetryConfig | null {
-  if (given === undefined) return null;
-  const fromText = given.duration ? parseGoDuration(given.duration) : null;
-  if (given.duration && (fromText === null || fromText < 0))
-    throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m');
-  const duration = fromText === null ? (given.interval_seconds ?? 0) : Math.round(fromText / 1000);
-  return { type: given.type ?? 'linear', duration, retry_count: given.retry_count ?? 0 };
+function notInProject(id: string): AppError {
+  return new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id });
 }

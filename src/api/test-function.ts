@@ -42,6 +42,7 @@ export function registerTestFunction(app: FastifyInstance, context: ApiContext):
       status: 200,
       message: 'Function run',
       data: TestedFunction,
+      ...(resource === 'subscriptions' && { portal: 'anyone' as const }),
       handle: ({ project, body }) => testFunction(context, project.id, body),
     });
   }

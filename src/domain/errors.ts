@@ -13,6 +13,12 @@ export const errorTable = {
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
   not_in_project: { status: 400, message: '{field}: there is no {resource} {id} in this project' },
   wrong_state: { status: 400, message: '{detail}' },
+  verification_failed: { status: 400, message: 'The request could not be verified: {reason}' },
+  bad_encoding: { status: 400, message: 'The request body cannot be decoded: {detail}' },
+  project_required: {
+    status: 400,
+    message: 'The instance key belongs to no project; use a project key or a portal token here.',
+  },
   unauthenticated: {
     status: 401,
     message:
@@ -24,6 +30,9 @@ export const errorTable = {
     status: 403,
     message: 'Only the instance key may do this; see instance_key in credentials.json.',
   },
+  source_disabled: { status: 403, message: 'This source is disabled; it takes no events.' },
+  unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
+  portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
   project_not_found: { status: 404, message: 'There is no project {id}.' },
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },
@@ -46,6 +55,14 @@ export const errorTable = {
     status: 500,
     message: 'Something went wrong on our side; the request id {request} finds it in the log.',
   },
+  search_timeout: {
+    status: 504,
+    message: 'This took more than {seconds} s; narrow it with startDate and endDate or further filters.',
+  },
+  test_timeout: {
+    status: 504,
+    message: 'No attempt was made within {seconds} s; delivery {id} shows what becomes of it.',
+  },
   database_unavailable: {
     status: 503,
     message: 'The database cannot be reached right now; nothing was stored, try again.',
@@ -61,8 +78,15 @@ export class AppError extends Error {
   readonly status: number;
   /** Seconds for the Retry-After header, where trying again later helps. */
   readonly retryAfterSeconds: number | undefined;
+  /** More about it, for the answer. */
+  readonly data: unknown;
+  readonly params: Readonly<Record<string, string | number>>;
 
-  constructor(code: ErrorCode, params: Record<string, string | number> = {}, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    params: Record<string, string | number> = {},
+    options?: ErrorOptions & { data?: unknown },
+  ) {
     const { status, message } = errorTable[code];
     super(
       message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? '')),
@@ -70,6 +94,8 @@ export class AppError extends Error {
     );
     this.code = code;
     this.status = status;
+    this.params = params;
+    this.data = options?.data;
     this.retryAfterSeconds = typeof params['retry'] === 'number' ? params['retry'] : undefined;
   }
 }

@@ -10,6 +10,12 @@ export const deliveryStatuses = [
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 
+/** The right to start one send: the limits it was taken from, and when, in milliseconds of the database's time. */
+export interface RateGrant {
+  keys: readonly string[];
+  atMs: number;
+}
+
 /** A delivery as the node that holds it has it in memory: all that is needed to try it. */
 export interface HeldDelivery {
   id: string;
@@ -35,8 +41,8 @@ export interface HeldDelivery {
   isStarted: boolean;
   /** Claimed as the probe of a half-open breaker. */
   isProbe: boolean;
-  /** Claimed with a grant of every rate limit it is under. */
-  isGranted: boolean;
+  /** The grant of the rate limits it is under, taken when it was claimed. */
+  grant: RateGrant | null;
   /** null: JSON. */
   contentType: string | null;
   /** JSON text of the event's headers, name to values. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { randomText } from '../platform/random.ts';
 
 /**
  * ULIDs: 48 bits of milliseconds, 80 bits of randomness, 26 characters of Crockford's base 32. Text order is
@@ -38,6 +39,11 @@ export function idTime(id: string): number {
 /** The smallest id of a millisecond: ids of that time and later compare greater or equal. */
 export function firstIdAt(ms: number): string {
   return encode(Math.max(0, Math.floor(ms)), TIME_CHARS) + '0'.repeat(RANDOM_CHARS);
+}
+
+/** A new id with the time of another: for parts of a row that are made where no factory is at hand. */
+export function siblingId(id: string): string {
+  return id.slice(0, TIME_CHARS) + randomText(RANDOM_CHARS, ALPHABET);
 }
 
 /** Hands out ids in the time given by `now`, which should be the database's. */

@@ -1,7 +1,7 @@
 /**
  * An exact sliding window: at most `count` sends in any interval of `durationMs`, wherever it starts.
  *
- * A grant is a time at which one send may start. It may start up to startDelayMs late, so a grant comes no sooner
+ * A grant is a time at which one send may start. It may start up to START_DELAY_MS late, so a grant comes no sooner
  * than the duration plus that delay after the grant `count` places before it: however late the earlier one started
  * and however prompt the later one is, they lie a full duration apart. Fixed windows or token buckets would let up to
  * twice the count through.
@@ -11,16 +11,13 @@ export interface RateLimit {
   durationMs: number;
 }
 
-/**
- * How late a granted send may start; past it the grant is void. A tenth of the duration within bounds: a void grant
- * is lost until the duration is over, so the longer that is, the more patience pays.
- */
-const LEAST_START_DELAY_MS = 100;
-const MOST_START_DELAY_MS = 2_000;
-
-export function startDelayMs({ durationMs }: RateLimit): number {
-  return Math.min(MOST_START_DELAY_MS, Math.max(LEAST_START_DELAY_MS, durationMs / 10));
+/** Either figure zero: no limit. */
+export function rateLimit(count: number, durationSeconds: number): RateLimit | null {
+  return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
 }
+
+/** How late a granted send may start; past it the grant is void. */
+export const START_DELAY_MS = 150;
 
 /** The `wanted` next times that all limits allow, not later than `until`. `grants` are each limit's latest, oldest first. */
 export function nextGrants(
@@ -50,5 +47,5 @@ function earliest({ limit, times }: { limit: RateLimit; times: readonly number[]
   const last = times.at(-1) ?? 0;
   const blocking = times.at(-limit.count);
   if (blocking === undefined || times.length < limit.count) return last;
-  return Math.max(last, blocking + limit.durationMs + startDelayMs(limit));
+  return Math.max(last, blocking + limit.durationMs + START_DELAY_MS);
 }

@@ -109,6 +109,7 @@ function endOfValue(text: string, from: number): number {
 // text here; the placeholders are exchanged for the texts in one pass over the result. The nonce never
 // leaves the process, so no payload can contain a placeholder. Undefined when stringifyWithRaw is not running.
 let collected: string[] | undefined;
+let form: 'json' | 'bytes' = 'json';
 
 const nonce = randomBytes(16).toString('hex');
 const placeholders = new RegExp(`"${nonce}:([0-9]+)"`, 'g');
@@ -116,15 +117,22 @@ const placeholders = new RegExp(`"${nonce}:([0-9]+)"`, 'g');
 /** Valid JSON text that stringifyWithRaw inserts as it is. */
 export class RawJson {
   readonly text: string;
+  readonly #bytes: Buffer | undefined;
 
-  constructor(text: string) {
+  /** `bytes`: what the text stands for, where that is not the text itself (the base64 of something, say). */
+  constructor(text: string, bytes?: Buffer) {
     this.text = text;
+    this.#bytes = bytes;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes ?? Buffer.from(this.text);
   }
 
   /** Under a plain JSON.stringify (a log line, say) the value appears, at JSON.parse's precision. */
   toJSON(): unknown {
     if (collected === undefined) return JSON.parse(this.text);
-    collected.push(this.text);
+    collected.push(form === 'json' ? this.text : `[${this.bytes.join(',')}]`);
     return `${nonce}:${collected.length - 1}`;
   }
 }
@@ -151,4 +159,14 @@ export function stringifyWithRaw(value: unknown): string {
 function wellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   return text.replace(/\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+}
+
+/** The same with every RawJson as an array of the integers of its bytes. */
+export function stringifyWithBytes(value: unknown): string {
+  form = 'bytes';
+  try {
+    return stringifyWithRaw(value);
+  } finally {
+    form = 'json';
+  }
 }

@@ -12,12 +12,11 @@ export function attemptRecord(
   context: { outcome: Outcome; authHeaderNames: ReadonlySet<string>; succeeded: boolean },
 ): AttemptRow {
   const { outcome, authHeaderNames, succeeded } = context;
-  const masked = (name: string, value: string) => {
-    const key = name.toLowerCase();
-    return CREDENTIAL_HEADERS.has(key) || authHeaderNames.has(key) ? MASK : value;
-  };
   const sent: Record<string, string> = {};
-  for (const [name, value] of request.headers) sent[name] = masked(name, value);
+  for (const [name, value] of request.headers) {
+    const key = name.toLowerCase();
+    sent[name] = CREDENTIAL_HEADERS.has(key) || authHeaderNames.has(key) ? MASK : value;
+  }
   const response = outcome.kind === 'response' ? outcome : null;
   return {
     id,
@@ -27,15 +26,17 @@ export function attemptRecord(
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
     requestHeaders: JSON.stringify(sent),
-    responseHeaders:
-      response === null
-        ? null
-        : JSON.stringify(response.headers, (name, value: unknown) =>
-            CREDENTIAL_HEADERS.has(name) ? [MASK] : value,
-          ),
+    responseHeaders: response === null ? null : JSON.stringify(maskedResponse(response.headers)),
     responseBody: response?.body ?? null,
     timings: JSON.stringify(outcome.timings),
     requestedAtMs: outcome.startedAt,
     respondedAtMs: response === null ? null : outcome.startedAt + outcome.timings.totalMs,
   };
+}
+
+/** A copy only where there is something to mask: most answers have nothing. */
+function maskedResponse(headers: Record<string, string[]>): Record<string, string[]> {
+  const names = Object.keys(headers).filter((name) => CREDENTIAL_HEADERS.has(name));
+  if (names.length === 0) return headers;
+  return { ...headers, ...Object.fromEntries(names.map((name) => [name, [MASK]])) };
 }

@@ -16,7 +16,7 @@ export interface BuiltRequest {
 
 const USER_AGENT = `Posthorn/${VERSION}`;
 /** Set by the connection itself, never by an event. */
-const CONNECTION_HEADERS = [
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
   'connection',
@@ -28,7 +28,7 @@ const CONNECTION_HEADERS = [
   'expect',
   'proxy-authorization',
   'proxy-connection',
-];
+]);
 
 export function buildRequest(
   delivery: HeldDelivery,
@@ -48,7 +48,8 @@ export function buildRequest(
   }
   for (const [name, value] of context.authHeaders) headers.put(name, value);
   if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
-    headers.put(context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER, delivery.idempotencyKey);
+    const name = context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER;
+    headers.put(name, headerText(delivery.idempotencyKey));
   }
   if (context.config.add_event_id_trace_headers) {
     headers.put('X-Convoy-Event-ID', delivery.eventId);
@@ -62,11 +63,11 @@ export function buildRequest(
 
 class HeaderList {
   readonly list: [string, string][] = [];
-  readonly #seen = new Set(CONNECTION_HEADERS);
+  readonly #seen = new Set<string>();
 
   put(name: string, value: string): void {
     const key = name.toLowerCase();
-    if (this.#seen.has(key)) return;
+    if (CONNECTION_HEADERS.has(key) || this.#seen.has(key)) return;
     this.#seen.add(key);
     this.list.push([name, value]);
   }
@@ -77,6 +78,11 @@ class HeaderList {
       this.put(name, values.join(', '));
     }
   }
+}
+
+/** A key may be any text; one that a header cannot carry is percent-encoded, or it could never be delivered. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }
 
 function withQuery(url: string, query: string | null): string {

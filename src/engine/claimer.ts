@@ -1,14 +1,9 @@
-import { startDelayMs } from '../domain/rate-grants.ts';
+import type { RateGrant } from '../domain/event-delivery.ts';
+import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import { releaseProbe, takeProbe } from '../store/breakers.ts';
-import {
-  type Claim,
-  claimDeliveries,
-  heldBy,
-  releaseDeliveries,
-  type Want,
-  waitingKeys,
-} from '../store/claim-deliveries.ts';
+import { claimBatch } from '../store/claim-batch.ts';
+import { type Claim, heldBy, releaseDeliveries, type Want, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import { takeGrants } from '../store/rate-limits.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
@@ -48,10 +43,19 @@ interface Chosen {
   due: DueKey;
   gate: OpenGate;
   want: Want;
-  /** Rate-limited: when each send may start. */
-  starts?: { at: number; voidAt: number }[];
-  /** Rate-limited: when more would be granted. */
-  freeInMs?: number;
+  /** Rate-limited: what was granted. */
+  grants?: Grants;
+}
+
+/**
+ * Grants in this node's time. The database's clock was read somewhere between asking and being answered, so a send
+ * starts no earlier than the answer allows and is void counted from the asking: right however long that took.
+ */
+interface Grants {
+  grants: RateGrant[];
+  startAt: number[];
+  voidAt: number[];
+  moreAt: number;
 }
 
 export interface ClaimerDeps {
@@ -61,6 +65,8 @@ export interface ClaimerDeps {
   lease: Lease;
   decideGate(projectId: string, key: string): GateDecision;
   expansionStored(): void;
+  /** Never rejects. */
+  returnGrants(grants: RateGrant[]): Promise<void>;
   log: Logger;
 }
 
@@ -200,13 +206,17 @@ export class Claimer implements QueueListener {
     const chosen = await this.#admit(this.#choose());
     if (chosen.length === 0) return;
     const wants = chosen.map(({ want }) => want);
-    const claims = await claimDeliveries(this.#deps.db, this.#deps.nodeId, wants);
+    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
     for (const [n, claim] of claims.entries()) {
       const choice = chosen[n] as Chosen;
       this.#take(choice, claim);
       if (choice.gate.isProbe && claim.deliveries.length === 0)
         await releaseProbe(this.#deps.db, choice.gate.endpointId);
     }
+    const unused = claims.flatMap(
+      ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],
+    );
+    if (unused.length > 0) await this.#deps.returnGrants(unused);
     // What was left out for want of rows in this round, or is due again already, gets another one at once.
     this.wake();
   }
@@ -252,19 +262,19 @@ export class Claimer implements QueueListener {
     const limited = chosen.filter(({ gate }) => gate.limits.length > 0);
     if (limited.length > 0) {
       const requests = limited.map(({ gate, want }) => ({ limits: gate.limits, wanted: want.count }));
-      // Grants are in the database's time, which was asked between these two: not early by one, not late by the other.
-      const askedAt = performance.now();
-      const grants = await takeGrants(this.#deps.db, requests);
-      const toldAt = performance.now();
-      for (const [n, granted] of grants.entries()) {
+      const asked = performance.now();
+      const answers = await takeGrants(this.#deps.db, requests);
+      const answered = performance.now();
+      for (const [n, { grants, startsInMs, freeInMs }] of answers.entries()) {
         const choice = limited[n] as Chosen;
-        choice.starts = granted.startsInMs.map((ms) => ({
-          at: toldAt + ms,
-          voidAt: askedAt + ms + Math.min(...choice.gate.limits.map(({ limit }) => startDelayMs(limit))),
-        }));
-        choice.freeInMs = granted.freeInMs;
-        choice.want.count = granted.startsInMs.length;
-        if (choice.want.count === 0) choice.due.dueAt = performance.now() + granted.freeInMs;
+        choice.grants = {
+          grants,
+          startAt: startsInMs.map((ms) => answered + ms),
+          voidAt: startsInMs.map((ms) => asked + ms + START_DELAY_MS),
+          moreAt: answered + freeInMs,
+        };
+        choice.want.count = startsInMs.length;
+        if (choice.want.count === 0) choice.due.dueAt = choice.grants.moreAt;
       }
     }
     for (const choice of chosen) {
@@ -276,9 +286,9 @@ export class Claimer implements QueueListener {
     return chosen.filter(({ want }) => want.count > 0);
   }
 
-  #take({ due, gate, starts, freeInMs }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
+  #take({ due, gate, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
     const now = performance.now();
-    if (deliveries.length === want.count) due.dueAt = now + (freeInMs ?? 0);
+    if (deliveries.length === want.count) due.dueAt = grants?.moreAt ?? now;
     else
       due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
@@ -288,10 +298,9 @@ export class Claimer implements QueueListener {
         continue;
       }
       delivery.isProbe = gate.isProbe;
-      delivery.isGranted = starts !== undefined;
-      const start = starts?.[n];
-      if (start === undefined) this.#deps.dispatcher.start(delivery);
-      else this.#deps.dispatcher.startAt(delivery, start);
+      delivery.grant = grants?.grants[n] ?? null;
+      if (grants === undefined) this.#deps.dispatcher.start(delivery);
+      else this.#deps.dispatcher.startBetween(delivery, grants.startAt[n] ?? 0, grants.voidAt[n] ?? 0);
     }
   }
 }

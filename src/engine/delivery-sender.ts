@@ -46,6 +46,8 @@ export interface Sent {
   isGone?: boolean;
   /** No tries are left. */
   isExhausted?: boolean;
+  /** Nothing was sent: a rate grant goes back. */
+  isUnsent?: true;
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -97,8 +99,8 @@ export class DeliverySender {
       return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
     const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '');
     const key = subscription === undefined ? row.id : routing.queueKey(subscription);
-    if (delivery.isGranted || routing.limitsOf(row.id, key).length === 0) return null;
-    return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+    if (delivery.grant !== null || routing.limitsOf(row.id, key).length === 0) return null;
+    return { finish: { ...handedBack(delivery, null), key }, effect: 'none', isUnsent: true };
   }
 
   async #attempt(
@@ -163,8 +165,8 @@ export class DeliverySender {
     if (outcome.kind === 'error' && outcome.code === 'aborted') {
       // It may have arrived: at least once means again, at most once means never again.
       return delivery.deliveryMode === 'at_most_once'
-        ? ended(delivery, 'Failure', INTERRUPTED)
-        : back(delivery, null);
+        ? { finish: ended(delivery, 'Failure', INTERRUPTED).finish, effect: 'none' }
+        : { finish: handedBack(delivery, null), effect: 'none' };
     }
     const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
       nowMs: this.#deps.now(),
@@ -217,7 +219,7 @@ function authFailed(
     delayMs: delivery.intervalSeconds * 1000,
     body: made,
   };
-  return { finish, effect: 'none' };
+  return { finish, effect: 'none', isUnsent: true };
 }
 
 function identity(
@@ -234,11 +236,15 @@ function identity(
 }
 
 function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Sent {
-  return { finish: { ...handedBack(delivery, description), status, delayMs: null }, effect: 'none' };
+  return {
+    finish: { ...handedBack(delivery, description), status, delayMs: null },
+    effect: 'none',
+    isUnsent: true,
+  };
 }
 
 function back(delivery: HeldDelivery, description: string | null): Sent {
-  return { finish: handedBack(delivery, description), effect: 'none' };
+  return { finish: handedBack(delivery, description), effect: 'none', isUnsent: true };
 }
 
 /** Trouble on our side: tried again soon, and nothing used up. */
@@ -246,6 +252,7 @@ function ourFault(delivery: HeldDelivery, reason: string): Sent {
   return {
     finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
     effect: 'none',
+    isUnsent: true,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { type HeldDelivery, LANE, type RateGrant } from '../domain/event-delivery.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import type { Logger } from '../platform/logger.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
@@ -32,9 +33,11 @@ interface EndpointQueue {
 }
 
 export interface DispatcherDeps {
-  sender: DeliverySender;
+  sender: Pick<DeliverySender, 'send'>;
   finisher: Finisher;
   lease: Lease;
+  /** Never rejects. */
+  returnGrants(grants: RateGrant[]): Promise<void>;
   log: Logger;
   window: number;
   endpointConcurrency: number;
@@ -90,7 +93,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserveClaimed(deliveryId: string, endpointId: string): boolean {
-    if (this.#closed || this.room(endpointId) < 1) return false;
+    if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, endpointId);
     this.#queue(endpointId).held += 1;
     return true;
@@ -110,19 +113,19 @@ export class Dispatcher implements DeliverySink {
     this.#wait({ delivery, voidAt: Number.POSITIVE_INFINITY });
   }
 
-  /** Starts a delivery at the moment its rate limit grants. */
-  startAt(delivery: HeldDelivery, start: { at: number; voidAt: number }): void {
-    const begin = () => {
+  /** Starts a delivery between the two moments, by the monotonic clock, or not at all. */
+  startBetween(delivery: HeldDelivery, startAt: number, voidAt: number): void {
+    const start = () => {
       // Timers may fire up to a millisecond early; a grant may not be used early.
-      const earlyMs = start.at - performance.now();
+      const earlyMs = startAt - performance.now();
       if (earlyMs > 0) {
-        this.#delayed.set(delivery, setTimeout(begin, Math.ceil(earlyMs)));
+        this.#delayed.set(delivery, setTimeout(start, Math.ceil(earlyMs)));
         return;
       }
       this.#delayed.delete(delivery);
-      this.#wait({ delivery, voidAt: start.voidAt });
+      this.#wait({ delivery, voidAt });
     };
-    begin();
+    start();
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -225,7 +228,7 @@ export class Dispatcher implements DeliverySink {
     let sent: Sent | undefined;
     try {
       sent = isVoid
-        ? { finish: handedBack(delivery, null), effect: 'none' }
+        ? { finish: handedBack(delivery, null), effect: 'none', isUnsent: true }
         : await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
       // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
@@ -243,6 +246,7 @@ export class Dispatcher implements DeliverySink {
   /** False: it could not be. The row stays held and is given back like one that could not be tried. */
   async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
     const { finish } = sent;
+    if (sent.isUnsent === true && delivery.grant !== null) await this.#deps.returnGrants([delivery.grant]);
     let moved: boolean;
     try {
       moved = await this.#deps.finisher.finish(finish);
@@ -250,14 +254,23 @@ export class Dispatcher implements DeliverySink {
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
       return false;
     }
-    if (!moved)
-      this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
-    else if (finish.delayMs !== null) {
+    if (!moved) {
+      this.#deps.log.warn(
+        { delivery: delivery.id },
+        'late outcome: the delivery was taken over or cancelled',
+      );
+      // It may have been resent since and claimed by this very node, which had no place for it twice.
+      this.unsure();
+    } else if (finish.delayMs !== null) {
       this.#queueListener?.waiting(
         delivery.projectId,
         { key: finish.key, lane: finish.lane },
         finish.delayMs,
       );
+    }
+    if (moved && finish.metaEvent !== undefined) {
+      const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
+      this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
     else if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);

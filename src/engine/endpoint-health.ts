@@ -2,6 +2,8 @@ import { opensBreaker, probesToClose } from '../domain/circuit-breaker.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import { endpointData } from '../routing/meta-event-data.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
 import { changeConfig } from '../store/config-version.ts';
@@ -23,6 +25,7 @@ export interface EndpointHealthDeps {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  metaEvents: MetaEventRecorder;
   restartCap(endpointId: string): void;
   log: Logger;
 }
@@ -152,17 +155,22 @@ export class EndpointHealth implements OutcomeListener {
   }
 
   async #disable(projectId: string, endpointId: string, reason: string): Promise<void> {
-    const { db, endpoints, cache, log } = this.#deps;
+    const { db, endpoints, cache, log, metaEvents } = this.#deps;
+    const project = cache.peek(projectId)?.project;
     await changeConfig(db, projectId, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
       if (row === undefined || row.status === 'inactive') return;
-      await endpoints.save(tx, {
+      const saved = await endpoints.save(tx, {
         id: row.id,
         projectId,
         version,
         fields: { ...row, status: 'inactive' },
         secret: row.secret,
       });
+      if (project !== undefined) {
+        const data = () => ({ ...endpointData(saved), reason });
+        await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
+      }
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
     });
     await cache.refreshQuietly(projectId);

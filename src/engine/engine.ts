@@ -1,16 +1,22 @@
 import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { LANE, type RateGrant } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
-import { leave } from '../store/nodes.ts';
+import { freeAllHeld, leave } from '../store/nodes.ts';
+import { returnGrants } from '../store/rate-limits.ts';
+import { removeExpired } from '../store/retention.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -21,6 +27,7 @@ import { decideGate } from './gates.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
+import { MetaSender } from './meta-sender.ts';
 
 /** The parts that move deliveries, joined and started in order. */
 export interface EngineDeps {
@@ -30,15 +37,19 @@ export interface EngineDeps {
     endpointConcurrency: number;
     graceSeconds: number;
     maxRetrySeconds: number;
+    retentionHours: number;
   };
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  metaEvents: MetaEventRecorder;
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
+  /** No other node can be alive: whatever is held is held by a node that was killed. */
+  isAlone: boolean;
   log: Logger;
 }
 
@@ -74,8 +85,21 @@ export class Engine {
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
     });
+    // A grant that cannot be given back only lowers the rate for a while.
+    const giveBack = (grants: RateGrant[]) =>
+      returnGrants(db, grants).catch((error: unknown) =>
+        log.warn({ err: error }, 'rate grants not returned'),
+      );
     this.#dispatcher = new Dispatcher({
-      sender,
+      returnGrants: giveBack,
+      sender: new MetaSender({
+        deliveries: sender,
+        recorder: deps.metaEvents,
+        cache,
+        http,
+        ids,
+        now: databaseClock.now,
+      }),
       finisher: this.#finisher,
       lease,
       log,
@@ -90,6 +114,7 @@ export class Engine {
       lease,
       log,
       expansionStored: () => this.#expander.wake(),
+      returnGrants: giveBack,
       decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
     });
     this.#expander = new Expander({
@@ -105,6 +130,7 @@ export class Engine {
       cache,
       log,
       endpoints: deps.endpoints,
+      metaEvents: deps.metaEvents,
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#health);
@@ -118,7 +144,11 @@ export class Engine {
       claimer: this.#claimer,
       log,
     });
-    this.#janitor = new Janitor({ makePartitions: deps.makePartitions, log });
+    this.#janitor = new Janitor({
+      makePartitions: deps.makePartitions,
+      removeExpired: () => removeExpired(db, { ms: databaseClock.now() - config.retentionHours * 3_600_000 }),
+      log,
+    });
   }
 
   get sink(): DeliverySink {
@@ -126,13 +156,14 @@ export class Engine {
   }
 
   async start(): Promise<void> {
+    if (this.#deps.isAlone) await freeAllHeld(this.#deps.db);
     await this.#heartbeat.start();
     if (this.#delivers) {
       await this.#claimer.start();
       this.#expander.start();
     }
     this.#health.start();
-    this.#janitor.start();
+    if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
   }
 
   /**
@@ -143,8 +174,7 @@ export class Engine {
     const { db, log } = this.#deps;
     const leftMs = () => Math.max(0, stopBy - performance.now());
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
-    this.#janitor.stop();
-    const parts = Promise.all([this.#expander.stop(), this.#claimer.stop()]);
+    const parts = Promise.all([this.#janitor.stop(), this.#expander.stop(), this.#claimer.stop()]);
     const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
     await parts;
     clearTimeout(giveUp);
@@ -158,8 +188,14 @@ export class Engine {
     }
   }
 
-  /** A config change may have unpaused an endpoint. */
-  gatesMayHaveOpened(): void {
+  /** A config change may have unpaused an endpoint, and made meta events. */
+  configChanged({ project }: ProjectRouting): void {
+    if (!this.#delivers) return;
+    if (project.config.meta_event.is_enabled) this.metaEventsStored(project.id);
     this.#claimer.wake();
+  }
+
+  metaEventsStored(projectId: string): void {
+    this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
   }
 }

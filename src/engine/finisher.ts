@@ -1,8 +1,9 @@
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Database } from '../store/database.ts';
-import { type Finish, finishDeliveries } from '../store/finish-deliveries.ts';
-import { isConnectionError, isDataError, isStatementTimeout } from '../store/pg-errors.ts';
+import { finishBatch } from '../store/finish-batch.ts';
+import type { Finish } from '../store/finish-deliveries.ts';
+import { isConnectionError, isDataError, isTimeout } from '../store/pg-errors.ts';
 
 /**
  * Records outcomes, many to a commit. An outcome is never dropped: while the database is away it is kept and sent
@@ -26,7 +27,10 @@ export class Finisher {
     this.#deps = deps;
     this.#batcher = new Batcher({
       run: (batch) => this.#run(batch),
-      weigh: ({ attempt }) => 1 + ((attempt?.responseBody?.length ?? 0) * MAX_BATCH) / MAX_BATCH_BYTES,
+      weigh: ({ attempt, metaEvent }) => {
+        const bytes = (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0);
+        return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
+      },
       maxWeight: MAX_BATCH,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
@@ -46,7 +50,7 @@ export class Finisher {
   async #run(batch: Finish[]): Promise<boolean[]> {
     for (;;) {
       try {
-        const moved = await finishDeliveries(this.#deps.db, this.#deps.nodeId, batch);
+        const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
         return batch.map((finish) => moved.has(finish.deliveryId));
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, error);
@@ -55,8 +59,9 @@ export class Finisher {
           'outcomes not recorded yet; trying again',
         );
         if (this.#hasGivenUp) throw error;
-        const isTooMuch = !isConnectionError(error) || isStatementTimeout(error);
-        if (isTooMuch && batch.length > 1) return this.#split(batch, error);
+        const isRefused = !isConnectionError(error);
+        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== undefined)
+          return this.#split(batch, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -68,6 +73,13 @@ export class Finisher {
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
     const [finish] = batch as [Finish];
+    if (finish.metaEvent !== undefined) {
+      this.#deps.log.error(
+        { err: error, delivery: finish.deliveryId },
+        'a meta event cannot be stored; its delivery is recorded without it',
+      );
+      return this.#run([{ ...finish, metaEvent: undefined }]);
+    }
     this.#deps.log.error(
       { err: error, delivery: finish.deliveryId },
       'an attempt cannot be stored as it is; stored without its response',

@@ -5,11 +5,14 @@ import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import { ProjectLimits } from './project-limits.ts';
+import { applySourceFunctions } from './source-functions.ts';
 
 /**
  * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
@@ -17,6 +20,7 @@ import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.
  *
  * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
  *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
+ *   over limit -> its project accepts no more events for now: the caller is told when it will;
  *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
  *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
  *   no partition -> partitions are made and the batch goes again;
@@ -43,6 +47,7 @@ export interface EventAcceptorDeps {
   makePartitions(): Promise<void>;
   log: Logger;
   maxRetrySeconds: number;
+  sandbox: Sandbox;
 }
 
 const STALE = Symbol('stale');
@@ -71,9 +76,14 @@ export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
   readonly #batcher: Batcher<Waiting, Result>;
   #waitingBytes = 0;
+  readonly #limits: ProjectLimits;
+  /** Events on their way, in all and by project. */
+  #waiting = 0;
+  readonly #waitingOf = new Map<string, number>();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
+    this.#limits = new ProjectLimits(deps);
     this.#batcher = new Batcher({
       run: (waiting) => this.#storeInTime(waiting),
       weigh: ({ item: { deliveries, event } }) =>
@@ -87,17 +97,34 @@ export class EventAcceptor {
   /** Resolves once the event and its deliveries are committed. */
   async accept(event: NewEvent): Promise<AcceptedEvent> {
     const bytes = event.payload.length;
-    if (this.#batcher.size >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES)
-      throw new AppError('overloaded', { retry: 1 });
+    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) throw new AppError('overloaded', { retry: 1 });
+    this.#enter(event.projectId);
     this.#waitingBytes += bytes;
     try {
       return await this.#accept(event);
     } finally {
       this.#waitingBytes -= bytes;
+      this.#leave(event.projectId);
     }
   }
 
-  async #accept(event: NewEvent): Promise<AcceptedEvent> {
+  /** A project may wait with at most as many events as there is room left: one alone fills half of it, never all. */
+  #enter(projectId: string): void {
+    const ofProject = this.#waitingOf.get(projectId) ?? 0;
+    if (ofProject >= MAX_WAITING - this.#waiting) throw new AppError('overloaded', { retry: 1 });
+    this.#waiting += 1;
+    this.#waitingOf.set(projectId, ofProject + 1);
+  }
+
+  #leave(projectId: string): void {
+    this.#waiting -= 1;
+    const ofProject = (this.#waitingOf.get(projectId) ?? 1) - 1;
+    if (ofProject === 0) this.#waitingOf.delete(projectId);
+    else this.#waitingOf.set(projectId, ofProject);
+  }
+
+  async #accept(received: NewEvent): Promise<AcceptedEvent> {
+    const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const result = await this.#batcher.add({ item: prepared, since: performance.now() });
@@ -108,6 +135,15 @@ export class EventAcceptor {
     }
     // The config changed under every round: somebody writes it faster than a commit takes.
     throw new AppError('overloaded', { retry: 1 });
+  }
+
+  async #runFunctions(event: NewEvent): Promise<NewEvent> {
+    if (event.sourceId === null) return event;
+    const { cache, ids, now, sandbox } = this.#deps;
+    const routing = cache.peek(event.projectId) ?? (await cache.get(event.projectId));
+    const source = routing.sources.get(event.sourceId);
+    if (source === undefined || (source.header_function === '' && source.body_function === '')) return event;
+    return applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
   }
 
   /** Waits for every accepted event to be stored. */
@@ -130,7 +166,7 @@ export class EventAcceptor {
   async #storeInTime(waiting: Waiting[]): Promise<Result[]> {
     const tooLate = performance.now() - MAX_WAIT_MS;
     const inTime = waiting.filter(({ since }) => since >= tooLate);
-    const stored = inTime.length === 0 ? [] : await this.#store(inTime.map(({ item }) => item));
+    const stored = inTime.length === 0 ? [] : await this.#admitAndStore(inTime.map(({ item }) => item));
     const results = stored.values();
     return waiting.map(({ since }) =>
       since >= tooLate
@@ -139,7 +175,16 @@ export class EventAcceptor {
     );
   }
 
+  /** Leaves out what is over its project's limit, and stores the rest. */
+  async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
+    const refused = await this.#limits.refused(items);
+    const stored = await this.#store(items.filter((item) => !refused.has(item)));
+    let next = 0;
+    return items.map((item) => refused.get(item) ?? (stored[next++] as Result));
+  }
+
   async #store(items: PreparedEvent[]): Promise<Result[]> {
+    if (items.length === 0) return [];
     const current = await this.#alignVersions(items);
     this.#reserve(current);
     try {

@@ -10,6 +10,10 @@ export interface NewEvent {
   /** null: JSON; else the payload's own content type. */
   contentType: string | null;
   headers: Readonly<Record<string, readonly string[]>>;
+  /** Headers that deliveries carry; null: all of the above. */
+  forwardedHeaders: Readonly<Record<string, readonly string[]>> | null;
+  /** Why it cannot be delivered: it is stored with this and goes to nobody. */
+  failure: string | null;
   idempotencyKey: string | null;
   sourceId: string | null;
   appId: string | null;

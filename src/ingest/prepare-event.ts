@@ -1,7 +1,9 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
-import type { ProjectRouting, RoutedSubscription } from '../routing/project-routing.ts';
+import { eventSubject } from '../routing/event-subject.ts';
+import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
+import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -18,13 +20,15 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
+const RAN_OUT = 'Filters that needed more work than one filter may do, and so did not match:';
 
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
 ): PreparedEvent {
-  const matched = routing.match(source);
+  const subject = eventSubject(source);
+  const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
   const headers = JSON.stringify(source.headers);
   const event: EventRow = {
@@ -35,16 +39,21 @@ export function prepareEvent(
     sourceId: source.sourceId,
     appId: source.appId,
     status: eventStatus(matched),
-    failureReason: matched.length > 0 ? null : NOTHING_MATCHED,
+    failureReason:
+      matched.length > 0
+        ? null
+        : (source.failure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
+    forwardedHeaders: source.forwardedHeaders === null ? null : JSON.stringify(source.forwardedHeaders),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
     urlPath: source.urlPath,
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
+    target: source.target.kind === 'broadcast' ? null : JSON.stringify(source.target),
   };
   const isLarge = matched.length > MAX_DIRECT;
   return {
@@ -53,6 +62,14 @@ export function prepareEvent(
     deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
     expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
+}
+
+function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {
+  if (target.kind === 'url') return target.reason;
+  const isOwner = target.kind === 'owner';
+  if (isOwner && ![...routing.endpoints.values()].some(({ row }) => row.owner_id === target.ownerId))
+    return `No endpoint has the owner id ${target.ownerId}.`;
+  return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }
 
 function eventStatus(matched: RoutedSubscription[]): string {
@@ -83,9 +100,9 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     hasOwnBody: false,
     isStarted: false,
     isProbe: false,
-    isGranted: false,
+    grant: null,
     contentType: event.contentType,
-    headers: event.headers,
+    headers: event.forwardedHeaders ?? event.headers,
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
     acknowledgedAtMs: event.acknowledgedAtMs,

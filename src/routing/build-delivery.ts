@@ -1,6 +1,7 @@
 import type { IdFactory } from '../domain/ids.ts';
 import type { DeliveryRow } from '../store/accept-events.ts';
-import type { ProjectRouting, RoutedSubscription } from './project-routing.ts';
+import type { ProjectRouting } from './project-routing.ts';
+import type { RoutedSubscription } from './routed-subscription.ts';
 
 /** The delivery of an event to one subscription, as the config stands. */
 export function buildDelivery(

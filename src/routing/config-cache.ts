@@ -4,14 +4,10 @@ import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { getProject, type ProjectRow } from '../store/projects.ts';
+import type { SourceRow, SourceStore } from '../store/sources.ts';
 import { subscriptionsChangedSince } from '../store/subscriptions.ts';
-import {
-  ProjectRouting,
-  type RoutedEndpoint,
-  type RoutedSubscription,
-  routeEndpoint,
-  routeSubscription,
-} from './project-routing.ts';
+import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
+import { type RoutedSubscription, routeSubscription } from './routed-subscription.ts';
 
 /**
  * The compiled config of the projects in use, in memory, bounded. A refresh reads only rows newer than what is
@@ -26,14 +22,22 @@ const MAX_PROJECTS = 10_000;
 export class ConfigCache {
   readonly #db: Database;
   readonly #endpoints: EndpointStore;
+  readonly #sources: SourceStore;
   readonly #log: Logger;
-  readonly #onChange: (() => void) | undefined;
+  readonly #onChange: ((routing: ProjectRouting) => void) | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
-  constructor(deps: { db: Database; endpoints: EndpointStore; log: Logger; onChange?: () => void }) {
+  constructor(deps: {
+    db: Database;
+    endpoints: EndpointStore;
+    sources: SourceStore;
+    log: Logger;
+    onChange?: (routing: ProjectRouting) => void;
+  }) {
     this.#db = deps.db;
     this.#endpoints = deps.endpoints;
+    this.#sources = deps.sources;
     this.#log = deps.log;
     this.#onChange = deps.onChange;
   }
@@ -98,7 +102,7 @@ export class ConfigCache {
     this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
     this.#dropOldest();
-    this.#onChange?.();
+    this.#onChange?.(routing);
     return routing;
   }
 
@@ -106,9 +110,10 @@ export class ConfigCache {
     // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
     const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
     const since = base?.version ?? 0;
-    const [endpointRows, subscriptionRows, breakerRows] = await Promise.all([
+    const [endpointRows, subscriptionRows, sourceRows, breakerRows] = await Promise.all([
       this.#endpoints.changedSince(this.#db, project.id, since),
       subscriptionsChangedSince(this.#db, project.id, since),
+      this.#sources.changedSince(this.#db, project.id, since),
       breakersChangedSince(this.#db, project.id, since),
     ]);
     const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
@@ -121,9 +126,14 @@ export class ConfigCache {
       if (row.deleted_at === null) subscriptions.set(row.id, routeSubscription(row, project.config));
       else subscriptions.delete(row.id);
     }
+    const sources = new Map<string, SourceRow>(base?.sources);
+    for (const row of sourceRows) {
+      if (row.deleted_at === null) sources.set(row.id, row);
+      else sources.delete(row.id);
+    }
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
-    return new ProjectRouting(project, { endpoints, subscriptions, breakers });
+    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers });
   }
 
   #dropOldest(): void {

@@ -1,13 +1,15 @@
 import { createPrivateKey } from 'node:crypto';
 import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
-import type { RateLimit } from '../domain/rate-grants.ts';
+import { type RateLimit, rateLimit } from '../domain/rate-grants.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
+import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
-import type { SubscriptionRow } from '../store/subscriptions.ts';
-import { type RetryBudget, retryBudget } from './retry-budget.ts';
+import type { SourceRow } from '../store/sources.ts';
+import { eventSubject, type FilterableEvent } from './event-subject.ts';
+import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts';
 
 /**
  * A project's config, compiled for use: what an event is matched against and what a delivery is sent with. A
@@ -20,51 +22,61 @@ export interface RoutedEndpoint {
   limit: RateLimit | null;
 }
 
-export interface RoutedSubscription {
-  row: SubscriptionRow;
-  retry: RetryBudget;
-  limit: RateLimit | null;
-}
-
 /** Where an event is meant to go; subscriptions still decide. */
 export type EventTarget =
+  /** One delivery per endpoint. */
   | { kind: 'broadcast' }
+  /** One delivery per subscription: what incoming webhooks do. */
+  | { kind: 'subscribers' }
   | { kind: 'endpoints'; endpointIds: readonly string[] }
-  | { kind: 'owner'; ownerId: string };
+  | { kind: 'owner'; ownerId: string }
+  /** This one, whatever it filters by. */
+  | { kind: 'subscription'; subscriptionId: string }
+  /** The endpoint at this URL, should there be one; `reason` says why none was made. */
+  | { kind: 'url'; url: string; reason: string };
 
-export interface Matchable {
+export interface Matchable extends FilterableEvent {
   target: EventTarget;
   eventType: string;
   sourceId: string | null;
+}
+
+/** One filter record of one subscription, found by its event type. */
+interface Candidate {
+  subscription: RoutedSubscription;
+  filter: RoutedFilter;
 }
 
 export class ProjectRouting {
   readonly project: ProjectRow;
   readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
-  readonly #byEventType: EventTypeIndex<RoutedSubscription>;
-  readonly #subscribedEndpoints: ReadonlySet<string>;
+  readonly sources: ReadonlyMap<string, SourceRow>;
+  readonly #byEventType: EventTypeIndex<Candidate>;
+  /** The oldest subscription of each endpoint. */
+  readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
 
   constructor(
     project: ProjectRow,
-    parts: {
+    rows: {
       endpoints: ReadonlyMap<string, RoutedEndpoint>;
       subscriptions: ReadonlyMap<string, RoutedSubscription>;
+      sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
     },
   ) {
-    const { endpoints, subscriptions, breakers } = parts;
     this.project = project;
-    this.endpoints = endpoints;
-    this.subscriptions = subscriptions;
-    this.breakers = breakers;
-    const oldestFirst = [...subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
-    this.#subscribedEndpoints = new Set(oldestFirst.map((subscription) => subscription.row.endpoint_id));
+    this.endpoints = rows.endpoints;
+    this.subscriptions = rows.subscriptions;
+    this.sources = rows.sources;
+    this.breakers = rows.breakers;
+    const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+    this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(
       oldestFirst.flatMap((subscription) =>
-        subscription.row.event_types.map((type) => [type, subscription] as const),
+        subscription.filters.map((filter) => [filter.record.event_type, { subscription, filter }] as const),
       ),
     );
   }
@@ -100,27 +112,56 @@ export class ProjectRouting {
   }
 
   hasSubscription(endpointId: string): boolean {
-    return this.#subscribedEndpoints.has(endpointId);
+    return this.#oldest.has(endpointId);
   }
 
-  /** The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. */
-  match(event: Matchable): RoutedSubscription[] {
+  oldestSubscription(endpointId: string): RoutedSubscription | undefined {
+    return this.#oldest.get(endpointId);
+  }
+
+  /**
+   * The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. Of a
+   * subscription's records for the type the most specific decides: if its conditions fail, no other is asked.
+   * Filters are asked last, since only they may cost something; `subject` tells what they spent.
+   */
+  match(event: Matchable, subject: FilterSubject = eventSubject(event)): RoutedSubscription[] {
     const { target } = event;
+    if (target.kind === 'subscription') return this.#only(target.subscriptionId);
+    if (target.kind === 'url') return this.#oldestAt(target.url);
     const wanted = this.#targetTest(target);
     const matched = new Map<string, RoutedSubscription>();
-    for (const subscription of this.#byEventType.candidates(event.eventType)) {
+    let decided: RoutedSubscription | undefined;
+    for (const { subscription, filter } of this.#byEventType.candidates(event.eventType)) {
+      // Candidates come subscription by subscription, the most specific record first.
+      if (subscription === decided) continue;
+      decided = subscription;
       const { row } = subscription;
       const key = target.kind === 'broadcast' ? row.endpoint_id : row.id;
-      if (matched.has(key) || row.status !== 'active') continue;
-      if (row.source_id !== '' && row.source_id !== event.sourceId) continue;
-      if (wanted(row.endpoint_id)) matched.set(key, subscription);
+      if (matched.has(key) || !wanted(row.endpoint_id)) continue;
+      if (subscriptionRefusal(subscription, event) !== null) continue;
+      if (filter.compiled === null || filter.compiled.matches(subject)) matched.set(key, subscription);
     }
     return [...matched.values()];
   }
 
-  #targetTest(target: EventTarget): (endpointId: string) => boolean {
+  #only(subscriptionId: string): RoutedSubscription[] {
+    const subscription = this.subscriptions.get(subscriptionId);
+    return subscription !== undefined && this.endpoints.has(subscription.row.endpoint_id)
+      ? [subscription]
+      : [];
+  }
+
+  #oldestAt(url: string): RoutedSubscription[] {
+    const endpoint = [...this.endpoints.values()].find(({ row }) => row.url === url);
+    return endpoint === undefined ? [] : this.#only(this.oldestSubscription(endpoint.row.id)?.row.id ?? '');
+  }
+
+  #targetTest(
+    target: Exclude<EventTarget, { kind: 'subscription' | 'url' }>,
+  ): (endpointId: string) => boolean {
     switch (target.kind) {
       case 'broadcast':
+      case 'subscribers':
         return (id) => this.endpoints.has(id);
       case 'endpoints':
         return (id) => target.endpointIds.includes(id) && this.endpoints.has(id);
@@ -128,6 +169,15 @@ export class ProjectRouting {
         return (id) => this.endpoints.get(id)?.row.owner_id === target.ownerId;
     }
   }
+}
+
+/** Why a subscription takes no such event, whatever its filters say. */
+export function subscriptionRefusal(
+  { row }: RoutedSubscription,
+  event: { sourceId: string | null },
+): 'inactive' | 'source' | null {
+  if (row.status !== 'active') return 'inactive';
+  return row.source_id !== '' && row.source_id !== event.sourceId ? 'source' : null;
 }
 
 export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
@@ -144,14 +194,4 @@ export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEn
     ...(signing_key === null ? {} : { ed25519: { privateKey: createPrivateKey(signing_key.private_key) } }),
   });
   return { row, signer, limit: rateLimit(row.rate_limit, row.rate_limit_duration) };
-}
-
-export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): RoutedSubscription {
-  const { count = 0, duration = 0 } = row.rate_limit_config ?? {};
-  return { row, retry: retryBudget(config, row.retry_config), limit: rateLimit(count, duration) };
-}
-
-/** Either figure zero: no limit. */
-function rateLimit(count: number, durationSeconds: number): RateLimit | null {
-  return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
 }

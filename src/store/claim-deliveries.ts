@@ -74,7 +74,7 @@ from unnest($2::text[], $3::int[]) with ordinality as want(key, lane, n)
 left join (
   select held.*, d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
     d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
-    e.payload, e.content_type, e.headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
+    e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
   from held
   join event_deliveries d on d.id = held.delivery_id
   join events e on e.id = held.event_id
@@ -123,7 +123,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     hasOwnBody: row.body !== null,
     isStarted: row.is_started,
     isProbe: false,
-    isGranted: false,
+    grant: null,
     contentType: row.content_type,
     headers: row.headers,
     urlQueryParams: row.url_query_params,

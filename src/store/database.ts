@@ -1,6 +1,7 @@
 import pg from 'pg';
+import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { isConnectionError } from './pg-errors.ts';
+import { isConnectionError, isTimeout } from './pg-errors.ts';
 
 /**
  * The pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
@@ -16,6 +17,11 @@ import { isConnectionError } from './pg-errors.ts';
  */
 export interface Queryable {
   query<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
+}
+
+/** Statements of the hot path, prepared under their names. */
+export interface HotQueryable extends Queryable {
+  hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]>;
 }
 
 export interface Connection {
@@ -41,13 +47,16 @@ const HOT = { settings: HOT_SETTINGS, answerMs: 10_000, connectMs: 5_000 };
 const GENERAL = { settings: GENERAL_SETTINGS, answerMs: 65_000, connectMs: 5_000 };
 const LEASE = { settings: LEASE_SETTINGS, answerMs: 2_500, connectMs: 2_500 };
 
+/** The most that one statement of a list or search may take. */
+export const READING_MS = 5_000;
+
 export interface DatabaseOptions {
   connection: Connection;
   connections: number;
   log: Logger;
 }
 
-export class Database implements Queryable {
+export class Database implements HotQueryable {
   readonly #general: pg.Pool;
   readonly #hot: pg.Pool;
   readonly #lease: pg.Pool;
@@ -83,8 +92,17 @@ export class Database implements Queryable {
     return (await this.#lease.query({ name, text, values })).rows as R[];
   }
 
-  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const client = await this.#general.connect();
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#transact(this.#general, work);
+  }
+
+  /** A transaction of hot statements, with their plans. */
+  hotTransaction<T>(work: (tx: HotQueryable) => Promise<T>): Promise<T> {
+    return this.#transact(this.#hot, work);
+  }
+
+  async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
     let broken: Error | undefined;
     // The statement under way is rejected as well; without a listener the lost connection would end the process.
     const lost = (error: Error) => {
@@ -93,7 +111,10 @@ export class Database implements Queryable {
     client.on('error', lost);
     try {
       await client.query('begin');
-      const result = await work({ query: (text, values) => this.#count(client.query(text, values)) });
+      const result = await work({
+        query: (text, values) => this.#count(client.query(text, values)),
+        hot: (name, text, values) => this.#count(client.query({ name, text, values })),
+      });
       await client.query('commit');
       return result;
     } catch (error) {
@@ -105,6 +126,23 @@ export class Database implements Queryable {
       client.off('error', lost);
       client.release(broken);
     }
+  }
+
+  /**
+   * Reads of a list or search: no longer than five seconds each, and by index only. A list ends after a page, so walking
+   * an index in order is right even where statistics say that sorting the whole table would be cheaper.
+   */
+  async reading<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const reading = this.transaction(async (tx) => {
+      await tx.query(
+        `set transaction read only; set local statement_timeout = ${READING_MS}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
+      );
+      return work(tx);
+    });
+    return reading.catch((error: unknown) => {
+      if (!isTimeout(error)) throw error;
+      throw new AppError('search_timeout', { seconds: READING_MS / 1000 }, { cause: error });
+    });
   }
 
   /** null if the database answers, else what is wrong with it. */

@@ -1,4 +1,5 @@
 import type { EndpointSecrets, EndpointStatus } from '../domain/endpoint.ts';
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { Queryable } from './database.ts';
@@ -99,6 +100,15 @@ export class EndpointStore {
     return row === undefined ? undefined : this.#open(row);
   }
 
+  /** The oldest endpoint with exactly this URL. */
+  async findByUrl(db: Queryable, projectId: string, url: string): Promise<{ id: string } | undefined> {
+    const [row] = await db.query<{ id: string }>(
+      'select id from endpoints where project_id = $1 and md5(url) = md5($2) and url = $2 and deleted_at is null order by id limit 1',
+      [projectId, url],
+    );
+    return row;
+  }
+
   /** Locks the row, for a change that depends on what it holds. */
   async getForUpdate(tx: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
     const [row] = await tx.query<Sealed>(
@@ -111,11 +121,17 @@ export class EndpointStore {
   async list(
     db: Queryable,
     projectId: string,
-    filter: { page: PageRequest; name?: string | undefined; ownerId?: string | undefined },
+    filter: {
+      page: PageRequest;
+      name?: string | undefined;
+      ownerId?: string | undefined;
+      scope?: EndpointScope | undefined;
+    },
   ): Promise<Page<EndpointRow>> {
     const where = new Where()
       .add('project_id = ?', projectId)
       .add('deleted_at is null')
+      .within('id', filter.scope)
       .addIf('position(lower(?) in lower(name)) > 0', filter.name)
       .addIf('owner_id = ?', filter.ownerId);
     const page = await listPage<Sealed>(db, {
@@ -126,6 +142,23 @@ export class EndpointStore {
       id: 'id',
     });
     return { ...page, rows: page.rows.map((row) => this.#open(row)) };
+  }
+
+  /** The endpoints of owners, oldest first. */
+  async byOwners(
+    db: Queryable,
+    projectId: string,
+    ownerIds: readonly string[],
+  ): Promise<Map<string, EndpointRow[]>> {
+    const rows = await db.query<Sealed>(
+      `select ${COLUMNS} from endpoints
+       where project_id = $1 and owner_id = any($2) and deleted_at is null order by id`,
+      [projectId, [...new Set(ownerIds)]],
+    );
+    return Map.groupBy(
+      rows.map((row) => this.#open(row)),
+      (row) => row.owner_id,
+    );
   }
 
   async byIds(db: Queryable, ids: readonly string[]): Promise<Map<string, EndpointRow>> {
@@ -163,6 +196,8 @@ export interface EndpointHealth {
   /** Attempts within the window. */
   successes: number;
   failures: number;
+  /** State of the breaker; closed if not given. */
+  breaker?: string;
 }
 
 /** Counts per endpoint, summed over nodes: deliveries as far back as they are kept, attempts of the last minutes. */

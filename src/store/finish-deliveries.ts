@@ -1,4 +1,5 @@
-import type { Database } from './database.ts';
+import type { NewMetaEvent } from '../domain/meta-event.ts';
+import type { HotQueryable } from './database.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
 
 /**
@@ -43,6 +44,8 @@ export interface Finish {
   /** The body a function made, to be kept for later tries. */
   body: Buffer | null;
   attempt: AttemptRow | null;
+  /** To be stored with the outcome, if the project wants to be told. */
+  metaEvent?: NewMetaEvent | undefined;
 }
 
 const cut = (n: number) =>
@@ -103,7 +106,7 @@ select delivery_id from moved`;
 
 /** Ids of the deliveries that were moved; the others had been taken over by another node. */
 export async function finishDeliveries(
-  db: Database,
+  db: HotQueryable,
   nodeId: string,
   finishes: Finish[],
 ): Promise<Set<string>> {

@@ -39,11 +39,6 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && CONNECTION_TEXT.test(error.message);
 }
 
-/** The statement took longer than it may and was rolled back. */
-export function isStatementTimeout(error: unknown): boolean {
-  return codeOf(error) === '57014';
-}
-
 /** The values of a row are at fault (class 22, or a text the database cannot hold): others may still go through. */
 export function isDataError(error: unknown): boolean {
   return codeOf(error).startsWith('22') || codeOf(error) === '54000';
@@ -56,4 +51,16 @@ export function isMissingPartition(error: unknown): boolean {
 
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
+}
+
+/** A statement ran into its time limit. */
+export function isTimeout(error: unknown): boolean {
+  return codeOf(error) === '57014';
+}
+
+const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
+
+/** Doing the same again may well work: the database was away or busy, or two transactions met. */
+export function isTransient(error: unknown): boolean {
+  return isConnectionError(error) || TRANSIENT_CODES.has(codeOf(error));
 }

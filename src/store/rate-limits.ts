@@ -1,3 +1,4 @@
+import type { RateGrant } from '../domain/event-delivery.ts';
 import { nextFree, nextGrants, type RateLimit } from '../domain/rate-grants.ts';
 import type { Database } from './database.ts';
 
@@ -8,6 +9,7 @@ export interface GrantRequest {
 }
 
 export interface Granted {
+  grants: RateGrant[];
   /** Milliseconds from now at which each send may start. */
   startsInMs: number[];
   /** Milliseconds until more would be granted. */
@@ -50,5 +52,32 @@ function grantOne(request: GrantRequest, grants: Map<string, number[]>, nowMs: n
   for (const { key, limit } of request.limits) {
     grants.set(key, [...(grants.get(key) ?? []), ...given].slice(-limit.count));
   }
-  return { startsInMs: given.map((at) => at - nowMs), freeInMs: nextFree(histories(), nowMs) - nowMs };
+  const keys = request.limits.map(({ key }) => key);
+  return {
+    grants: given.map((atMs) => ({ keys, atMs })),
+    startsInMs: given.map((atMs) => atMs - nowMs),
+    freeInMs: nextFree(histories(), nowMs) - nowMs,
+  };
+}
+
+/** Gives back grants that no send was started for, so that a long window is not lost to a delivery that had to wait. */
+export async function returnGrants(db: Database, returned: readonly RateGrant[]): Promise<void> {
+  const keys = [...new Set(returned.flatMap((grant) => grant.keys))].sort();
+  await db.transaction(async (tx) => {
+    const rows = await tx.query<{ key: string; grants: number[] }>(
+      'select key, grants from rate_limits where key = any($1) order by key for update',
+      [keys],
+    );
+    for (const { key, grants } of rows) {
+      const left = [...grants];
+      for (const { atMs } of returned.filter((grant) => grant.keys.includes(key))) {
+        const at = left.indexOf(atMs);
+        if (at >= 0) left.splice(at, 1);
+      }
+      await tx.query('update rate_limits set grants = $2::float8[] where key = $1', [
+        key,
+        `{${left.join(',')}}`,
+      ]);
+    }
+  });
 }

@@ -1,6 +1,16 @@
+import type { EndpointScope } from '../domain/endpoint-scope.ts';
+
+import { siblingId } from '../domain/ids.ts';
+
 import type { Page, PageRequest } from '../domain/pagination.ts';
-import type { FilterConditions, RetryConfig } from '../domain/subscription.ts';
+import {
+  type FilterConditions,
+  type FilterRecord,
+  type RetryConfig,
+  recordsFor,
+} from '../domain/subscription.ts';
 import type { Queryable } from './database.ts';
+import { addEventTypes } from './event-types.ts';
 import { listPage, Where } from './list-page.ts';
 
 export interface SubscriptionFields {
@@ -11,6 +21,8 @@ export interface SubscriptionFields {
   source_id: string;
   event_types: string[];
   filter: FilterConditions;
+  /** Records known so far. Saving keeps one per event type: drops the others and makes those missing. */
+  filters?: readonly FilterRecord[];
   function: string;
   delivery_mode: string;
   alert_config: { count: number; threshold: string } | null;
@@ -19,6 +31,7 @@ export interface SubscriptionFields {
 }
 
 export interface SubscriptionRow extends SubscriptionFields {
+  filters: readonly FilterRecord[];
   id: string;
   project_id: string;
   version: number;
@@ -34,6 +47,7 @@ const FIELDS = [
   'source_id',
   'event_types',
   'filter',
+  'filters',
   'function',
   'delivery_mode',
   'alert_config',
@@ -41,16 +55,29 @@ const FIELDS = [
   'retry_config',
 ] as const satisfies (keyof SubscriptionFields)[];
 const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'updated_at', 'deleted_at'].join(', ');
-const JSON_FIELDS = new Set<string>(['filter', 'alert_config', 'rate_limit_config', 'retry_config']);
+const JSON_FIELDS = new Set<string>([
+  'filter',
+  'filters',
+  'alert_config',
+  'rate_limit_config',
+  'retry_config',
+]);
 
-/** Inserts, or replaces every field of, one subscription under a new config version. */
+/**
+ * Inserts, or replaces every field of, one subscription under a new config version. Its event types are added to the
+ * project's catalogue.
+ */
 export async function saveSubscription(
   tx: Queryable,
   subscription: { id: string; projectId: string; version: number; fields: SubscriptionFields },
 ): Promise<SubscriptionRow> {
+  const { id, projectId } = subscription;
+  const uid = () => siblingId(id);
+  await addEventTypes(tx, projectId, { names: subscription.fields.event_types, uid });
+  const fields = { ...subscription.fields, filters: await filterRecords(tx, subscription.fields, uid) };
   const names = ['id', 'project_id', 'version', ...FIELDS];
   const value = (field: (typeof FIELDS)[number]) => {
-    const given = subscription.fields[field];
+    const given = fields[field];
     return JSON_FIELDS.has(field) && given !== null ? JSON.stringify(given) : given;
   };
   const [row] = await tx.query<SubscriptionRow>(
@@ -60,9 +87,19 @@ export async function saveSubscription(
        .map((name) => `${name} = excluded.${name}`)
        .join(', ')}, updated_at = now()
      returning ${COLUMNS}`,
-    [subscription.id, subscription.projectId, subscription.version, ...FIELDS.map(value)],
+    [id, projectId, subscription.version, ...FIELDS.map(value)],
   );
   return row as SubscriptionRow;
+}
+
+async function filterRecords(
+  tx: Queryable,
+  fields: SubscriptionFields,
+  uid: () => string,
+): Promise<FilterRecord[]> {
+  const [row] = await tx.query<{ now: number }>('select now() as now');
+  const enabledAt = new Date(row?.now ?? 0).toISOString();
+  return recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt });
 }
 
 export async function getSubscription(
@@ -80,14 +117,32 @@ export async function getSubscription(
 export function listSubscriptions(
   db: Queryable,
   projectId: string,
-  filter: { page: PageRequest; endpointIds?: string[]; name?: string | undefined },
+  filter: {
+    page: PageRequest;
+    endpointIds?: string[];
+    name?: string | undefined;
+    scope?: EndpointScope | undefined;
+  },
 ): Promise<Page<SubscriptionRow>> {
   const where = new Where()
     .add('project_id = ?', projectId)
     .add('deleted_at is null')
+    .within('endpoint_id', filter.scope)
     .addIf('endpoint_id = any(?)', filter.endpointIds)
     .addIf('position(lower(?) in lower(name)) > 0', filter.name);
   return listPage(db, { select: COLUMNS, from: 'subscriptions', where, page: filter.page, id: 'id' });
+}
+
+/** Oldest first. */
+export function subscriptionsOfEndpoint(
+  db: Queryable,
+  projectId: string,
+  endpointId: string,
+): Promise<SubscriptionRow[]> {
+  return db.query<SubscriptionRow>(
+    `select ${COLUMNS} from subscriptions where endpoint_id = $1 and project_id = $2 and deleted_at is null order by id`,
+    [endpointId, projectId],
+  );
 }
 
 /** Rows of a project changed after a version, tombstones included. */
@@ -102,18 +157,50 @@ export function subscriptionsChangedSince(
   );
 }
 
-export async function deleteSubscription(tx: Queryable, id: string, version: number): Promise<void> {
-  await tx.query('update subscriptions set deleted_at = now(), version = $2 where id = $1', [id, version]);
-}
-
-/** The subscriptions of an endpoint end with it. */
-export async function deleteSubscriptionsOfEndpoint(
+export async function deleteSubscription(
   tx: Queryable,
-  endpointId: string,
+  subscription: { projectId: string; id: string },
   version: number,
 ): Promise<void> {
   await tx.query(
-    'update subscriptions set deleted_at = now(), version = $2 where endpoint_id = $1 and deleted_at is null',
+    'update subscriptions set deleted_at = now(), version = $3 where project_id = $1 and id = $2 and deleted_at is null',
+    [subscription.projectId, subscription.id, version],
+  );
+}
+
+export async function hasSubscription(
+  db: Queryable,
+  projectId: string,
+  endpointId: string,
+): Promise<boolean> {
+  const rows = await db.query(
+    'select 1 from subscriptions where project_id = $1 and endpoint_id = $2 and deleted_at is null limit 1',
+    [projectId, endpointId],
+  );
+  return rows.length > 0;
+}
+
+/** The subscriptions of a source end with it. */
+export async function deleteSubscriptionsOfSource(
+  tx: Queryable,
+  source: { projectId: string; id: string },
+  version: number,
+): Promise<void> {
+  await tx.query(
+    "update subscriptions set deleted_at = now(), version = $3 where project_id = $1 and source_id = $2 and source_id <> '' and deleted_at is null",
+    [source.projectId, source.id, version],
+  );
+}
+
+/** The subscriptions of an endpoint end with it; returns them. */
+export function deleteSubscriptionsOfEndpoint(
+  tx: Queryable,
+  endpointId: string,
+  version: number,
+): Promise<SubscriptionRow[]> {
+  return tx.query<SubscriptionRow>(
+    `update subscriptions set deleted_at = now(), version = $2
+     where endpoint_id = $1 and deleted_at is null returning ${COLUMNS}`,
     [endpointId, version],
   );
 }

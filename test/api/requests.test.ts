@@ -93,7 +93,7 @@ describe('a body', () => {
       support_email: 'nobody',
     };
     const forward = await refused(() => post('/endpoints', bad), 400);
-    const backward = Object.fromEntries(Object.entries(bad).reverse());
+    const backward = Object.fromEntries(Object.entries(bad).toReversed());
     expect((await refused(() => post('/endpoints', backward), 400)).message).toBe(forward.message);
     for (const field of ['name', ...Object.keys(bad)]) expect(forward.message).toContain(`${field}: `);
     expect(forward.message).toContain('name: is required');

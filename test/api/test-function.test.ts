@@ -9,15 +9,26 @@ beforeAll(async () => {
 
 afterAll(() => app?.stop());
 
-test.each(['subscriptions', 'sources'])('a function of %s is run and shows its result, log and cost', async (resource) => {
-  const answer = await app.project.post(
-    `/${resource}/test_function`,
-    { payload: { a: 1 }, function: 'function transform(p) { console.log("seen", p.a); return { ...p, b: 2 } }', type: 'body' },
-    200,
-  );
-  expect(answer).toMatchObject({ payload: { a: 1, b: 2 }, log: ['seen 1'], limits: { cpu_ms: 100, heap_bytes: 33_554_432 } });
-  expect(answer.duration_ms).toBeGreaterThanOrEqual(0);
-});
+test.each(['subscriptions', 'sources'])(
+  'a function of %s is run and shows its result, log and cost',
+  async (resource) => {
+    const answer = await app.project.post(
+      `/${resource}/test_function`,
+      {
+        payload: { a: 1 },
+        function: 'function transform(p) { console.log("seen", p.a); return { ...p, b: 2 } }',
+        type: 'body',
+      },
+      200,
+    );
+    expect(answer).toMatchObject({
+      payload: { a: 1, b: 2 },
+      log: ['seen 1'],
+      limits: { cpu_ms: 100, heap_bytes: 33_554_432 },
+    });
+    expect(answer.duration_ms).toBeGreaterThanOrEqual(0);
+  },
+);
 
 test.each([
   ['function transform( {', 'function:'],

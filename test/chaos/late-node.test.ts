@@ -173,6 +173,8 @@ function eventRow(id: string, project: { id: string; version: number }, endpoint
     urlQueryParams: null,
     urlPath: null,
     metadata: null,
+    forwardedHeaders: null,
+    target: null,
     acknowledgedAtMs: Date.now(),
   };
 }

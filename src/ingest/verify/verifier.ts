@@ -1,3 +1,4 @@
+import type { SourceVerifier } from '../../domain/source.ts';
 import { headerValues, type IngestRequest } from '../ingest-request.ts';
 
 export type VerifyResult = { ok: true } | { ok: false; reason: string };
@@ -5,11 +6,7 @@ export type VerifyResult = { ok: true } | { ok: false; reason: string };
 /** Decides whether a request comes from the source's sender. Never throws; reasons never show a secret. */
 export type Verifier = (request: IngestRequest, nowMs: number) => VerifyResult;
 
-export type VerifierConfig =
-  | { type: 'noop' }
-  | { type: 'hmac'; hmac: { header: string; hash: string; secret: string; encoding: string } }
-  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
-  | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
+export type VerifierConfig = SourceVerifier;
 
 /** Far above any signature header (a dozen of Standard Webhooks' take 564 bytes); bounds our work. */
 const maxHeaderLength = 8192;

@@ -1,0 +1,78 @@
+import type { Stage } from './stage.ts';
+
+/** One thing measured: run once per round, interleaved with the others, so that a busy moment hits all alike. */
+export interface Figure {
+  name: string;
+  /** How many rounds it takes part in. */
+  rounds(plan: Plan): number;
+  /** Only with --full. */
+  isLong?: true;
+  run(stage: Stage): Promise<Sample>;
+  /** What is known only when all rounds are over. */
+  conclude?(stage: Stage): Promise<Sample>;
+}
+
+/** Numbers by name. Over the rounds the median is taken, of counts named in TOTALS the sum. */
+export type Sample = Record<string, number>;
+
+export const TOTALS: ReadonlySet<string> = new Set(['events', 'lost', 'duplicates']);
+
+/** This figure cannot be measured here, and why. */
+export class Skipped extends Error {}
+
+/** How long and how much; seconds are per round. */
+export interface Plan {
+  rounds: number;
+  warmUpSeconds: number;
+  seconds: number;
+  connections: number;
+  idleEvents: number;
+  retryEvents: number;
+  fanOut: number;
+  toxicBacklog: number;
+  firstSeconds: number;
+  storedDeliveries: number;
+  soakSeconds: number;
+  /** Where the service's CPU profile goes. */
+  profileDir?: string;
+}
+
+const DEFAULT: Plan = {
+  rounds: 4,
+  warmUpSeconds: 3,
+  seconds: 5,
+  connections: 128,
+  idleEvents: 150,
+  retryEvents: 400,
+  fanOut: 1_000,
+  toxicBacklog: 10_000,
+  firstSeconds: 10,
+  storedDeliveries: 0,
+  soakSeconds: 0,
+};
+
+const FULL: Plan = {
+  ...DEFAULT,
+  toxicBacklog: 100_000,
+  firstSeconds: 60,
+  storedDeliveries: 10_000_000,
+  soakSeconds: 1_800,
+};
+
+/** Proves that every part still works, nothing about speed. */
+const SMOKE: Plan = {
+  ...DEFAULT,
+  rounds: 1,
+  warmUpSeconds: 0.2,
+  seconds: 0.5,
+  connections: 16,
+  idleEvents: 10,
+  retryEvents: 20,
+  fanOut: 50,
+  toxicBacklog: 200,
+  firstSeconds: 1,
+  storedDeliveries: 20_000,
+  soakSeconds: 2,
+};
+
+export const PLANS = { default: DEFAULT, full: FULL, smoke: SMOKE };

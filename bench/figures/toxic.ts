@@ -1,0 +1,74 @@
+import type { Figure } from '../figure.ts';
+import type { LoadResult } from '../load-generator.ts';
+import { arrived, measureDeliveries } from '../measure.ts';
+import type { Service } from '../service.ts';
+import type { Stage } from '../stage.ts';
+import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+
+/** One endpoint never answers and has a backlog due; how much later do the others' deliveries come? */
+const RATE_PER_SECOND = 500;
+const TIMEOUT_SECONDS = 10;
+
+export const toxic: Figure = {
+  name: 'toxic',
+  rounds: ({ rounds }) => Math.min(rounds, 2),
+  run: async (stage) => {
+    const service = await stage.startService();
+    try {
+      await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
+      await service.subscribe(`${stage.sinkUrl}/hang`, 'toxic', {
+        endpoint: { http_timeout: TIMEOUT_SECONDS },
+      });
+      await warmUp(stage, subjectOf(service), LOAD_EVENT);
+      const without = await others(stage, service);
+      await publishBacklog(stage, service);
+      const beside = await others(stage, service);
+      return {
+        p50Ms: beside.p50Ms,
+        p99Ms: beside.p99Ms,
+        p50WithoutMs: without.p50Ms,
+        p99WithoutMs: without.p99Ms,
+        ratio: beside.p99Ms / without.p99Ms,
+        backlog: stage.plan.toxicBacklog,
+        events: without.events + beside.events,
+        lost: without.lost + beside.lost,
+        duplicates: without.duplicates + beside.duplicates,
+      };
+    } finally {
+      await service.stop();
+    }
+  },
+};
+
+async function publishBacklog(stage: Stage, service: Service): Promise<void> {
+  const run = await stage.newRun();
+  await stage.load.call<LoadResult>('run', {
+    url: service.broadcastUrl,
+    authorization: service.authorization,
+    eventType: 'toxic',
+    run,
+    connections: stage.plan.connections,
+    count: stage.plan.toxicBacklog,
+  });
+  await arrived(stage, (sink) => sink.hanging > 0);
+}
+
+interface Others {
+  p50Ms: number;
+  p99Ms: number;
+  events: number;
+  lost: number;
+  duplicates: number;
+}
+
+async function others(stage: Stage, service: Service): Promise<Others> {
+  // The toxic backlog is never recorded within the measurement, so only arrival is waited for.
+  const subject = { ...subjectOf(service), isRecorded: async () => true };
+  const { seconds, connections } = stage.plan;
+  return (await measureDeliveries(stage, subject, {
+    eventType: LOAD_EVENT,
+    seconds,
+    connections,
+    ratePerSecond: RATE_PER_SECOND,
+  })) as unknown as Others;
+}

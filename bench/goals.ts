@@ -1,0 +1,68 @@
+import type { Sample } from './figure.ts';
+
+/** What we hold ourselves to. Ratios come from one run; a goal whose figures were not measured is left out. */
+export interface Goal {
+  name: string;
+  value: number;
+  goal: string;
+  met: boolean;
+}
+
+export type Figures = Record<string, Sample>;
+
+interface Rule {
+  name: string;
+  least?: number;
+  most?: number;
+  unit?: string;
+  value(figure: (name: string) => Sample): number | undefined;
+}
+
+const ratio = (above: number | undefined, below: number | undefined) =>
+  above === undefined || below === undefined ? undefined : above / below;
+
+const RULES: Rule[] = [
+  {
+    name: 'end to end over relay floor',
+    least: 0.5,
+    value: (figure) =>
+      ratio(figure('end_to_end')['eventsPerSecond'], figure('relay_floor')['eventsPerSecond']),
+  },
+  {
+    name: 'end to end over do it yourself',
+    least: 5,
+    value: (figure) =>
+      ratio(figure('end_to_end')['eventsPerSecond'], figure('diy_graphile')['eventsPerSecond']),
+  },
+  { name: 'events lost', most: 0, value: (figure) => figure('end_to_end')['lost'] },
+  { name: 'idle publish to receive, p50', most: 5, unit: 'ms', value: (f) => f('idle_latency')['p50Ms'] },
+  { name: 'idle publish to receive, p99', most: 25, unit: 'ms', value: (f) => f('idle_latency')['p99Ms'] },
+  { name: 'retry lateness, p99', most: 250, unit: 'ms', value: (f) => f('retry_lateness')['p99Ms'] },
+  { name: "others' p99 beside a toxic endpoint", most: 1.2, value: (f) => f('toxic')['ratio'] },
+  {
+    name: 'ingest over broadcast',
+    least: 0.85,
+    value: (figure) => ratio(figure('ingest')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),
+  },
+  { name: 'steady state over first minute', most: 1.2, value: (f) => f('first_minute')['ratio'] },
+  { name: 'before over after a partition change', most: 1.2, value: (f) => f('partition_change')['ratio'] },
+  { name: 'full tables over empty ones', least: 0.9, value: (f) => f('full_tables')['ratio'] },
+  { name: 'round trips per delivery', most: 0.2, value: (f) => f('end_to_end')['roundTripsPerDelivery'] },
+  {
+    name: 'WAL beside payload and attempt',
+    most: 1_200,
+    unit: 'bytes',
+    value: (f) => f('end_to_end')['walBesidePayloadAndAttempt'],
+  },
+  { name: 'HOT share of finishes', least: 1, value: (f) => f('end_to_end')['hotShare'] },
+];
+
+export function goalsOf(figures: Figures): Goal[] {
+  return RULES.flatMap(({ name, least, most, unit, value: valueOf }) => {
+    const value = valueOf((figure) => figures[figure] ?? {});
+    if (value === undefined) return [];
+    const bound = least === undefined ? `at most ${most}` : `at least ${least}`;
+    const met = value >= (least ?? Number.NEGATIVE_INFINITY) && value <= (most ?? Number.POSITIVE_INFINITY);
+    return [{ name, value, goal: unit === undefined ? bound : `${bound} ${unit}`, met }];
+  });
+}

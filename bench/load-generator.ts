@@ -1,0 +1,168 @@
+import { connect, type Socket } from 'node:net';
+import { createHistogram } from 'node:perf_hooks';
+import { answer } from './child.ts';
+import { readMessages } from './http-message.ts';
+import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from './payload.ts';
+
+/**
+ * The load generator, a process of its own. Each connection has one request in flight at a time and one buffer for
+ * it, in which only digits change. Three ways to send:
+ *
+ *   closed loop -> every connection sends again as soon as it is answered;
+ *   paced       -> `pauseMs` between an answer and the next request of a connection;
+ *   rate        -> requests fall due at a fixed rate whatever the answers do; each is stamped with the time it was
+ *                  due, so that a server that stalls is charged for those that waited.
+ */
+export interface Load {
+  url: string;
+  authorization: string;
+  /** The event type to wrap the payload in for the events API; absent: the payload alone. */
+  eventType?: string;
+  run: number;
+  connections: number;
+  /** Ends after this time, or after this many requests. */
+  seconds?: number;
+  count?: number;
+  ratePerSecond?: number;
+  pauseMs?: number;
+}
+
+export interface LoadResult {
+  accepted: number;
+  refused: number;
+  /** First refusal, for the report. */
+  refusal: string;
+  elapsedMs: number;
+  /** Requests accepted in each second. */
+  acceptedPerSecond: number[];
+  ackP50Ms: number;
+  ackP99Ms: number;
+}
+
+const STATUS_AT = 'HTTP/1.1 '.length;
+
+class LoadRun {
+  readonly #load: Load;
+  readonly #prefix: Buffer;
+  readonly #payloadAt: number;
+  readonly #acks = createHistogram();
+  readonly #perSecond: number[] = [];
+  readonly #sockets: Connection[] = [];
+  readonly #startedMs = performance.now();
+  readonly #startedMicros = sharedMicros();
+  readonly #done = Promise.withResolvers<void>();
+  #sent = 0;
+  #answered = 0;
+  #refused = 0;
+  #refusal = '';
+
+  constructor(load: Load) {
+    this.#load = load;
+    const { pathname, host } = new URL(load.url);
+    const before = load.eventType === undefined ? '' : `{"event_type":"${load.eventType}","data":`;
+    const body = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
+    const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${load.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    this.#prefix = Buffer.from(head + body);
+    this.#payloadAt = head.length + before.length;
+    writeField(this.#prefix, this.#payloadAt, RUN, load.run);
+  }
+
+  async result(): Promise<LoadResult> {
+    const { connections } = this.#load;
+    for (let i = 0; i < connections; i++) this.#sockets.push(await this.#open());
+    if (this.#load.ratePerSecond === undefined) for (const socket of this.#sockets) this.#next(socket);
+    else this.#keepRate(this.#load.ratePerSecond);
+    await this.#done.promise;
+    for (const { socket } of this.#sockets) socket.destroy();
+    return {
+      accepted: this.#answered - this.#refused,
+      refused: this.#refused,
+      refusal: this.#refusal,
+      elapsedMs: performance.now() - this.#startedMs,
+      acceptedPerSecond: Array.from(this.#perSecond, (count) => count ?? 0),
+      ackP50Ms: this.#acks.percentile(50) / 1e3,
+      ackP99Ms: this.#acks.percentile(99) / 1e3,
+    };
+  }
+
+  async #open(): Promise<Connection> {
+    const { hostname, port } = new URL(this.#load.url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve).once('error', reject);
+    });
+    const connection: Connection = {
+      socket,
+      request: Buffer.from(this.#prefix),
+      sentMicros: 0,
+      isFree: true,
+    };
+    socket.on(
+      'data',
+      readMessages((buffer, at) => this.#onAnswer(connection, buffer, at)),
+    );
+    socket.on('error', (error) => this.#done.reject(error));
+    socket.on('close', () => this.#done.reject(new Error('the server closed a connection under load')));
+    return connection;
+  }
+
+  #isOver(): boolean {
+    const { count, seconds } = this.#load;
+    if (count !== undefined && this.#sent >= count) return true;
+    return seconds !== undefined && performance.now() - this.#startedMs >= seconds * 1000;
+  }
+
+  #send(connection: Connection, dueMicros: number): void {
+    const { request } = connection;
+    writeField(request, this.#payloadAt, NUMBER, this.#sent++);
+    writeField(request, this.#payloadAt, SENT, dueMicros);
+    connection.sentMicros = dueMicros;
+    connection.isFree = false;
+    connection.socket.write(request);
+  }
+
+  #next(connection: Connection): void {
+    if (!this.#isOver()) this.#send(connection, sharedMicros());
+    else if (this.#answered === this.#sent) this.#done.resolve();
+  }
+
+  #onAnswer(connection: Connection, buffer: Buffer, at: number): void {
+    connection.isFree = true;
+    this.#answered += 1;
+    if (buffer[at + STATUS_AT] === 0x32) {
+      const second = Math.floor((performance.now() - this.#startedMs) / 1000);
+      this.#perSecond[second] = (this.#perSecond[second] ?? 0) + 1;
+      this.#acks.record(Math.max(1, sharedMicros() - connection.sentMicros));
+    } else {
+      this.#refused += 1;
+      this.#refusal ||= buffer.toString('latin1', at, at + 1000);
+    }
+    if (this.#load.ratePerSecond !== undefined) return;
+    const { pauseMs } = this.#load;
+    if (pauseMs === undefined) this.#next(connection);
+    else setTimeout(() => this.#next(connection), pauseMs);
+  }
+
+  #keepRate(ratePerSecond: number): void {
+    const microsApart = 1e6 / ratePerSecond;
+    const timer = setInterval(() => {
+      for (const connection of this.#sockets) {
+        const dueMicros = Math.floor(this.#startedMicros + this.#sent * microsApart);
+        if (this.#isOver() || dueMicros > sharedMicros()) break;
+        if (connection.isFree) this.#send(connection, dueMicros);
+      }
+      if (!this.#isOver() || this.#answered < this.#sent) return;
+      clearInterval(timer);
+      this.#done.resolve();
+    }, 1);
+  }
+}
+
+interface Connection {
+  socket: Socket;
+  request: Buffer;
+  sentMicros: number;
+  isFree: boolean;
+}
+
+answer({ run: (load: Load) => new LoadRun(load).result() });

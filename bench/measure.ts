@@ -1,0 +1,90 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Sample } from './figure.ts';
+import type { Load, LoadResult } from './load-generator.ts';
+import { usageOf } from './process-usage.ts';
+import type { SinkReport } from './sink.ts';
+import type { Stage } from './stage.ts';
+
+/** What is measured: where to publish, which process does the work, and how to tell that all of it is recorded. */
+export interface Subject {
+  url: string;
+  authorization: string;
+  pid: number;
+  isRecorded(): Promise<boolean>;
+}
+
+const ARRIVAL_MS = 120_000;
+const POLL_MS = 10;
+
+/**
+ * Publishes, waits until every accepted event has arrived at the sink and is recorded, and reconciles by number. The
+ * rate is events accepted, delivered and recorded over the time all three took.
+ */
+export async function measureDeliveries(
+  stage: Stage,
+  subject: Subject,
+  load: Omit<Load, 'url' | 'authorization' | 'run'>,
+): Promise<Sample> {
+  const run = await stage.newRun();
+  const before = usage(stage, subject);
+  const startedMs = performance.now();
+  const { url, authorization } = subject;
+  const result = await stage.load.call<LoadResult>('run', {
+    ...load,
+    url,
+    authorization,
+    run,
+  } satisfies Load);
+  if (result.refused > 0) throw new Error(`${result.refused} requests refused; the first: ${result.refusal}`);
+  const report = await arrived(stage, (sink) => sink.distinct >= result.accepted);
+  while (!(await subject.isRecorded())) await pause(POLL_MS);
+  const elapsedSeconds = (performance.now() - startedMs) / 1000;
+  return {
+    eventsPerSecond: result.accepted / elapsedSeconds,
+    events: result.accepted,
+    lost: result.accepted - report.distinct,
+    duplicates: report.received - report.distinct,
+    p50Ms: report.p50Ms,
+    p99Ms: report.p99Ms,
+    ackP50Ms: result.ackP50Ms,
+    ackP99Ms: result.ackP99Ms,
+    ...cost(before, usage(stage, subject), { seconds: elapsedSeconds, events: result.accepted }),
+  };
+}
+
+/** The sink's report once it is as wanted, or as it is after two minutes: what is missing then is lost. */
+export async function arrived(stage: Stage, isWanted: (report: SinkReport) => boolean): Promise<SinkReport> {
+  for (const startedMs = performance.now(); ; await pause(POLL_MS)) {
+    const report = await stage.sink.call<SinkReport>('report');
+    if (isWanted(report) || performance.now() - startedMs > ARRIVAL_MS) return report;
+  }
+}
+
+function usage(stage: Stage, subject: Subject) {
+  return {
+    Service: usageOf(subject.pid),
+    Database: usageOf(stage.postgresPid),
+    Load: usageOf(stage.load.pid),
+    Sink: usageOf(stage.sink.pid),
+  };
+}
+
+type Processes = ReturnType<typeof usage>;
+
+/**
+ * Of each process the cores it used, its CPU time per event and its memory, where the system tells. The time per
+ * event is what a busy neighbour disturbs least.
+ */
+function cost(before: Processes, after: Processes, over: { seconds: number; events: number }): Sample {
+  const sample: Sample = {};
+  for (const name of Object.keys(after) as (keyof typeof after)[]) {
+    const from = before[name];
+    const to = after[name];
+    if (from === null || to === null) continue;
+    const cpuSeconds = to.cpuSeconds - from.cpuSeconds;
+    sample[`cores${name}`] = cpuSeconds / over.seconds;
+    sample[`micros${name}`] = (cpuSeconds * 1e6) / over.events;
+    sample[`memory${name}Mb`] = to.memoryBytes / 2 ** 20;
+  }
+  return sample;
+}

@@ -1,0 +1,114 @@
+/**
+ * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR].
+ * What is measured and how to read it: docs/benchmark.md.
+ */
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { type Figure, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
+import { fanOut } from './figures/fan-out.ts';
+import { firstMinute, partitionChange } from './figures/first-minute.ts';
+import { fullTables } from './figures/full-tables.ts';
+import { ingest } from './figures/ingest.ts';
+import { idleLatency, retryLateness } from './figures/latency.ts';
+import { soak } from './figures/soak.ts';
+import { diy, endToEnd, relayFloor } from './figures/throughput.ts';
+import { toxic } from './figures/toxic.ts';
+import { goalsOf } from './goals.ts';
+import { machine } from './machine.ts';
+import { type Results, report } from './report.ts';
+import { Stage } from './stage.ts';
+
+const FIGURES: Figure[] = [
+  endToEnd,
+  relayFloor,
+  diy,
+  ingest,
+  idleLatency,
+  fanOut,
+  retryLateness,
+  toxic,
+  firstMinute,
+  partitionChange,
+  fullTables,
+  soak,
+];
+
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'string' },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+    full: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
+  },
+});
+
+function chosenFigures(): Figure[] {
+  if (options.only === undefined) return FIGURES.filter((figure) => options.full || figure.isLong !== true);
+  const names = options.only.split(',');
+  const unknown = names.find((name) => !FIGURES.some((figure) => figure.name === name));
+  if (unknown !== undefined)
+    throw new Error(`no figure ${unknown}; there are ${FIGURES.map(({ name }) => name).join(', ')}`);
+  return FIGURES.filter(({ name }) => names.includes(name));
+}
+
+async function runAll(stage: Stage, figures: Figure[]): Promise<Pick<Results, 'figures' | 'skipped'>> {
+  const samples = new Map<Figure, Sample[]>(figures.map((figure) => [figure, []]));
+  const skipped: Record<string, string> = {};
+  const mostRounds = Math.max(...figures.map((figure) => figure.rounds(stage.plan)));
+  for (let round = 0; round < mostRounds; round++) {
+    for (const figure of figures) {
+      if (round >= figure.rounds(stage.plan) || figure.name in skipped) continue;
+      process.stderr.write(`round ${round + 1} of ${mostRounds}: ${figure.name}\n`);
+      try {
+        samples.get(figure)?.push(await figure.run(stage));
+      } catch (error) {
+        if (!(error instanceof Skipped)) throw error;
+        skipped[figure.name] = error.message;
+      }
+    }
+  }
+  const results: Record<string, Sample> = {};
+  for (const figure of figures) {
+    if (figure.name in skipped) continue;
+    results[figure.name] = { ...combine(samples.get(figure) ?? []), ...(await figure.conclude?.(stage)) };
+  }
+  return { figures: results, skipped };
+}
+
+function combine(samples: Sample[]): Sample {
+  const combined: Sample = {};
+  for (const name of Object.keys(samples[0] ?? {})) {
+    const values = samples.map((sample) => sample[name] as number);
+    combined[name] = TOTALS.has(name) ? values.reduce((sum, value) => sum + value) : median(values);
+  }
+  return combined;
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return ((sorted[Math.floor(middle - 0.5)] as number) + (sorted[Math.ceil(middle - 0.5)] as number)) / 2;
+}
+
+const figures = chosenFigures();
+const plan: Plan = {
+  ...(options.smoke ? PLANS.smoke : options.full ? PLANS.full : PLANS.default),
+  ...(options.profile !== undefined && { profileDir: options.profile }),
+};
+const stage = await Stage.start(plan);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+}
+try {
+  const measured = await runAll(stage, figures);
+  const results: Results = {
+    machine: machine(stage.postgresVersion),
+    ...measured,
+    goals: goalsOf(measured.figures),
+  };
+  console.log(report(results));
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
+} finally {
+  await stage.stop();
+}

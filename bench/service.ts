@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { Credentials } from '../src/first-start.ts';
+
+/** Posthorn itself, started as a user would start it, on a database of its own. */
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const SECRET_KEY = 'a secret key for the benchmark only';
+const START_MS = 30_000;
+
+export interface Created {
+  uid: string;
+  mask_id?: string;
+}
+
+export interface ServiceOptions {
+  databaseUrl: string;
+  dataDir: string;
+  /** A folder to write a CPU profile to when the service ends. */
+  profileDir?: string;
+}
+
+export class Service {
+  readonly credentials: Credentials;
+  /** A connection of the bench's own to the service's database. */
+  readonly db: pg.Client;
+  readonly #process: ChildProcess;
+  #queries = 0;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(process: ChildProcess, credentials: Credentials, db: pg.Client) {
+    this.#process = process;
+    this.credentials = credentials;
+    this.db = db;
+  }
+
+  static async start(options: ServiceOptions): Promise<Service> {
+    const { databaseUrl, dataDir, profileDir } = options;
+    const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+    const child = spawn(process.execPath, [...profiling, MAIN, 'serve'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env['PATH'],
+        DATABASE_URL: databaseUrl,
+        POSTHORN_SECRET_KEY: SECRET_KEY,
+        POSTHORN_DATA_DIR: dataDir,
+        POSTHORN_PORT: '0',
+        POSTHORN_EGRESS: 'any',
+        POSTHORN_GRACE: '1',
+        POSTHORN_LOG_LEVEL: 'error',
+      },
+    });
+    // Whatever becomes of the bench, the service does not outlive it.
+    process.once('exit', () => child.kill('SIGKILL'));
+    try {
+      const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child);
+      const db = new pg.Client(databaseUrl);
+      await db.connect();
+      return new Service(child, credentials, db);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid as number;
+  }
+
+  get broadcastUrl(): string {
+    return `${this.credentials.url}/api/v1/projects/${this.credentials.project_id}/events/broadcast`;
+  }
+
+  get authorization(): string {
+    return `Bearer ${this.credentials.api_key}`;
+  }
+
+  /** Statements this bench sent to the service's database, to be taken off what the database counted. */
+  get queries(): number {
+    return this.#queries;
+  }
+
+  async query<R extends object>(text: string): Promise<R> {
+    this.#queries += 1;
+    return (await this.db.query(text)).rows[0] as R;
+  }
+
+  /** Every delivery has ended. */
+  async isIdle(): Promise<boolean> {
+    return (await this.query<{ idle: boolean }>('select not exists (select from delivery_queue) as idle'))
+      .idle;
+  }
+
+  async post(path: string, body: object): Promise<Created> {
+    const { url, project_id, api_key } = this.credentials;
+    return post(`${url}/api/v1/projects/${project_id}${path}`, api_key, body);
+  }
+
+  /** An endpoint and its subscription to one event type. */
+  async subscribe(url: string, eventType: string, extra: { endpoint?: object; subscription?: object } = {}) {
+    const endpoint = await this.post('/endpoints', { name: 'sink', url, ...extra.endpoint });
+    await this.post('/subscriptions', {
+      name: 'all of a type',
+      endpoint_id: endpoint.uid,
+      filter_config: { event_types: [eventType] },
+      ...extra.subscription,
+    });
+  }
+
+  /** Ends the service and keeps the connection to its database. */
+  async halt(): Promise<void> {
+    if (this.#process.exitCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGTERM');
+    await ended;
+  }
+
+  /** Can be called twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.halt().then(() => this.db.end());
+    return this.#stopping;
+  }
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function post(url: string, key: string, body: object): Promise<Created> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(response.status, `POST ${url}: ${response.status} ${text}`);
+  return (JSON.parse(text) as { data: Created }).data;
+}
+
+async function readWhenThere(path: string, child: ChildProcess): Promise<Credentials> {
+  for (const startedMs = performance.now(); performance.now() - startedMs < START_MS; await pause(20)) {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} while starting`);
+    const text = await readFile(path, 'utf8').catch(() => null);
+    if (text === null) continue;
+    const credentials = JSON.parse(text) as Credentials;
+    const ready = await fetch(`${credentials.url}/readyz`).catch(() => null);
+    if (ready?.ok === true) return credentials;
+  }
+  throw new Error('the service was not ready within 30 s');
+}

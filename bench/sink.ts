@@ -1,0 +1,130 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { answer } from './child.ts';
+import { readMessages } from './http-message.ts';
+import { NUMBER, RUN, readField, SENT, sharedMicros } from './payload.ts';
+
+/**
+ * Where deliveries arrive, a process of its own: counts each event of the current run by its number, so that lost
+ * and doubled ones are known and not guessed, and how long each took from publish to here. By path:
+ *
+ *   /ok     -> 200 at once;
+ *   /flaky  -> 500 the first time an event comes, 200 after, and how late the second try was against a second;
+ *   /hang   -> never answered, not counted.
+ */
+export interface SinkReport {
+  received: number;
+  distinct: number;
+  /** Of other runs, which the present one did not expect. */
+  strays: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  lateP50Ms: number;
+  lateP99Ms: number;
+  hanging: number;
+}
+
+const RETRY_AFTER_MICROS = 1e6;
+const PATH_AT = 'POST /'.length;
+const FLAKY = 'f'.charCodeAt(0);
+const HANG = 'h'.charCodeAt(0);
+const OK = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+const FAILED = Buffer.from('HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n');
+
+class Tally {
+  readonly #run: number;
+  readonly #latency = createHistogram();
+  readonly #lateness = createHistogram();
+  readonly failedAt = new Map<number, number>();
+  #seen = new Uint8Array(1 << 16);
+  #received = 0;
+  #distinct = 0;
+  #strays = 0;
+  hanging = 0;
+
+  constructor(run: number) {
+    this.#run = run;
+  }
+
+  count(buffer: Buffer, bodyAt: number): number {
+    if (readField(buffer, bodyAt, RUN) !== this.#run) {
+      this.#strays += 1;
+      return -1;
+    }
+    const number = readField(buffer, bodyAt, NUMBER);
+    if (number >= this.#seen.length) {
+      const larger = new Uint8Array(Math.max(number + 1, this.#seen.length * 2));
+      larger.set(this.#seen);
+      this.#seen = larger;
+    }
+    this.#received += 1;
+    if (this.#seen[number] === 0) this.#distinct += 1;
+    this.#seen[number] = 1;
+    this.#latency.record(Math.max(1, sharedMicros() - readField(buffer, bodyAt, SENT)));
+    return number;
+  }
+
+  late(number: number): void {
+    const failedAt = this.failedAt.get(number) as number;
+    this.#lateness.record(Math.max(1, sharedMicros() - failedAt - RETRY_AFTER_MICROS));
+  }
+
+  report(): SinkReport {
+    const ms = (histogram: RecordableHistogram, share: number) => histogram.percentile(share) / 1e3;
+    return {
+      received: this.#received,
+      distinct: this.#distinct,
+      strays: this.#strays,
+      p50Ms: ms(this.#latency, 50),
+      p99Ms: ms(this.#latency, 99),
+      maxMs: this.#received === 0 ? 0 : this.#latency.max / 1e3,
+      lateP50Ms: ms(this.#lateness, 50),
+      lateP99Ms: ms(this.#lateness, 99),
+      hanging: this.hanging,
+    };
+  }
+}
+
+let tally = new Tally(0);
+
+function onRequest(socket: Socket, request: { buffer: Buffer; at: number; bodyAt: number }): void {
+  const { buffer, at, bodyAt } = request;
+  const kind = buffer[at + PATH_AT];
+  if (kind === HANG) {
+    tally.hanging += 1;
+    return;
+  }
+  const number = tally.count(buffer, bodyAt);
+  if (kind !== FLAKY) {
+    socket.write(OK);
+  } else if (tally.failedAt.has(number)) {
+    tally.late(number);
+    socket.write(OK);
+  } else {
+    tally.failedAt.set(number, sharedMicros());
+    socket.write(FAILED);
+  }
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on(
+    'data',
+    readMessages((buffer, at, { bodyAt }) => onRequest(socket, { buffer, at, bodyAt })),
+  );
+  // A service that is stopped leaves its connections; nothing here depends on them.
+  socket.on('error', () => socket.destroy());
+});
+
+answer({
+  start: () =>
+    new Promise<string>((resolve) => {
+      server.listen(0, '127.0.0.1', () => {
+        resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      });
+    }),
+  begin: (run: number) => {
+    tally = new Tally(run);
+  },
+  report: () => tally.report(),
+});

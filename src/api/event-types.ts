@@ -1,0 +1,127 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import {
+  deprecateEventType,
+  type EventTypeRow,
+  importEventTypes,
+  insertEventType,
+  listEventTypes,
+  updateEventType,
+} from '../store/event-types.ts';
+import { isUniqueViolation } from '../store/pg-errors.ts';
+import type { ApiContext } from './context.ts';
+import {
+  CreateEventType,
+  checkJsonSchema,
+  EventType,
+  ImportEventTypes,
+  toEventType,
+  UpdateEventType,
+} from './event-type-schema.ts';
+import { found, invalid } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { readOpenApi } from './read-openapi.ts';
+
+const path = '/api/v1/projects/:projectID/event-types';
+const onePath = `${path}/:eventTypeID`;
+const tag = 'Event types';
+
+export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listEventTypes',
+    tag,
+    summary: 'Lists the event types of the project by name.',
+    status: 200,
+    message: 'Event types fetched',
+    data: Type.Array(EventType),
+    portal: 'anyone',
+    handle: async ({ project }) => (await listEventTypes(db, project.id)).map(toEventType),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createEventType',
+    tag,
+    summary: 'Adds an event type.',
+    body: CreateEventType,
+    status: 201,
+    message: 'Event type created',
+    data: EventType,
+    handle: async ({ project, body }) => toEventType(await create(context, project.id, body)),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: onePath,
+    id: 'updateEventType',
+    tag,
+    summary: 'Describes an event type anew; what is blank or not named keeps its value.',
+    body: UpdateEventType,
+    status: 201,
+    message: 'Event type updated',
+    data: EventType,
+    handle: async ({ project, params, body }) => {
+      const id = params['eventTypeID'] ?? '';
+      const description = descriptionOf(body);
+      return toEventType(
+        found(await updateEventType(db, project.id, { id, ...description }), 'event type', id),
+      );
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${onePath}/deprecate`,
+    id: 'deprecateEventType',
+    tag,
+    summary: 'Marks an event type as deprecated; it still works.',
+    status: 201,
+    message: 'Event type deprecated',
+    data: EventType,
+    handle: async ({ project, params }) => {
+      const id = params['eventTypeID'] ?? '';
+      return toEventType(found(await deprecateEventType(db, project.id, id), 'event type', id));
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/import`,
+    id: 'importEventTypes',
+    tag,
+    summary: 'Adds or describes anew the webhooks of an OpenAPI document as event types.',
+    body: ImportEventTypes,
+    status: 200,
+    message: 'Event types imported',
+    data: Type.Array(EventType),
+    handle: async ({ project, body }) => {
+      const types = readOpenApi(body.spec).map((type) => ({ id: context.ids.next(), ...type }));
+      for (const { name, json_schema } of types)
+        if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
+      return (await importEventTypes(db, project.id, types)).map(toEventType);
+    },
+  });
+}
+
+function descriptionOf(body: Static<typeof UpdateEventType>) {
+  if (body.json_schema !== undefined) checkJsonSchema(body.json_schema, 'json_schema');
+  return {
+    category: body.category ?? '',
+    description: body.description ?? '',
+    json_schema: body.json_schema ?? null,
+  };
+}
+
+async function create(
+  context: ApiContext,
+  projectId: string,
+  body: Static<typeof CreateEventType>,
+): Promise<EventTypeRow> {
+  const type = { id: context.ids.next(), name: body.name, ...descriptionOf(body) };
+  try {
+    return await insertEventType(context.db, projectId, type);
+  } catch (error) {
+    if (isUniqueViolation(error)) throw invalid('name', 'there is an event type of this name');
+    throw error;
+  }
+}

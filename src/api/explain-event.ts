@@ -1,0 +1,74 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { explainMatch, type MatchExplanation } from '../routing/explain-match.ts';
+import { getEvent } from '../store/events.ts';
+import type { ApiContext } from './context.ts';
+import { parseHeaders } from './event-schema.ts';
+import { found, oneOf } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { FilterExplanation, shownExplanation } from './test-filter.ts';
+
+const causes = ['duplicate', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
+
+const SubscriptionExplanation = Type.Object({
+  subscription_id: Type.String(),
+  name: Type.String(),
+  endpoint_id: Type.String(),
+  matched: Type.Boolean(),
+  cause: Type.Union([oneOf(causes), Type.Null()]),
+  reason: Type.String(),
+  filter_id: Type.Union([Type.String(), Type.Null()]),
+  clause: Type.Union([FilterExplanation, Type.Null()]),
+});
+
+const EventExplanation = Type.Object({
+  event_id: Type.String(),
+  event_type: Type.String(),
+  subscriptions: Type.Array(SubscriptionExplanation),
+});
+
+export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/events/:eventID/explain',
+    id: 'explainEvent',
+    tag: 'Events',
+    summary: 'Says for each subscription whether it takes an event, as the config is now, and why not.',
+    status: 200,
+    message: 'Event explained',
+    data: EventExplanation,
+    handle: async ({ project, params }) => {
+      const id = params['eventID'] ?? '';
+      const event = found(await getEvent(db, project.id, id), 'event', id);
+      const explanations = explainMatch(await cache.refresh(project.id), {
+        eventType: event.event_type,
+        sourceId: event.source_id,
+        payload: event.payload,
+        contentType: event.content_type,
+        headers: parseHeaders(event.headers),
+        urlQueryParams: event.url_query_params,
+        urlPath: event.url_path,
+        isDuplicate: event.is_duplicate,
+      });
+      return {
+        event_id: event.id,
+        event_type: event.event_type,
+        subscriptions: explanations.map(toExplanation),
+      };
+    },
+  });
+}
+
+function toExplanation(given: MatchExplanation): Static<typeof SubscriptionExplanation> {
+  const { row } = given.subscription;
+  return {
+    subscription_id: row.id,
+    name: row.name,
+    endpoint_id: row.endpoint_id,
+    matched: given.matched,
+    cause: given.cause,
+    reason: given.reason,
+    filter_id: given.filterId,
+    clause: given.clause === null ? null : shownExplanation(given.clause),
+  };
+}

@@ -1,0 +1,232 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { AppError } from '../domain/errors.ts';
+import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { endpointData } from '../routing/meta-event-data.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { Queryable } from '../store/database.ts';
+import {
+  getPortalLink,
+  getPortalLinkForUpdate,
+  insertPortalLink,
+  listPortalLinks,
+  type PortalLinkFields,
+  type PortalLinkRow,
+  revokePortalLink,
+  updatePortalLink,
+} from '../store/portal-links.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import type { ApiContext } from './context.ts';
+import { found, invalid, PageOf, pageQuery, Repeated } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
+import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
+
+const path = '/api/v1/projects/:projectID/portal-links';
+const onePath = `${path}/:portalLinkID`;
+const tag = 'Portal links';
+
+export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  const get = async (project: ProjectRow, id: string) =>
+    found(await getPortalLink(db, project.id, id), 'portal link', id);
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createPortalLink',
+    tag,
+    summary: 'Makes a link that opens the endpoints of an owner.',
+    body: CreatePortalLink,
+    status: 201,
+    message: 'Portal link created',
+    data: PortalLink,
+    handle: async ({ project, body }) => shown(context, await create(context, project, body)),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listPortalLinks',
+    tag,
+    summary: 'Lists portal links.',
+    query: Type.Object({
+      ...pageQuery,
+      ownerId: Type.Optional(Type.String()),
+      name: Type.Optional(Type.String({ description: 'Part of the name.' })),
+      q: Type.Optional(Type.String({ description: 'The same as name.' })),
+      endpointId: Repeated('Only links that open one of these endpoints.'),
+    }),
+    status: 200,
+    message: 'Portal links fetched',
+    data: PageOf(PortalLink),
+    handle: async ({ project, query }) => {
+      const page = await listPortalLinks(db, project.id, {
+        page: parsePageRequest(query),
+        ownerId: queryValue(query, 'ownerId'),
+        name: queryValue(query, 'name') ?? queryValue(query, 'q'),
+        endpointIds: queryValues(query, 'endpointId'),
+      });
+      return { content: await allShown(context, project.id, page.rows), pagination: page.pagination };
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: onePath,
+    id: 'getPortalLink',
+    tag,
+    summary: 'Fetches a portal link.',
+    status: 200,
+    message: 'Portal link fetched',
+    data: PortalLink,
+    handle: async ({ project, params }) => shown(context, await get(project, params['portalLinkID'] ?? '')),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: onePath,
+    id: 'updatePortalLink',
+    tag,
+    summary: 'Updates a portal link.',
+    body: UpdatePortalLink,
+    status: 202,
+    message: 'Portal link updated',
+    data: PortalLink,
+    handle: async ({ project, params, body }) =>
+      shown(context, await update(context, project, { id: params['portalLinkID'] ?? '', body })),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${onePath}/revoke`,
+    id: 'revokePortalLink',
+    tag,
+    summary: 'Ends a portal link and every token of it.',
+    status: 200,
+    message: 'Portal link revoked',
+    data: Type.Null(),
+    handle: async ({ project, params }) => {
+      const id = params['portalLinkID'] ?? '';
+      found((await revokePortalLink(db, project.id, id)) || undefined, 'portal link', id);
+      return null;
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${onePath}/refresh_token`,
+    id: 'refreshPortalLinkToken',
+    tag,
+    summary: 'Makes a token of an hour for a link of type refresh_token.',
+    status: 200,
+    message: 'Portal link token made',
+    data: Type.String(),
+    handle: async ({ project, params }) => {
+      const link = await get(project, params['portalLinkID'] ?? '');
+      const token = (await mintRefreshTokens(context, [link])).get(link.id);
+      if (token === undefined)
+        throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
+      return token;
+    },
+  });
+}
+
+async function shown(context: ApiContext, row: PortalLinkRow): Promise<Static<typeof PortalLink>> {
+  const [link] = await allShown(context, row.project_id, [row]);
+  return link as Static<typeof PortalLink>;
+}
+
+async function allShown(
+  context: ApiContext,
+  projectId: string,
+  rows: PortalLinkRow[],
+): Promise<Static<typeof PortalLink>[]> {
+  const owners = await context.endpoints.byOwners(
+    context.db,
+    projectId,
+    rows.map((row) => row.owner_id),
+  );
+  const minted = await mintRefreshTokens(context, rows);
+  return rows.map((row) =>
+    toPortalLink(row, {
+      endpoints: owners.get(row.owner_id) ?? [],
+      token: staticToken(context, row),
+      authKey: minted.get(row.id) ?? '',
+      publicUrl: context.publicUrl(),
+    }),
+  );
+}
+
+async function create(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof CreatePortalLink>,
+): Promise<PortalLinkRow> {
+  const { db, ids, cache } = context;
+  const id = ids.next();
+  const fields: PortalLinkFields = {
+    name: body.name,
+    owner_id: body.owner_id,
+    can_manage_endpoint: body.can_manage_endpoint ?? false,
+    auth_type: body.auth_type || 'static_token',
+    expires_at: expiry(context, body.expires_at) ?? null,
+  };
+  const row = await changeConfig(db, project.id, async (tx, version) => {
+    await giveToOwner(context, tx, { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] });
+    return insertPortalLink(tx, { id, projectId: project.id, fields, ...newStaticToken(context, id) });
+  });
+  await cache.refresh(project.id);
+  return row;
+}
+
+/** An absent owner, auth type or end stays; the right to manage must be given again. */
+async function update(
+  context: ApiContext,
+  project: ProjectRow,
+  { id, body }: { id: string; body: Static<typeof UpdatePortalLink> },
+): Promise<PortalLinkRow> {
+  const expiresAt = expiry(context, body.expires_at);
+  const row = await changeConfig(context.db, project.id, async (tx, version) => {
+    const known = found(await getPortalLinkForUpdate(tx, project.id, id), 'portal link', id);
+    const fields: PortalLinkFields = {
+      name: body.name,
+      owner_id: body.owner_id || known.owner_id,
+      can_manage_endpoint: body.can_manage_endpoint ?? false,
+      auth_type: body.auth_type || known.auth_type,
+      expires_at: expiresAt === undefined ? known.expires_at : expiresAt,
+    };
+    await giveToOwner(context, tx, { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] });
+    return updatePortalLink(tx, { id, projectId: project.id, fields });
+  });
+  await context.cache.refresh(project.id);
+  return row;
+}
+
+function expiry(context: ApiContext, given: string | null | undefined): number | null | undefined {
+  if (given === undefined || given === null) return given;
+  const ms = Date.parse(given);
+  if (ms <= context.now()) throw invalid('expires_at', 'must lie in the future');
+  return ms;
+}
+
+/** Endpoints without an owner become the link's; those of another owner are refused. */
+async function giveToOwner(
+  { endpoints, metaEvents }: ApiContext,
+  tx: Queryable,
+  gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
+): Promise<void> {
+  const { project, version, ownerId } = gift;
+  for (const id of [...new Set(gift.ids)].sort()) {
+    const row = await endpoints.getForUpdate(tx, project.id, id);
+    if (row === undefined)
+      throw new AppError('not_in_project', { field: 'endpoints', resource: 'endpoint', id });
+    if (row.owner_id === ownerId) continue;
+    if (row.owner_id !== '')
+      throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
+    const fields = { ...row, owner_id: ownerId };
+    const saved = await endpoints.save(tx, {
+      id,
+      projectId: project.id,
+      version,
+      fields,
+      secret: row.secret,
+    });
+    const data = () => endpointData(saved);
+    await metaEvents.record(tx, project, { type: 'endpoint.updated', data });
+  }
+}

@@ -1,0 +1,36 @@
+import { randomText } from '../platform/random.ts';
+import { insertPortalTokens, type PortalLinkRow } from '../store/portal-links.ts';
+import type { ApiContext } from './context.ts';
+
+const STATIC_CHARS = 24;
+const MASK_CHARS = 16;
+const SECRET_CHARS = 64;
+
+type Deps = Pick<ApiContext, 'db' | 'sealer'>;
+
+const place = (linkId: string) => `portal link ${linkId}`;
+
+/** A static token, as it is stored: found by hash, shown again by opening the seal. */
+export function newStaticToken({ sealer }: Deps, linkId: string): { tokenHash: Buffer; sealedToken: Buffer } {
+  const token = randomText(STATIC_CHARS);
+  return { tokenHash: sealer.lookupHash(token), sealedToken: sealer.seal(token, place(linkId)) };
+}
+
+export function staticToken({ sealer }: Deps, link: PortalLinkRow): string {
+  return sealer.open(link.sealed_token, place(link.id));
+}
+
+/** A fresh token of an hour for each link of type refresh_token; earlier ones stay good until their hour ends. */
+export async function mintRefreshTokens(
+  { db, sealer }: Deps,
+  links: readonly PortalLinkRow[],
+): Promise<Map<string, string>> {
+  const minted = links
+    .filter((link) => link.auth_type === 'refresh_token')
+    .map((link) => [link.id, `PRT.${randomText(MASK_CHARS)}.${randomText(SECRET_CHARS)}`] as const);
+  await insertPortalTokens(
+    db,
+    minted.map(([linkId, token]) => ({ linkId, hash: sealer.lookupHash(token) })),
+  );
+  return new Map(minted);
+}

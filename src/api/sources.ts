@@ -1,0 +1,159 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { sourceData } from '../routing/meta-event-data.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import type { SourceRow } from '../store/sources.ts';
+import { deleteSubscriptionsOfSource } from '../store/subscriptions.ts';
+import type { ApiContext } from './context.ts';
+import { found, mapPage, PageOf, pageQuery } from './fields.ts';
+import { registerOperation } from './operation.ts';
+import { changedSource, newSource } from './source-input.ts';
+import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
+import { checkFunction } from './test-function.ts';
+
+const path = '/api/v1/projects/:projectID/sources';
+const onePath = `${path}/:sourceID`;
+const tag = 'Sources';
+
+export function registerSources(app: FastifyInstance, context: ApiContext): void {
+  const { db, sources } = context;
+  const out = (row: SourceRow) => toSource(row, context.publicUrl());
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createSource',
+    tag,
+    summary: 'Makes a source.',
+    body: CreateSource,
+    status: 201,
+    message: 'Source created',
+    data: Source,
+    handle: async ({ project, body }) => out(await create(context, project, body)),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listSources',
+    tag,
+    summary: 'Lists sources.',
+    query: Type.Object({
+      ...pageQuery,
+      q: Type.Optional(Type.String({ description: 'Part of the name.' })),
+      type: Type.Optional(Type.String()),
+      provider: Type.Optional(Type.String()),
+    }),
+    status: 200,
+    message: 'Sources fetched',
+    data: PageOf(Source),
+    handle: async ({ project, query }) =>
+      mapPage(
+        await sources.list(db, project.id, {
+          page: parsePageRequest(query),
+          name: queryValue(query, 'q'),
+          type: queryValue(query, 'type'),
+          provider: queryValue(query, 'provider'),
+        }),
+        out,
+      ),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: onePath,
+    id: 'getSource',
+    tag,
+    summary: 'Fetches a source.',
+    status: 200,
+    message: 'Source fetched',
+    data: Source,
+    handle: async ({ project, params }) => {
+      const id = params['sourceID'] ?? '';
+      return out(found(await sources.get(db, project.id, id), 'source', id));
+    },
+  });
+  for (const method of ['PUT', 'POST'] as const) {
+    registerOperation(app, {
+      method,
+      path: onePath,
+      id: method === 'PUT' ? 'updateSource' : 'updateSourceByPost',
+      tag,
+      summary: 'Updates a source; what is not named keeps its value.',
+      body: UpdateSource,
+      status: 202,
+      message: 'Source updated',
+      data: Source,
+      handle: async ({ project, params, body }) =>
+        out(await update(context, { project, id: params['sourceID'] ?? '' }, body)),
+    });
+  }
+  registerOperation(app, {
+    method: 'DELETE',
+    path: onePath,
+    id: 'deleteSource',
+    tag,
+    summary: 'Deletes a source and its subscriptions.',
+    status: 200,
+    message: 'Source deleted',
+    data: Type.Null(),
+    handle: ({ project, params }) => remove(context, project, params['sourceID'] ?? ''),
+  });
+}
+
+async function create(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof CreateSource>,
+): Promise<SourceRow> {
+  const { db, ids, sources, cache, metaEvents } = context;
+  const made = newSource(body);
+  await checkFunctions(context, project, body);
+  const row = await changeConfig(db, project.id, async (tx, version) => {
+    const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
+    await metaEvents.record(tx, project, { type: 'source.created', data: () => sourceData(saved) });
+    return saved;
+  });
+  await cache.refresh(project.id);
+  return row;
+}
+
+async function update(
+  context: ApiContext,
+  { project, id }: { project: ProjectRow; id: string },
+  body: Static<typeof UpdateSource>,
+): Promise<SourceRow> {
+  const { db, sources, cache, metaEvents } = context;
+  await checkFunctions(context, project, body);
+  const row = await changeConfig(db, project.id, async (tx, version) => {
+    const known = found(await sources.get(tx, project.id, id), 'source', id);
+    const changed = changedSource(known, body);
+    const saved = await sources.save(tx, { id, projectId: project.id, version, ...changed });
+    await metaEvents.record(tx, project, { type: 'source.updated', data: () => sourceData(saved) });
+    return saved;
+  });
+  await cache.refresh(project.id);
+  return row;
+}
+
+async function checkFunctions(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Static<typeof UpdateSource>,
+): Promise<void> {
+  for (const field of ['body_function', 'header_function'] as const)
+    await checkFunction(context, field, { projectId: project.id, code: body[field] ?? '' });
+}
+
+async function remove(context: ApiContext, project: ProjectRow, id: string): Promise<null> {
+  const { db, sources, cache, metaEvents, now } = context;
+  const source = { projectId: project.id, id };
+  await changeConfig(db, project.id, async (tx, version) => {
+    const row = found(await sources.get(tx, project.id, id), 'source', id);
+    await sources.delete(tx, source, version);
+    await deleteSubscriptionsOfSource(tx, source, version);
+    const data = () => sourceData({ ...row, deleted_at: now() });
+    await metaEvents.record(tx, project, { type: 'source.deleted', data });
+  });
+  await cache.refresh(project.id);
+  return null;
+}

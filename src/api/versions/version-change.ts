@@ -1,0 +1,47 @@
+/**
+ * Callers may ask for the wire of an earlier API version with `X-Convoy-Version: YYYY-MM-DD`. A change carries the
+ * version that brought it: it is undone for callers of earlier ones, in requests from the oldest change to the
+ * newest, in answers the other way round. Changes are pure and know one resource each.
+ */
+export interface VersionChange {
+  version: string;
+  /** Turns the body of an earlier caller into that of this version. */
+  request?(body: Fields): Fields;
+  /** Turns the resource of this version into what an earlier caller knows. */
+  response?(resource: Fields): Fields;
+}
+
+export type Fields = Record<string, unknown>;
+
+export const API_VERSION = '2025-11-24';
+const FIRST_VERSION = '0001-01-01';
+
+/** No header means the present version; one that is no date stands before the first. */
+export function callerVersion(header: string | string[] | undefined): string {
+  const asked = [header].flat()[0];
+  if (asked === undefined || asked === '') return API_VERSION;
+  return /^\d{4}-\d\d-\d\d$/.test(asked) ? asked : FIRST_VERSION;
+}
+
+export function upgradeRequest(changes: readonly VersionChange[], version: string, body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  return changes
+    .filter((change) => change.version > version)
+    .reduce((fields, change) => change.request?.(fields) ?? fields, body as Fields);
+}
+
+/** One resource, or a page of them. */
+export function downgradeResponse(
+  changes: readonly VersionChange[],
+  version: string,
+  data: unknown,
+): unknown {
+  const undone = changes.filter((change) => change.version > version).toReversed();
+  if (undone.length === 0) return data;
+  const downgrade = (resource: Fields) =>
+    undone.reduce((fields, change) => change.response?.(fields) ?? fields, resource);
+  const page = data as { content?: Fields[] };
+  return page.content === undefined
+    ? downgrade(data as Fields)
+    : { ...page, content: page.content.map(downgrade) };
+}

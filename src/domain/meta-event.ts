@@ -1,0 +1,60 @@
+import type { ProjectConfig } from './project-config.ts';
+
+/**
+ * Meta events: what the service tells a project about itself. Each is stored with the change it describes, in the same
+ * commit, and sent by the engine like a delivery, under a queue key of its project that no endpoint has. Sending one
+ * never makes another.
+ */
+export const metaEventTypes = [
+  'endpoint.created',
+  'endpoint.updated',
+  'endpoint.deleted',
+  'endpoint.paused',
+  'endpoint.activated',
+  'endpoint.disabled',
+  'endpoint.secret_rolled',
+  'eventdelivery.success',
+  'eventdelivery.failed',
+  'eventdelivery.discarded',
+  'source.created',
+  'source.updated',
+  'source.deleted',
+  'subscription.created',
+  'subscription.updated',
+  'subscription.deleted',
+  'alert.raised',
+  'alert.cleared',
+  'project.updated',
+] as const;
+export type MetaEventType = (typeof metaEventTypes)[number];
+
+export interface NewMetaEvent {
+  id: string;
+  projectId: string;
+  eventType: MetaEventType;
+  /** JSON of `{event_type, data}`; the bytes that are sent. */
+  payload: Buffer;
+  strategy: string;
+  intervalSeconds: number;
+  maxRetrySeconds: number;
+  retryLimit: number;
+}
+
+/** Whether a project asked for a type: by its name, `*`, or a beginning such as `endpoint.*`. */
+export function wantsMetaEvent(config: ProjectConfig['meta_event'], type: MetaEventType): boolean {
+  if (!config.is_enabled) return false;
+  return config.event_type.some((wanted) =>
+    wanted.endsWith('*') ? type.startsWith(wanted.slice(0, -1)) : wanted === type,
+  );
+}
+
+const PREFIX = 'meta:';
+
+/** What the meta events of a project are queued and claimed by. */
+export function metaQueueKey(projectId: string): string {
+  return `${PREFIX}${projectId}`;
+}
+
+export function isMetaQueueKey(key: string): boolean {
+  return key.startsWith(PREFIX);
+}

@@ -1,0 +1,59 @@
+/** Where events come from. Verifier and broker settings hold credentials: sealed together, never logged. */
+export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream'] as const;
+export type SourceType = (typeof sourceTypes)[number];
+
+export type SourceVerifier =
+  | { type: 'noop' }
+  | { type: 'hmac'; hmac: { header: string; hash: string; secret: string; encoding: string } }
+  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
+  | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
+
+export interface SqsSettings {
+  queue_name: string;
+  access_key_id: string;
+  secret_key: string;
+  default_region: string;
+  /** Another server that speaks the protocol; empty: the region's. */
+  endpoint: string;
+}
+
+export interface GoogleSettings {
+  project_id: string;
+  subscription_id: string;
+  /** base64 of the key file. */
+  service_account: string;
+}
+
+export interface KafkaSettings {
+  brokers: string[];
+  consumer_group_id: string;
+  topic_name: string;
+  auth: { type: string; hash: string; username: string; password: string; tls: boolean } | null;
+}
+
+export interface AmqpSettings {
+  schema: string;
+  host: string;
+  port: string;
+  queue: string;
+  vhost: string | null;
+  deadLetterExchange: string | null;
+  auth: { user: string; password: string } | null;
+  bindedExchange: string | null;
+  routingKey: string;
+}
+
+export type SourcePubSub =
+  | { type: 'sqs'; workers: number; sqs: SqsSettings }
+  | { type: 'google'; workers: number; google: GoogleSettings }
+  | { type: 'kafka'; workers: number; kafka: KafkaSettings }
+  | { type: 'amqp'; workers: number; amqp: AmqpSettings };
+
+export interface SourceSecrets {
+  verifier: SourceVerifier;
+  pub_sub: SourcePubSub | null;
+}
+
+export interface SourceProviderConfig {
+  twitter: { crc_verified_at: string | null };
+}

@@ -1,0 +1,153 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../domain/errors.ts';
+import { compactJson } from '../domain/raw-json.ts';
+import type { EventAcceptor } from './accept-event.ts';
+import { type Payload, readBody } from './body.ts';
+import { compileSource } from './compiled-source.ts';
+import type { IngestRequest } from './ingest-request.ts';
+import { extractEventType } from './location.ts';
+import type { NewEvent } from './new-event.ts';
+import { readLimited } from './read-limited.ts';
+import type { FoundSource, SourceFinder } from './source-finder.ts';
+import { slackChallenge } from './verify/slack.ts';
+import { twitterCrcResponse } from './verify/twitter.ts';
+
+/**
+ * Incoming webhooks. Order of things: the source is found (404), may take requests (403, 400), the bytes are read
+ * within the project's limit (413) and verified as received (400), then decoded, then event type and idempotency key
+ * are taken from them, and the event goes through the one door. The sender is answered after the commit.
+ */
+export interface IngestDeps {
+  finder: SourceFinder;
+  acceptor: EventAcceptor;
+  publicUrl(): string;
+  now(): number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    source?: FoundSource;
+  }
+}
+
+export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Promise<void> {
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', async (request: FastifyRequest, stream: AsyncIterable<Buffer>) =>
+      readLimited(stream, limitOf(request), request.headers['content-length']),
+    );
+    scope.addHook('onRequest', async (request) => {
+      request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
+    });
+    const options = { schema: { hide: true } };
+    scope.post('/ingest/:maskID', options, (request, reply) => ingest(deps, request, reply));
+    scope.get('/ingest/:maskID', options, (request) => answerChallenge(deps, request));
+  });
+}
+
+async function openSource(deps: IngestDeps, maskId: string): Promise<FoundSource> {
+  const source = await deps.finder.find(maskId);
+  if (source.row.is_disabled) throw new AppError('source_disabled');
+  if (source.row.type !== 'http')
+    throw new AppError('wrong_state', {
+      detail: 'This source does not take webhooks: its type is not http.',
+    });
+  return source;
+}
+
+const limitOf = (request: FastifyRequest) =>
+  (request.source as FoundSource).routing.project.config.max_payload_read_size;
+
+async function ingest(deps: IngestDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { row } = request.source as FoundSource;
+  const compiled = compileSource(row);
+  const incoming = ingestRequest(deps, request);
+  const verified = compiled.verify(incoming, deps.now());
+  if (!verified.ok) throw new AppError('verification_failed', { reason: verified.reason });
+  const payload = await decode(incoming, limitOf(request));
+  const challenge =
+    row.provider === 'slack' && payload.kind === 'json' ? slackChallenge(payload.value) : null;
+  if (challenge !== null) return reply.type('text/plain').serializer(String).send(challenge);
+  const event = newEvent(request.source as FoundSource, incoming, payload);
+  const { isDuplicate } = await deps.acceptor.accept(event);
+  return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length });
+}
+
+function answer(
+  reply: FastifyReply,
+  custom: { body: string; content_type: string },
+  received: { isDuplicate: boolean; bytes: number },
+): FastifyReply {
+  if (custom.body !== '') {
+    return reply
+      .type(custom.content_type || 'text/plain; charset=utf-8')
+      .serializer(String)
+      .send(custom.body);
+  }
+  const message = received.isDuplicate ? 'Duplicate event received; it is not sent again' : 'Event received';
+  return reply.send({ status: true, message, data: received.bytes });
+}
+
+function ingestRequest(deps: IngestDeps, request: FastifyRequest): IngestRequest {
+  const [path = '', rawQuery = ''] = request.url.split(/\?(.*)/s, 2);
+  return {
+    method: request.method,
+    path,
+    rawQuery,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    url: `${deps.publicUrl()}${request.url}`,
+  };
+}
+
+async function decode(request: IngestRequest, limit: number): Promise<Payload> {
+  const body = await readBody(request.body, request.headers, limit);
+  if (body.kind === 'too_large') throw new AppError('body_too_large', { limit });
+  if (body.kind === 'bad_encoding') throw new AppError('bad_encoding', { detail: body.message });
+  return body;
+}
+
+function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload): NewEvent {
+  const { headers, idempotencyKey, eventType } = compileSource(row);
+  const type =
+    eventType === null
+      ? ({ ok: true, eventType: row.mask_id } as const)
+      : extractEventType(eventType, request, payload);
+  if (!type.ok)
+    throw new AppError('wrong_state', { detail: `The event type cannot be told: ${type.message}` });
+  return {
+    projectId: row.project_id,
+    target: { kind: 'subscribers' },
+    eventType: type.eventType,
+    payload: payload.kind === 'json' ? Buffer.from(compactJson(payload.text)) : payload.bytes,
+    contentType: payload.kind === 'json' ? null : payload.contentType,
+    headers: { ...headers.stored(request.headers), 'X-Convoy-Source-Id': [row.mask_id] },
+    forwardedHeaders: headers.forwarded(request.headers),
+    failure: null,
+    idempotencyKey: idempotencyKey(request, payload),
+    sourceId: row.id,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: request.rawQuery || null,
+    urlPath: request.path,
+    metadata: null,
+  };
+}
+
+/** Twitter asks for proof of the secret before it sends, and again every hour. */
+async function answerChallenge(
+  deps: IngestDeps,
+  request: FastifyRequest,
+): Promise<{ response_token: string }> {
+  const source = request.source as FoundSource;
+  const { verifier } = source.row.secret;
+  if (source.row.provider !== 'twitter' || verifier.type !== 'hmac') {
+    throw new AppError('wrong_state', { detail: 'This source answers no challenges.' });
+  }
+  const token = (request.query as { crc_token?: unknown }).crc_token;
+  const response = typeof token === 'string' ? twitterCrcResponse(verifier.hmac.secret, token) : null;
+  if (response === null)
+    throw new AppError('bad_query', { name: 'crc_token', detail: 'a challenge token is needed' });
+  await deps.finder.recordChallenge(source, new Date(deps.now()).toISOString());
+  return response;
+}

@@ -1,0 +1,63 @@
+import { AppError } from '../domain/errors.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
+import type { SourceRow, SourceStore } from '../store/sources.ts';
+
+/**
+ * The source an ingest URL names. Which project and source a mask belongs to never changes, so it is remembered; the
+ * source itself comes from the compiled config, which is kept fresh. Unknown masks are asked for each time.
+ */
+const MAX_REMEMBERED = 100_000;
+
+export interface FoundSource {
+  routing: ProjectRouting;
+  row: SourceRow;
+}
+
+export class SourceFinder {
+  readonly #deps: { db: Database; cache: ConfigCache; sources: SourceStore };
+  readonly #owners = new Map<string, { projectId: string; sourceId: string }>();
+
+  constructor(deps: { db: Database; cache: ConfigCache; sources: SourceStore }) {
+    this.#deps = deps;
+  }
+
+  async find(maskId: string): Promise<FoundSource> {
+    const owner = this.#owners.get(maskId) ?? (await this.#ask(maskId));
+    const routing = this.#deps.cache.peek(owner.projectId) ?? (await this.#deps.cache.get(owner.projectId));
+    const row =
+      routing.sources.get(owner.sourceId) ??
+      (await this.#deps.cache.refresh(owner.projectId)).sources.get(owner.sourceId);
+    if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
+    return { routing, row };
+  }
+
+  /** Remembers when a Twitter source last answered its challenge. */
+  async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
+    const { db, cache, sources } = this.#deps;
+    await changeConfig(db, row.project_id, async (tx, version) => {
+      const current = await sources.get(tx, row.project_id, row.id);
+      if (current === undefined) return;
+      const fields = { ...current, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
+      await sources.save(tx, {
+        id: row.id,
+        projectId: row.project_id,
+        version,
+        fields,
+        secret: current.secret,
+      });
+    });
+    await cache.refresh(row.project_id);
+  }
+
+  async #ask(maskId: string): Promise<{ projectId: string; sourceId: string }> {
+    const row = await this.#deps.sources.findByMask(this.#deps.db, maskId);
+    if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
+    if (this.#owners.size >= MAX_REMEMBERED) this.#owners.clear();
+    const owner = { projectId: row.project_id, sourceId: row.id };
+    this.#owners.set(maskId, owner);
+    return owner;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Mismatch } from '../matcher/explain.ts';
+import { eventSubject } from './event-subject.ts';
+import { type Matchable, type ProjectRouting, subscriptionRefusal } from './project-routing.ts';
+import { decidingFilter, type RoutedSubscription } from './routed-subscription.ts';
+
+/** Whether a subscription takes an event, and the first reason why not, or why its delivery would wait. */
+export interface MatchExplanation {
+  subscription: RoutedSubscription;
+  matched: boolean;
+  cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+  reason: string;
+  filterId: string | null;
+  clause: Mismatch | null;
+}
+
+/**
+ * Every subscription of the project, oldest first, judged by the tests that matching applies. Whom an event was
+ * addressed to is not kept with it, so that is left out: a subscription may match here and not have been asked.
+ */
+export function explainMatch(
+  routing: ProjectRouting,
+  event: Omit<Matchable, 'target'> & { isDuplicate: boolean },
+): MatchExplanation[] {
+  const subject = eventSubject(event);
+  const judge = (subscription: RoutedSubscription): Omit<MatchExplanation, 'subscription'> => {
+    const no = (cause: MatchExplanation['cause'], reason: string, filterId: string | null = null) => ({
+      matched: false,
+      cause,
+      reason,
+      filterId,
+      clause: null,
+    });
+    if (event.isDuplicate)
+      return no('duplicate', 'The event repeats an idempotency key, so it goes nowhere.');
+    switch (subscriptionRefusal(subscription, event)) {
+      case 'inactive':
+        return no('inactive', 'The subscription is inactive.');
+      case 'source':
+        return no('source', `The subscription takes only events of source ${subscription.row.source_id}.`);
+      case null:
+    }
+    const filter = decidingFilter(subscription, event.eventType);
+    if (filter === undefined)
+      return no('type', `No enabled filter of the subscription is for the type ${event.eventType}.`);
+    const filterId = filter.record.uid;
+    const verdict = filter.compiled?.explain(subject) ?? { matched: true };
+    if (!verdict.matched) return { ...no('filter', verdict.reason, filterId), clause: verdict };
+    return { matched: true, ...endpointState(routing, subscription), filterId, clause: null };
+  };
+  return [...routing.subscriptions.values()]
+    .sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
+    .map((subscription) => ({ subscription, ...judge(subscription) }));
+}
+
+function endpointState(
+  routing: ProjectRouting,
+  { row }: RoutedSubscription,
+): Pick<MatchExplanation, 'cause' | 'reason'> {
+  switch (routing.endpoints.get(row.endpoint_id)?.row.status) {
+    case 'paused':
+      return { cause: 'paused', reason: 'Matched; deliveries are held while the endpoint is paused.' };
+    case 'inactive':
+    case undefined:
+      return { cause: 'inactive', reason: 'Matched; deliveries to an inactive endpoint are discarded.' };
+    case 'active':
+      return { cause: null, reason: 'Matched.' };
+  }
+}

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { defaultProjectConfig } from '../domain/project-config.ts';
+import { noConditions, recordsFor } from '../domain/subscription.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import type { SubscriptionRow } from '../store/subscriptions.ts';
+import { eventSubject } from './event-subject.ts';
+import { type Matchable, ProjectRouting } from './project-routing.ts';
+import { routeSubscription } from './routed-subscription.ts';
+
+const config = defaultProjectConfig('v', '2026-01-01T00:00:00.000Z');
+const project = { id: 'p', version: 1, config } as ProjectRow;
+
+function subscription(id: string, fields: Partial<SubscriptionRow> = {}): SubscriptionRow {
+  const row = { event_types: ['*'], filter: noConditions(), source_id: '', ...fields };
+  let n = 0;
+  const make = { uid: () => `${id}-f${n++}`, enabledAt: '2026-01-01T00:00:00.000Z' };
+  return {
+    id,
+    project_id: 'p',
+    status: 'active',
+    endpoint_id: 'e',
+    retry_config: null,
+    filters: recordsFor(row.event_types, [], make),
+    ...row,
+  } as SubscriptionRow;
+}
+
+function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
+  const endpoints = new Map([
+    ['e', { row: { id: 'e' } as EndpointRow, signer: { headers: () => [] }, limit: null }],
+  ]);
+  const subscriptions = new Map(rows.map((row) => [row.id, routeSubscription(row, config)]));
+  return new ProjectRouting(project, { endpoints, subscriptions, sources: new Map(), breakers: new Map() });
+}
+
+const event = (fields: Partial<Matchable> = {}): Matchable => ({
+  target: { kind: 'endpoints', endpointIds: ['e'] },
+  eventType: 't',
+  sourceId: null,
+  payload: Buffer.from('{"a":1}'),
+  contentType: null,
+  headers: {},
+  urlQueryParams: null,
+  urlPath: null,
+  ...fields,
+});
+const matched = (routing: ProjectRouting, given: Matchable) => routing.match(given).map(({ row }) => row.id);
+
+test('a subscription of a source takes only the events of that source', () => {
+  const routing = routingOf(subscription('1'), subscription('2', { source_id: 's' }));
+  expect(matched(routing, event())).toEqual(['1']);
+  expect(matched(routing, event({ sourceId: 's' }))).toEqual(['1', '2']);
+  expect(matched(routing, event({ sourceId: 'other' }))).toEqual(['1']);
+});
+
+test('the payload is parsed only if a candidate has conditions on the body', () => {
+  const unparsable = event({ payload: Buffer.from('{'), headers: { h: ['1'] } });
+  const headers = subscription('1', { filter: { ...noConditions(), headers: { h: '1' } } });
+  const otherType = subscription('2', { event_types: ['u'], filter: { ...noConditions(), body: { a: 1 } } });
+  const otherSource = subscription('3', { source_id: 's', filter: { ...noConditions(), body: { a: 1 } } });
+  expect(matched(routingOf(headers, otherType, otherSource), unparsable)).toEqual(['1']);
+  const body = subscription('4', { filter: { ...noConditions(), body: { a: 1 } } });
+  expect(() => routingOf(body).match(unparsable)).toThrow(SyntaxError);
+});
+
+test('the payload is parsed once for any number of filters', () => {
+  const rows = Array.from({ length: 50 }, (_, n) =>
+    subscription(String(n).padStart(2, '0'), { filter: { ...noConditions(), body: { a: 1 } } }),
+  );
+  const given = event();
+  let reads = 0;
+  const subject = eventSubject({
+    ...given,
+    get payload() {
+      reads += 1;
+      return given.payload;
+    },
+  });
+  expect(routingOf(...rows).match(given, subject)).toHaveLength(50);
+  expect(reads).toBe(1);
+});
+
+test('a payload that is not JSON passes no filter on the body', () => {
+  const row = subscription('1', { filter: { ...noConditions(), body: { a: { $neq: 2 } } } });
+  expect(matched(routingOf(row), event({ contentType: 'text/xml' }))).toEqual([]);
+  expect(matched(routingOf(row), event())).toEqual(['1']);
+});
+
+test('records that follow their subscription share one compiled filter', () => {
+  const row = subscription('1', {
+    event_types: ['a', 'b', 'c.*'],
+    filter: { ...noConditions(), body: { a: 1 } },
+  });
+  const [own, ...rest] = row.filters;
+  const changed = { ...row, filters: [{ ...own!, own: { body: { a: 2 } } }, ...rest] };
+  const { filters } = routeSubscription(changed, config);
+  expect(new Set(filters.map((filter) => filter.compiled)).size).toBe(2);
+});
+
+test('a stored filter that cannot be read lets nothing through', () => {
+  const row = subscription('1', { filter: { ...noConditions(), body: { $gone: 1 } } });
+  expect(matched(routingOf(row, subscription('2')), event())).toEqual(['2']);
+});

@@ -1,0 +1,76 @@
+import type { ProjectConfig } from '../domain/project-config.ts';
+import { type RateLimit, rateLimit } from '../domain/rate-grants.ts';
+import {
+  type FilterRecord,
+  filterScopes,
+  isEventTypePattern,
+  recordConditions,
+} from '../domain/subscription.ts';
+import { matchesEventType } from '../matcher/event-type.ts';
+import { type CompiledFilter, compileFilter } from '../matcher/filter.ts';
+import type { SubscriptionRow } from '../store/subscriptions.ts';
+import { type RetryBudget, retryBudget } from './retry-budget.ts';
+
+export interface RoutedFilter {
+  record: FilterRecord;
+  /** null: no conditions. */
+  compiled: CompiledFilter | null;
+}
+
+export interface RoutedSubscription {
+  row: SubscriptionRow;
+  retry: RetryBudget;
+  limit: RateLimit | null;
+  /** The records that are switched on, the most specific first: the first whose type matches an event decides. */
+  filters: readonly RoutedFilter[];
+}
+
+export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): RoutedSubscription {
+  // Most records have no conditions of their own; they share the subscription's, compiled once.
+  let shared: CompiledFilter | null | undefined;
+  const compiled = (record: FilterRecord) => {
+    if (Object.keys(record.own).length > 0) return compile(row, record);
+    if (shared === undefined) shared = compile(row, record);
+    return shared;
+  };
+  const filters = row.filters
+    .filter((record) => record.enabled_at !== null)
+    .map((record) => ({ record, compiled: compiled(record) }))
+    .sort((a, b) => specificity(b.record.event_type) - specificity(a.record.event_type));
+  const { count = 0, duration = 0 } = row.rate_limit_config ?? {};
+  return { row, retry: retryBudget(config, row.retry_config), limit: rateLimit(count, duration), filters };
+}
+
+/** The record that decides about events of a type, if one is switched on. */
+export function decidingFilter(
+  subscription: RoutedSubscription,
+  eventType: string,
+): RoutedFilter | undefined {
+  return subscription.filters.find(({ record }) => matchesEventType(record.event_type, eventType));
+}
+
+/** An exact name before any glob, a longer glob before a shorter one. */
+function specificity(eventType: string): number {
+  return isEventTypePattern(eventType) ? eventType.length : Number.MAX_SAFE_INTEGER;
+}
+
+function compile(row: SubscriptionRow, record: FilterRecord): CompiledFilter | null {
+  const conditions = recordConditions(row.filter, record);
+  if (filterScopes.every((scope) => Object.keys(conditions[scope] ?? {}).length === 0)) return null;
+  const result = compileFilter(conditions);
+  return result.ok ? result.filter : unreadable(result.path, result.message);
+}
+
+/** Writes are checked, so this is a filter stored under other rules. It lets nothing through and says why. */
+function unreadable(path: string, message: string): CompiledFilter {
+  const reason = `The filter cannot be read: ${path}: ${message}`;
+  const mismatch = {
+    matched: false,
+    scope: 'body',
+    path,
+    operator: '',
+    expected: undefined,
+    actual: undefined,
+  } as const;
+  return { usesBody: false, matches: () => false, explain: () => ({ ...mismatch, reason }) };
+}

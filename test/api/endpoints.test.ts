@@ -1,0 +1,274 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Received, Receiver } from '../support/receiver.ts';
+import { storedRows } from '../support/stored-rows.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const minimal = { name: 'minimal', url: 'http://127.0.0.1:1/hook' };
+const everything = {
+  name: 'whole ünïcode 📯',
+  url: 'https://example.org/hook?x=1',
+  description: 'takes invoices',
+  owner_id: 'owner-1',
+  advanced_signatures: false,
+  authentication: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'open sesame' } },
+  content_type: 'application/x-www-form-urlencoded',
+  http_timeout: 7,
+  rate_limit: 5,
+  rate_limit_duration: 9,
+  support_email: 'help@example.org',
+  slack_webhook_url: 'https://hooks.example.org/slack',
+  teams_webhook_url: 'https://hooks.example.org/teams',
+};
+
+const make = (fields: object = {}): Promise<Json> =>
+  app.project.post('/endpoints', { ...minimal, ...fields });
+const path = (endpoint: Json, rest = '') => `/endpoints/${endpoint.uid}${rest}`;
+
+describe('an endpoint', () => {
+  test('made with the least has the documented defaults and a secret of its own', async () => {
+    const endpoint = await make();
+    expect(endpoint).toMatchObject({
+      ...minimal,
+      project_id: app.projectId,
+      status: 'active',
+      advanced_signatures: true,
+      authentication: null,
+      content_type: 'application/json',
+      http_timeout: 0,
+      rate_limit: 0,
+      rate_limit_duration: 0,
+      description: '',
+      owner_id: '',
+      events: 0,
+      failure_rate: 0,
+      deleted_at: null,
+    });
+    expect(endpoint.secrets).toEqual([
+      expect.objectContaining({
+        value: expect.stringMatching(/^.{25}$/),
+        expires_at: null,
+        deleted_at: null,
+      }),
+    ]);
+    const { value } = endpoint.secrets[0];
+    expect(endpoint.standard_webhooks_secret).toBe(`whsec_${Buffer.from(value).toString('base64')}`);
+    expect((await make()).secrets[0].value).not.toBe(value);
+  });
+
+  test('keeps every field it was given, and reads the same by id and in the list', async () => {
+    const endpoint = await make({ ...everything, secret: 'my own' });
+    expect(endpoint).toMatchObject({ ...everything, secrets: [{ value: 'my own' }] });
+    expect(await app.project.get(path(endpoint))).toEqual(endpoint);
+    const { content } = await app.project.get('/endpoints?q=ÜNÏCODE&ownerId=owner-1');
+    expect(content).toEqual([endpoint]);
+    expect((await app.project.get('/endpoints?ownerId=owner-2')).content).toEqual([]);
+  });
+
+  test('is stored without a secret anybody could read', async () => {
+    await make({ secret: 'find-me-if-you-can', authentication: everything.authentication });
+    const rows = await app.database.query('select e::text as text from endpoints e');
+    const text = JSON.stringify(rows);
+    for (const secret of ['find-me-if-you-can', 'open sesame']) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(Buffer.from(secret).toString('hex'));
+    }
+  });
+
+  test('updated replaces what is given; limits, description, type and authentication left out are cleared', async () => {
+    const endpoint = await make({ ...everything, secret: 'kept' });
+    const updated = await app.project.put(path(endpoint), {
+      ...minimal,
+      secret: 'ignored',
+      is_disabled: true,
+    });
+    expect(updated).toMatchObject({
+      ...minimal,
+      description: '',
+      content_type: 'application/json',
+      rate_limit_duration: 0,
+      authentication: null,
+      owner_id: 'owner-1',
+      advanced_signatures: false,
+      http_timeout: 7,
+      support_email: 'help@example.org',
+      slack_webhook_url: everything.slack_webhook_url,
+      status: 'active',
+      secrets: endpoint.secrets,
+    });
+    const emptied = await app.project.put(path(endpoint), {
+      ...minimal,
+      support_email: '',
+      slack_webhook_url: '',
+    });
+    expect(emptied).toMatchObject({ support_email: '', slack_webhook_url: '' });
+  });
+
+  test.each([
+    [{ url: 'not a url' }, 'url'],
+    [{ url: 'ftp://example.org' }, 'url'],
+    [{ url: 'http://' }, 'url'],
+    [{ url: 'http://169.254.169.254/latest' }, 'url'],
+    [{ url: `http://x/${'y'.repeat(2048)}` }, 'url'],
+    [{ name: '' }, 'name'],
+    [{ http_timeout: 121 }, 'http_timeout'],
+    [{ rate_limit: 0.5 }, 'rate_limit'],
+    [{ authentication: { type: 'api_key' } }, 'authentication.api_key'],
+    [
+      { authentication: { type: 'api_key', api_key: { header_name: 'X' } } },
+      'authentication.api_key.header_value',
+    ],
+    [{ authentication: { type: 'handshake' } }, 'authentication.type'],
+    [{ slack_webhook_url: 'slack' }, 'slack_webhook_url'],
+    [{ support_email: 'two@at@signs' }, 'support_email'],
+  ])('is refused with %j', async (fields, field) => {
+    const existing = await make();
+    const before = await storedRows(app.database);
+    const made = await app.project.post('/endpoints', { ...minimal, ...fields }, 400);
+    expect(made.message).toContain(`${field}: `);
+    expect((await app.project.put(path(existing), { ...minimal, ...fields }, 400)).message).toBe(
+      made.message,
+    );
+    expect(await storedRows(app.database)).toEqual(before);
+    expect(await app.project.get(path(existing))).toEqual(existing);
+  });
+
+  test('must use https where the project says so', async () => {
+    const config = { ssl: { enforce_secure_endpoints: true } };
+    await app.project.put('', { name: 'default', config });
+    const answer = await app.project.post('/endpoints', minimal, 400);
+    expect(answer.message).toMatch(/^url: .*https/);
+    await make({ url: 'HTTPS://example.org' });
+    await app.project.put('', { name: 'default', config: { ssl: { enforce_secure_endpoints: false } } });
+  });
+
+  test('that is deleted is gone with its subscriptions, and what waited for it is discarded', async () => {
+    const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
+      eventTypes: ['to.delete'],
+    });
+    await app.project.put(path(endpoint, '/pause'));
+    const event = await app.project.post('/events/broadcast', { event_type: 'to.delete', data: 1 });
+    expect(await app.project.delete(path(endpoint))).toBeNull();
+    const deliveries = () => app.project.get(`/eventdeliveries?eventId=${event.uid}`);
+    const { content } = await eventually(deliveries, ({ content: [one] }) => one.status === 'Discarded');
+    expect(content[0].description).toContain('deleted');
+    await app.project.get(path(endpoint), 404);
+    await app.project.delete(path(endpoint), 404);
+    await app.project.get(`/subscriptions/${subscription.uid}`, 404);
+    const after = await app.project.post('/events/broadcast', { event_type: 'to.delete', data: 2 });
+    expect(after).toMatchObject({ status: 'Failure', endpoints: [] });
+    expect(receiver.requests).toEqual([]);
+  });
+
+  test('is paused and unpaused by turns, each of many at once counting', async () => {
+    const endpoint = await make();
+    expect((await app.project.put(path(endpoint, '/pause'))).status).toBe('paused');
+    expect((await app.project.put(path(endpoint, '/pause'))).status).toBe('active');
+    const seven = Array.from({ length: 7 }, () => app.project.put(path(endpoint, '/pause')));
+    const statuses = (await Promise.all(seven)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'paused')).toHaveLength(4);
+    expect((await app.project.get(path(endpoint))).status).toBe('paused');
+  });
+
+  test('is activated when paused or inactive, but neither activated nor paused out of turn', async () => {
+    const endpoint = await make();
+    expect((await app.project.post(path(endpoint, '/activate'), undefined, 400)).code).toBe('wrong_state');
+    await app.project.put(path(endpoint, '/pause'));
+    expect((await app.project.post(path(endpoint, '/activate'), undefined, 202)).status).toBe('active');
+    await app.database.query("update endpoints set status = 'inactive' where id = $1", [endpoint.uid]);
+    expect((await app.project.put(path(endpoint, '/pause'), undefined, 400)).code).toBe('wrong_state');
+    expect((await app.project.post(path(endpoint, '/activate'), undefined, 202)).status).toBe('active');
+  });
+});
+
+/** The Standard Webhooks signatures of a request that a secret accounts for, by position. */
+function signedBy(request: Received, secret: string): number[] {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp } = request.headers;
+  const signed = `${String(id)}.${String(timestamp)}.`;
+  const expected = createHmac('sha256', secret).update(signed).update(request.body).digest('base64');
+  const given = String(request.headers['webhook-signature']).split(' ');
+  return given.flatMap((signature, at) => (signature === `v1,${expected}` ? [at] : []));
+}
+
+describe('rolling the secret', () => {
+  test('lets both sign until the old one expires, then only the new one', async () => {
+    const { endpoint } = await subscribe(app.project, receiver.url, {
+      eventTypes: ['roll'],
+      endpoint: { secret: 'old secret' },
+    });
+    const send = async (): Promise<Received> => {
+      const count = receiver.requests.length + 1;
+      await app.project.post('/events/broadcast', { event_type: 'roll', data: {} });
+      return (await receiver.received(count)).at(-1)!;
+    };
+    const signatures = (request: Received) => String(request.headers['webhook-signature']).split(' ').length;
+    expect(signedBy(await send(), 'old secret')).toEqual([0]);
+
+    const body = { expiration: 2, secret: 'new secret' };
+    const rolled = await app.project.put(path(endpoint, '/expire_secret'), body, 200);
+    expect(rolled.secrets.map(({ value }: Json) => value)).toEqual(['old secret', 'new secret']);
+    expect(rolled.secrets[1].expires_at).toBeNull();
+    const expiresAt = Date.parse(rolled.secrets[0].expires_at);
+    expect(expiresAt - Date.parse(rolled.secrets[0].updated_at)).toBe(2_000);
+    const during = await send();
+    expect([signedBy(during, 'old secret'), signedBy(during, 'new secret')]).toEqual([[0], [1]]);
+    expect(String(during.headers['x-convoy-signature'])).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+
+    const after = await eventually(send, (request) => signatures(request) === 1, 5_000);
+    expect(signedBy(after, 'new secret')).toEqual([0]);
+    expect(String(after.headers['x-convoy-signature'])).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+  });
+
+  test('without an expiration ends the old one at once, and makes a secret where none is given', async () => {
+    const endpoint = await make({ secret: 'first' });
+    const rolled = await app.project.put(path(endpoint, '/expire_secret'), {}, 200);
+    expect(rolled.secrets.at(-1)).toMatchObject({
+      value: expect.stringMatching(/^.{25}$/),
+      expires_at: null,
+    });
+    expect(Date.parse(rolled.secrets[0].expires_at)).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
+  test.each([{ expiration: -1 }, { expiration: 'soon' }, { expiration: 1.5 }, { secret: 7 }])(
+    'refuses %j and changes nothing',
+    async (body) => {
+      const endpoint = await make();
+      const before = await storedRows(app.database);
+      await app.project.put(path(endpoint, '/expire_secret'), body, 400);
+      expect(await storedRows(app.database)).toEqual(before);
+      expect(await app.project.get(path(endpoint))).toEqual(endpoint);
+    },
+  );
+
+  test('twice in a row keeps each old secret until its own end', async () => {
+    const endpoint = await make({ secret: 'one' });
+    await app.project.put(path(endpoint, '/expire_secret'), { expiration: 3600, secret: 'two' }, 200);
+    const twice = await app.project.put(
+      path(endpoint, '/expire_secret'),
+      { expiration: 60, secret: 'three' },
+      200,
+    );
+    const ends = twice.secrets.map(({ value, expires_at }: Json) => [value, expires_at === null]);
+    expect(ends).toEqual([
+      ['one', false],
+      ['two', false],
+      ['three', true],
+    ]);
+    expect(Date.parse(twice.secrets[0].expires_at)).toBeGreaterThan(Date.parse(twice.secrets[1].expires_at));
+  });
+});

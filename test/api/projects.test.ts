@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { storedRows } from '../support/stored-rows.ts';
+
+let app: TestApp;
+let number = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+/** A further project and its calls. */
+async function newProject(config?: object): Promise<{ project: Json; client: ApiClient }> {
+  number += 1;
+  const wanted = { name: `project ${number}`, type: 'outgoing', ...(config && { config }) };
+  const { project, api_key } = await app.instance.post('/projects', wanted);
+  return { project, client: new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, api_key.key) };
+}
+
+const id = expect.stringMatching(/^[0-9A-Z]{26}$/);
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+const DEFAULTS = {
+  max_payload_read_size: 1_048_576,
+  replay_attacks_prevention_enabled: false,
+  add_event_id_trace_headers: false,
+  disable_endpoint: false,
+  multiple_endpoint_subscriptions: true,
+  verify_dynamic_events: false,
+  allow_unmatched_dynamic_urls: true,
+  search_policy: '',
+  retention_policy: '',
+  ratelimit: { count: 0, duration: 60 },
+  strategy: { type: 'linear', duration: 100, retry_count: 10 },
+  ssl: { enforce_secure_endpoints: false },
+  signature: {
+    header: 'X-Convoy-Signature',
+    versions: [{ uid: id, hash: 'SHA256', encoding: 'hex', created_at: time }],
+    schemes: ['convoy', 'standard'],
+  },
+  request_id_header: 'X-Convoy-Idempotency-Key',
+  meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },
+  circuit_breaker: {
+    sample_rate: 30,
+    error_timeout: 30,
+    failure_threshold: 70,
+    success_threshold: 5,
+    minimum_request_count: 10,
+    observability_window: 5,
+    consecutive_failure_threshold: 10,
+  },
+};
+
+describe('a project', () => {
+  test('is made with a key that works and the documented settings', async () => {
+    const { project, client } = await newProject();
+    expect(project).toEqual({
+      uid: id,
+      name: `project ${number}`,
+      type: 'outgoing',
+      logo_url: '',
+      organisation_id: '',
+      config: DEFAULTS,
+      statistics: null,
+      retained_events: 0,
+      created_at: time,
+      updated_at: time,
+      deleted_at: null,
+    });
+    expect(await client.get('')).toEqual(project);
+  });
+
+  test('can be made only with the instance key', async () => {
+    const before = await storedRows(app.database);
+    const call = new ApiClient(`${app.url}/api/v1`, app.project.key);
+    const answer = await call.post('/projects', { name: 'mine', type: 'outgoing' }, 403);
+    expect(answer.code).toBe('instance_key_required');
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('is the only one its key sees, while the instance key sees all', async () => {
+    const { project, client } = await newProject();
+    const uids = (list: Json) => list.map((item: Json) => item.uid);
+    const own = new ApiClient(`${app.url}/api/v1`, client.key);
+    expect(uids(await own.get('/projects'))).toEqual([project.uid]);
+    expect(uids(await app.instance.get('/projects'))).toEqual(
+      expect.arrayContaining([project.uid, app.projectId]),
+    );
+  });
+
+  test('needs a name of its own, also when many ask for the same one at once', async () => {
+    const asked = Array.from({ length: 8 }, () =>
+      app.instance.raw('POST', '/projects', { body: { name: 'wanted by many', type: 'incoming' } }),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => String(status)).sort();
+    expect(statuses).toEqual(['201', ...Array<string>(7).fill('409')]);
+    const { client } = await newProject();
+    const before = await storedRows(app.database);
+    expect((await client.put('', { name: 'wanted by many' }, 409)).code).toBe('name_taken');
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('that is deleted is gone, its keys too, and its name is free again', async () => {
+    const { project, client } = await newProject();
+    await client.delete('');
+    await app.instance.get(`/projects/${project.uid}`, 404);
+    await eventually(
+      async () => (await client.raw('GET', '/endpoints')).status,
+      (status) => status === 401,
+      5_000,
+    );
+    await app.instance.post('/projects', { name: project.name, type: 'incoming' });
+  });
+});
+
+describe('the settings of a project', () => {
+  test('given in part, on making it or later, change alone', async () => {
+    const { project, client } = await newProject({ strategy: { retry_count: 3 }, search_policy: '720h' });
+    const expected = {
+      ...DEFAULTS,
+      strategy: { ...DEFAULTS.strategy, retry_count: 3 },
+      search_policy: '720h',
+    };
+    expect(project.config).toEqual(expected);
+    const config = { circuit_breaker: { error_timeout: 7 }, signature: { header: 'X-Mine' } };
+    const changed = await client.put('', { name: project.name, config });
+    expect(changed.config).toEqual({
+      ...expected,
+      circuit_breaker: { ...DEFAULTS.circuit_breaker, error_timeout: 7 },
+      signature: { ...project.config.signature, header: 'X-Mine' },
+    });
+    expect((await client.get('')).config).toEqual(changed.config);
+    expect((await client.put('', { name: 'renamed' })).config).toEqual(changed.config);
+    expect((await client.post('', { name: 'renamed twice' }, 202)).name).toBe('renamed twice');
+  });
+
+  test('changed by several callers at once are all kept', async () => {
+    const { project, client } = await newProject();
+    const changes = [
+      { search_policy: '1h' },
+      { retention_policy: '2h' },
+      { max_payload_read_size: 3 },
+      { strategy: { duration: 4 } },
+      { ratelimit: { count: 5 } },
+      { request_id_header: 'X-Six' },
+      { disable_endpoint: true },
+      { ssl: { enforce_secure_endpoints: true } },
+    ];
+    await Promise.all(changes.map((config) => client.put('', { name: project.name, config })));
+    expect((await client.get('')).config).toMatchObject(Object.assign({}, ...changes));
+  });
+
+  test('get ids for new signature versions, and a secret for meta events where none is given', async () => {
+    const config = {
+      signature: { versions: [{ hash: 'SHA512', encoding: 'base64' }] },
+      meta_event: { is_enabled: true, url: 'https://example.org/meta', event_type: ['*'] },
+    };
+    const { project } = await newProject(config);
+    expect(project.config.signature.versions).toEqual([
+      { uid: id, hash: 'SHA512', encoding: 'base64', created_at: time },
+    ]);
+    expect(project.config.meta_event.secret).toMatch(/^.{25}$/);
+  });
+
+  test.each([
+    [{ strategy: { type: 'sometimes' } }, 'config.strategy.type'],
+    [{ strategy: { retry_count: 0 } }, 'config.strategy.retry_count'],
+    [{ strategy: { duration: 1.5 } }, 'config.strategy.duration'],
+    [{ ratelimit: { count: -1 } }, 'config.ratelimit.count'],
+    [{ signature: { versions: [{ hash: 'ROT13', encoding: 'hex' }] } }, 'config.signature.versions.0.hash'],
+    [{ signature: { versions: [{ hash: 'SHA256' }] } }, 'config.signature.versions.0.encoding'],
+    [{ signature: { header: 'two words' } }, 'config.signature.header'],
+    [{ signature: { header: 'webhook-id' } }, 'config.signature.header'],
+    [{ signature: { schemes: ['morse'] } }, 'config.signature.schemes.0'],
+    [{ request_id_header: 'Content-Length' }, 'config.request_id_header'],
+    [{ search_policy: 'a week' }, 'config.search_policy'],
+    [{ retention_policy: '-1h' }, 'config.retention_policy'],
+    [{ max_payload_read_size: '1MB' }, 'config.max_payload_read_size'],
+    [{ meta_event: { is_enabled: true } }, 'config.meta_event.url'],
+    [{ meta_event: { type: 'pigeon' } }, 'config.meta_event.type'],
+    [{ circuit_breaker: { failure_threshold: 101 } }, 'config.circuit_breaker.failure_threshold'],
+    ['everything', 'config'],
+  ])('refuse %j', async (config, field) => {
+    const before = await storedRows(app.database);
+    const made = await app.instance.post('/projects', { name: 'bad', type: 'outgoing', config }, 400);
+    expect(made).toMatchObject({ code: 'validation_failed', message: expect.stringContaining(`${field}: `) });
+    const updated = await app.project.put('', { name: 'default', config }, 400);
+    expect(updated.message).toBe(made.message);
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('that a name or a type is missing or odd is refused', async () => {
+    for (const body of [
+      {},
+      { name: '', type: 'outgoing' },
+      { name: 'x'.repeat(257), type: 'outgoing' },
+      { name: 'x', type: 'both' },
+    ])
+      expect((await app.instance.post('/projects', body, 400)).code).toBe('validation_failed');
+  });
+});

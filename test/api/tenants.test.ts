@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { storedRows } from '../support/stored-rows.ts';
+
+/** Two projects on one instance: B tries everything there is on what belongs to A. */
+let app: TestApp;
+let receiver: Receiver;
+let b: ApiClient;
+const a: Record<'endpoint' | 'subscription' | 'event' | 'delivery' | 'attempt' | 'key', string> = {
+  endpoint: '',
+  subscription: '',
+  event: '',
+  delivery: '',
+  attempt: '',
+  key: '',
+};
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+  const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
+    eventTypes: ['secret.plan'],
+    endpoint: { owner_id: 'shared-owner', secret: 'secret of A' },
+  });
+  const event = await app.project.post('/events/broadcast', {
+    event_type: 'secret.plan',
+    data: { plan: 'of A' },
+    idempotency_key: 'shared key',
+  });
+  const { content } = await eventually(
+    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
+    (page) => page.content[0]?.status === 'Success',
+  );
+  const [attempt] = await app.project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
+  const [key] = await app.project.get('/keys');
+  Object.assign(a, {
+    endpoint: endpoint.uid,
+    subscription: subscription.uid,
+    event: event.uid,
+    delivery: content[0].uid,
+    attempt: attempt.uid,
+    key: key.uid,
+  });
+  const made = await app.instance.post('/projects', { name: 'B', type: 'outgoing' });
+  b = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const endpointBody = { name: 'stolen', url: 'http://127.0.0.1:1' };
+
+/** Every operation on something of A, by the ids above. */
+const operations = (): [string, string, unknown?][] => [
+  ['GET', `/endpoints/${a.endpoint}`],
+  ['PUT', `/endpoints/${a.endpoint}`, endpointBody],
+  ['DELETE', `/endpoints/${a.endpoint}`],
+  ['PUT', `/endpoints/${a.endpoint}/pause`],
+  ['POST', `/endpoints/${a.endpoint}/activate`],
+  ['PUT', `/endpoints/${a.endpoint}/expire_secret`, { secret: 'known to B' }],
+  ['GET', `/subscriptions/${a.subscription}`],
+  ['GET', `/events/${a.event}`],
+  ['GET', `/eventdeliveries/${a.delivery}`],
+  ['GET', `/eventdeliveries/${a.delivery}/deliveryattempts`],
+  ['GET', `/eventdeliveries/${a.delivery}/deliveryattempts/${a.attempt}`],
+  ['DELETE', `/keys/${a.key}`],
+];
+
+/** Every operation below a project that the service says it has, with the ids of A in its path. */
+async function documentedOperations(): Promise<[string, string][]> {
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const ids: Record<string, string> = {
+    endpointID: a.endpoint,
+    subscriptionID: a.subscription,
+    eventID: a.event,
+    eventDeliveryID: a.delivery,
+    deliveryAttemptID: a.attempt,
+    keyID: a.key,
+  };
+  const root = '/api/v1/projects/{projectID}';
+  return Object.entries<object>(paths)
+    .filter(([path]) => path.startsWith(root))
+    .flatMap(([path, methods]) => {
+      const rest = path
+        .slice(root.length)
+        .replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'other');
+      return Object.keys(methods).map((method): [string, string] => [method.toUpperCase(), rest]);
+    });
+}
+
+describe('a project cannot', () => {
+  test('use any documented operation in the path of another: 403, whatever the body', async () => {
+    const operations = await documentedOperations();
+    expect(operations.length).toBeGreaterThan(25);
+    const inside = new ApiClient(app.project.base, b.key);
+    const before = await storedRows(app.database);
+    for (const [method, path] of operations) {
+      const response = await inside.raw(method, path, { body: method === 'GET' ? undefined : {} });
+      expect([method, path, response.status]).toEqual([method, path, 403]);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('use any documented operation on an id of another in its own path', async () => {
+    const onIds = (await documentedOperations()).filter(([, path]) => /[0-9A-Z]{26}/.test(path));
+    expect(onIds.length).toBeGreaterThan(15);
+    const before = await storedRows(app.database);
+    for (const [method, path] of onIds) {
+      const response = await b.raw(method, path, { body: method === 'GET' ? undefined : {} });
+      // 400 only where the body was looked at first.
+      expect([404, 400], `${method} ${path}`).toContain(response.status);
+      if (method === 'GET') expect([path, response.status]).toEqual([path, 404]);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('touch the rows of another through its own path: 404, and nothing changes', async () => {
+    const before = await storedRows(app.database);
+    for (const [method, path, body] of operations()) {
+      const response = await b.raw(method, path, { body });
+      const text = await response.text();
+      expect([method, path, response.status]).toEqual([method, path, 404]);
+      expect(text).not.toContain('of A');
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test("touch them through the other's path: 403, and nothing changes", async () => {
+    const inside = new ApiClient(app.project.base, b.key);
+    const before = await storedRows(app.database);
+    const everywhere: [string, string, unknown?][] = [
+      ...operations(),
+      ['GET', ''],
+      ['PUT', '', { name: 'taken over' }],
+      ['POST', '', { name: 'taken over' }],
+      ['DELETE', ''],
+      ['GET', '/keys'],
+      ['POST', '/keys', { name: 'mine now' }],
+      ['GET', '/endpoints'],
+      ['POST', '/endpoints', endpointBody],
+      ['GET', '/subscriptions'],
+      ['POST', '/subscriptions', { name: 's', endpoint_id: a.endpoint }],
+      ['GET', '/events'],
+      ['POST', '/events', { endpoint_id: a.endpoint, event_type: 'x', data: {} }],
+      ['POST', '/events/broadcast', { event_type: 'secret.plan', data: {} }],
+      ['GET', '/eventdeliveries'],
+    ];
+    for (const [method, path, body] of everywhere) {
+      const response = await inside.raw(method, path, { body });
+      expect([method, path, response.status]).toEqual([method, path, 403]);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test("see another's rows in any list, whatever it filters by", async () => {
+    for (const path of [
+      '/endpoints?ownerId=shared-owner',
+      '/endpoints?q=endpoint',
+      '/subscriptions',
+      `/subscriptions?endpointId=${a.endpoint}`,
+      '/events',
+      `/events?endpointId=${a.endpoint}`,
+      '/events?idempotencyKey=shared%20key',
+      `/events?next_page_cursor=${a.event}`,
+      `/events?direction=prev&prev_page_cursor=0&sort=DESC`,
+      '/eventdeliveries',
+      `/eventdeliveries?eventId=${a.event}`,
+      `/eventdeliveries?endpointId=${a.endpoint}`,
+      `/eventdeliveries?subscriptionId=${a.subscription}`,
+    ])
+      expect([path, (await b.get(path)).content]).toEqual([path, []]);
+    const keys = await b.get('/keys');
+    expect(keys.map((key: Json) => key.uid)).not.toContain(a.key);
+  });
+
+  test("name another's endpoint in a body", async () => {
+    const before = await storedRows(app.database);
+    await b.post('/subscriptions', { name: 's', endpoint_id: a.endpoint }, 400);
+    await b.post('/subscriptions', { name: 's', app_id: a.endpoint }, 400);
+    await b.post('/events', { endpoint_id: a.endpoint, event_type: 'x', data: {} }, 400);
+    await b.post('/events', { app_id: a.endpoint, event_type: 'x', data: {} }, 400);
+    expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test("reach another's subscriptions by a broadcast, nor collide with its idempotency keys", async () => {
+    const before = receiver.requests.length;
+    const event = await b.post('/events/broadcast', {
+      event_type: 'secret.plan',
+      data: { plan: 'of B' },
+      idempotency_key: 'shared key',
+    });
+    expect(event).toMatchObject({ status: 'Failure', is_duplicate_event: false, endpoints: [] });
+    const own = await app.project.post('/events/broadcast', {
+      event_type: 'secret.plan',
+      data: { plan: 'again' },
+    });
+    await receiver.received(before + 1);
+    expect(receiver.requests.slice(before).map(({ json }) => json)).toEqual([{ plan: 'again' }]);
+    expect(own.endpoints).toEqual([a.endpoint]);
+  });
+});

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { Results } from '../../bench/report.ts';
+
+test('the benchmark still runs, reconciles what it sent, and writes figures and goals', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'posthorn-smoke-'));
+  const file = join(directory, 'results.json');
+  const options = ['--smoke', '--only', 'end_to_end,relay_floor', '--json', file];
+  const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
+  const results = JSON.parse(await readFile(file, 'utf8')) as Results;
+  await rm(directory, { recursive: true });
+
+  expect(results.machine).toMatchObject({ cores: expect.any(Number), node: process.version });
+  expect(Object.keys(results.figures)).toEqual(['end_to_end', 'relay_floor']);
+  for (const figure of Object.values(results.figures)) {
+    expect(figure).toMatchObject({ lost: 0, duplicates: 0 });
+    expect(figure['events']).toBeGreaterThan(0);
+    expect(figure['p99Ms']).toBeGreaterThanOrEqual(figure['p50Ms'] as number);
+  }
+  expect(results.figures['end_to_end']).toMatchObject({ hotShare: 1 });
+  expect(results.goals).toContainEqual({
+    name: 'end to end over relay floor',
+    value: expect.any(Number),
+    goal: 'at least 0.5',
+    met: expect.any(Boolean),
+  });
+  expect(stdout).toContain('| relay_floor');
+}, 120_000);
+
+test('the benchmark refuses a figure that does not exist', async () => {
+  const run = promisify(execFile)(process.execPath, ['bench/run.ts', '--only', 'warp_speed']);
+  await expect(run).rejects.toThrow('no figure warp_speed');
+});

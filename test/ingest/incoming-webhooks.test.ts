@@ -1,0 +1,244 @@
+import { createHmac } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const makeSource = (fields: object = {}): Promise<Json> =>
+  app.project.post('/sources', { name: 'source', type: 'http', ...fields });
+
+function post(
+  source: Json,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+  query = '',
+): Promise<Response> {
+  return fetch(`${source.url}${query}`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+}
+
+const eventsOf = async (source: Json): Promise<Json[]> =>
+  (await app.project.get(`/events?sourceId=${source.uid}`)).content;
+
+async function listen(source: Json, path: string, subscription: object = {}): Promise<Json> {
+  return subscribe(app.project, `${receiver.url}${path}`, {
+    subscription: { source_id: source.uid, ...subscription },
+  });
+}
+
+const arrived = (path: string, count = 1) =>
+  eventually(
+    async () => receiver.requests.filter((request) => request.path.startsWith(path)),
+    (all) => all.length >= count,
+  );
+
+test('a webhook is stored and delivered with its query string, the listed headers and no others', async () => {
+  const source = await makeSource();
+  await app.project.put(`/sources/${source.uid}`, {
+    name: 'source',
+    type: 'http',
+    forward_headers: ['X-Request-Kind'],
+  });
+  await listen(source, '/plain');
+  const answer = await post(source, '{"n": 1.0}', { 'x-request-kind': 'push', 'x-private': 'no' }, '?page=2');
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { status: true, message: 'Event received', data: 9 },
+  ]);
+  const [request] = await arrived('/plain');
+  expect(request?.path).toBe('/plain?page=2');
+  expect(request?.body.toString()).toBe('{"n":1.0}');
+  expect(request?.headers['x-request-kind']).toBe('push');
+  expect(request?.headers['x-private']).toBeUndefined();
+  const [event] = await eventsOf(source);
+  expect(event).toMatchObject({
+    event_type: source.mask_id,
+    source_id: source.uid,
+    url_query_params: 'page=2',
+    url_path: `/ingest/${source.mask_id}`,
+  });
+  expect(event.headers['X-Private']).toEqual(['no']);
+});
+
+test('a signature over the raw bytes is accepted; with one bit changed nothing is stored', async () => {
+  const source = await makeSource({
+    verifier: {
+      type: 'hmac',
+      hmac: { header: 'X-Signature', hash: 'SHA512', encoding: 'base64', secret: 'k' },
+    },
+  });
+  const body = '{ "spaced" :  true }';
+  const signature = createHmac('sha512', 'k').update(body).digest('base64');
+  expect((await post(source, body, { 'x-signature': signature })).status).toBe(200);
+  const refused = await post(source, body.replace('true', 'truE'), { 'x-signature': signature });
+  expect([refused.status, ((await refused.json()) as Json).code]).toEqual([400, 'verification_failed']);
+  expect((await post(source, body)).status).toBe(400);
+  expect((await eventsOf(source)).length).toBe(1);
+});
+
+test('a GitHub push is verified by its preset and typed by its header', async () => {
+  const source = await makeSource({
+    provider: 'github',
+    verifier: { type: 'hmac', hmac: { secret: 'gh', header: '', hash: '', encoding: '' } },
+  });
+  const body = JSON.stringify({ ref: 'refs/heads/main' });
+  const signature = `sha256=${createHmac('sha256', 'gh').update(body).digest('hex')}`;
+  expect((await post(source, body, { 'x-hub-signature-256': signature })).status).toBe(200);
+  expect((await post(source, `${body} `, { 'x-hub-signature-256': signature })).status).toBe(400);
+});
+
+test('a Twitter source answers the challenge and remembers when', async () => {
+  const source = await makeSource({
+    provider: 'twitter',
+    verifier: { type: 'hmac', hmac: { secret: 'Convoy', header: '', hash: '', encoding: '' } },
+  });
+  const answer = await fetch(`${source.url}?crc_token=uzwcfYtzr9`);
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { response_token: 'sha256=HXvxTdsfShG6k2zC9NVANwFquJBdOugRYHax2vNiiOo=' },
+  ]);
+  const stored = await app.project.get(`/sources/${source.uid}`);
+  expect(Date.parse(stored.provider_config.twitter.crc_verified_at)).toBeGreaterThan(0);
+  expect((await fetch(`${(await makeSource()).url}?crc_token=x`)).status).toBe(400);
+});
+
+test('of equal requests one event is delivered; the others are kept as duplicates', async () => {
+  const source = await makeSource({ idempotency_keys: ['request.body.id', 'request.header.x-tenant'] });
+  await listen(source, '/once');
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, n) => post(source, JSON.stringify({ id: n % 4 }), { 'x-tenant': 't' })),
+  );
+  const messages = await Promise.all(answers.map(async (answer) => ((await answer.json()) as Json).message));
+  expect(messages.filter((message) => message === 'Event received').length).toBe(4);
+  const stored = (await app.project.get(`/events?perPage=100&sourceId=${source.uid}`)).content as Json[];
+  expect(stored.filter((event) => event.is_duplicate_event).length).toBe(36);
+  expect((await arrived('/once', 4)).length).toBe(4);
+});
+
+test.each([
+  ['application/x-www-form-urlencoded', 'a=1&b=%C3%BC', '{"a":"1","b":"ü"}', 'application/json'],
+  ['text/plain', 'just text', 'just text', 'text/plain'],
+  ['application/json', 'not json {', 'not json {', 'application/json'],
+  ['application/json', '', '{}', 'application/json'],
+])('a body of %s is delivered as it should be: %s', async (type, body, delivered, deliveredType) => {
+  const source = await makeSource();
+  const path = `/body-${source.mask_id}`;
+  await listen(source, path);
+  expect((await post(source, body, { 'content-type': type })).status).toBe(200);
+  const [request] = await arrived(path);
+  expect(request?.body.toString()).toBe(delivered);
+  expect(request?.headers['content-type']).toBe(deliveredType);
+});
+
+test('binary bodies arrive byte for byte and show as base64', async () => {
+  const source = await makeSource();
+  await listen(source, '/binary');
+  const bytes = Buffer.from([0, 255, 1, 254, 10]);
+  expect((await post(source, bytes, { 'content-type': 'application/octet-stream' })).status).toBe(200);
+  expect((await arrived('/binary'))[0]?.body).toEqual(bytes);
+  expect((await eventsOf(source))[0].data).toBe(bytes.toString('base64'));
+});
+
+test('the limit holds for declared, chunked and compressed bodies, and nothing is stored', async () => {
+  const { config } = await app.project.get('');
+  await app.project.put('', { name: 'default', config: { max_payload_read_size: 2_000 } });
+  const source = await makeSource();
+  const large = JSON.stringify({ text: 'x'.repeat(5_000) });
+  const chunked = new ReadableStream({
+    start(controller) {
+      for (let i = 0; i < 10; i++) controller.enqueue(new TextEncoder().encode('x'.repeat(500)));
+      controller.close();
+    },
+  });
+  expect((await post(source, large)).status).toBe(413);
+  expect(
+    (await fetch(source.url, { method: 'POST', body: chunked, duplex: 'half' } as RequestInit)).status,
+  ).toBe(413);
+  expect((await post(source, gzipSync(large), { 'content-encoding': 'gzip' })).status).toBe(413);
+  expect((await post(source, gzipSync('{"small":1}'), { 'content-encoding': 'gzip' })).status).toBe(200);
+  expect((await eventsOf(source)).length).toBe(1);
+  await app.project.put('', {
+    name: 'default',
+    config: { max_payload_read_size: config.max_payload_read_size },
+  });
+});
+
+test('a custom response is given verbatim, to duplicates too', async () => {
+  const source = await makeSource({ custom_response: { body: '<ok/>', content_type: 'application/xml' } });
+  const answer = await post(source, '{}');
+  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+    200,
+    'application/xml',
+    '<ok/>',
+  ]);
+});
+
+test('functions of a source change headers and payload before matching; a failing one keeps the event with the reason', async () => {
+  const source = await makeSource({
+    header_function: 'function transform(headers) { return { ...headers, "X-Kind": "changed" } }',
+    body_function: 'function transform(payload) { return { wrapped: payload } }',
+  });
+  await app.project.put(`/sources/${source.uid}`, {
+    name: 'source',
+    type: 'http',
+    forward_headers: ['x-kind'],
+  });
+  await listen(source, '/function');
+  await post(source, '{"a":1}');
+  const [request] = await arrived('/function');
+  expect([request?.json, request?.headers['x-kind']]).toEqual([{ wrapped: { a: 1 } }, 'changed']);
+
+  const failing = await makeSource({ body_function: 'function transform() { throw new Error("bad day") }' });
+  expect((await post(failing, '{}')).status).toBe(200);
+  const [event] = await eventsOf(failing);
+  expect(event.status).toBe('Failure');
+  expect(event.failure_reason).toContain('bad day');
+});
+
+test('a disabled source is 403, an unknown mask 404, another type 400; nothing is stored', async () => {
+  const source = await makeSource();
+  await app.project.put(`/sources/${source.uid}`, { name: 'source', type: 'http', is_disabled: true });
+  expect((await post(source, '{}')).status).toBe(403);
+  expect((await fetch(`${app.url}/ingest/nosuchmask123456`, { method: 'POST', body: '{}' })).status).toBe(
+    404,
+  );
+  const rest = await app.project.post('/sources', { name: 'rest', type: 'rest_api' });
+  expect((await fetch(`${app.url}/ingest/${rest.mask_id}`, { method: 'POST', body: '{}' })).status).toBe(400);
+  expect(await eventsOf(source)).toEqual([]);
+});
+
+test('a subscription with a source takes only that source’s events', async () => {
+  const [one, two] = [await makeSource(), await makeSource()];
+  await listen(one, '/source-one');
+  await post(two, '{"from":"two"}');
+  await post(one, '{"from":"one"}');
+  await app.project.post('/events/broadcast', { event_type: one.mask_id, data: { from: 'api' } });
+  expect((await arrived('/source-one')).map((request) => request.json)).toEqual([{ from: 'one' }]);
+});
+
+test('the event type comes from where the source says', async () => {
+  const source = await makeSource({ event_type_location: 'request.body.type' });
+  await post(source, '{"type":"invoice.paid"}');
+  expect((await eventsOf(source))[0].event_type).toBe('invoice.paid');
+  const refused = await post(source, '{"other":1}');
+  expect(refused.status).toBe(400);
+  expect((await eventsOf(source)).length).toBe(1);
+});
