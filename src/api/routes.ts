@@ -17,6 +17,7 @@ import { registerHealth } from './health.ts';
 import { registerMetaEvents } from './meta-events.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
+import { registerPreviewSubscription } from './preview-subscription.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
@@ -29,6 +30,7 @@ const resources = [
   registerEndpoints,
   registerSources,
   registerSubscriptions,
+  registerPreviewSubscription,
   registerFilters,
   registerEventTypes,
   registerEvents,
