@@ -162,6 +162,12 @@ export const settings = {
     doc: 'Largest request body of the API in bytes.',
     parse: integer(1024, 1_073_741_824),
   },
+  apiRate: {
+    env: 'POSTHORN_API_RATE',
+    fallback: '0',
+    doc: 'Most API calls per key and second on this node; 0 = no limit.',
+    parse: integer(0, 1_000_000),
+  },
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',
@@ -171,7 +177,7 @@ export const settings = {
   retentionHours: {
     env: 'POSTHORN_RETENTION_HOURS',
     fallback: '720',
-    doc: 'Hours that events, deliveries and attempts are kept.',
+    doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
     parse: integer(24, 876_000),
   },
   graceSeconds: {
