@@ -12,12 +12,12 @@ import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
+import { runFunction } from '../routing/run-function.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
-import { runFunction } from './run-function.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
@@ -119,15 +119,11 @@ export class DeliverySender {
     }
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
-    const request = buildRequest(
-      { ...delivery, ...encodeBody(made ?? delivery.body, delivery, row.content_type) },
-      endpoint,
-      {
-        config: routing.project.config,
-        nowMs: this.#deps.now(),
-        authHeaders: auth.headers,
-      },
-    );
+    const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
+      config: routing.project.config,
+      nowMs: this.#deps.now(),
+      authHeaders: auth.headers,
+    });
     if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
@@ -195,14 +191,15 @@ function effectOf(outcome: Outcome, succeeded: boolean): Sent['effect'] {
   return strains ? 'strain' : 'failure';
 }
 
-/** The bytes on the wire and their type: a form endpoint gets a JSON object as form fields. */
+/** The bytes on the wire and their type: what a function made is JSON, and a form endpoint gets a JSON object as form fields. */
 function encodeBody(
-  body: Buffer,
   delivery: HeldDelivery,
+  made: Buffer | null,
   contentType: string,
 ): { body: Buffer; contentType: string | null } {
-  if (contentType !== FORM || delivery.contentType !== null)
-    return { body, contentType: delivery.contentType };
+  const body = made ?? delivery.body;
+  const ownType = made !== null || delivery.hasOwnBody ? null : delivery.contentType;
+  if (contentType !== FORM || ownType !== null) return { body, contentType: ownType };
   const form = formBody(body);
   return form.kind === 'form' ? { body: form.body, contentType: FORM } : { body, contentType: null };
 }

@@ -9,9 +9,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
+import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
-import { ProjectLimits } from './project-limits.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
@@ -20,7 +20,7 @@ import { applySourceFunctions } from './source-functions.ts';
  *
  * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
  *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
- *   over limit -> its project accepts no more events for now: the caller is told when it will;
+ *   over limit -> its project or source takes no more events for now: the caller is told when it will;
  *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
  *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
  *   no partition -> partitions are made and the batch goes again;
@@ -76,14 +76,14 @@ export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
   readonly #batcher: Batcher<Waiting, Result>;
   #waitingBytes = 0;
-  readonly #limits: ProjectLimits;
+  readonly #limits: IntakeLimits;
   /** Events on their way, in all and by project. */
   #waiting = 0;
   readonly #waitingOf = new Map<string, number>();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
-    this.#limits = new ProjectLimits(deps);
+    this.#limits = new IntakeLimits(deps);
     this.#batcher = new Batcher({
       run: (waiting) => this.#storeInTime(waiting),
       weigh: ({ item: { deliveries, event } }) =>
@@ -175,7 +175,7 @@ export class EventAcceptor {
     );
   }
 
-  /** Leaves out what is over its project's limit, and stores the rest. */
+  /** Leaves out what is over a limit of its project or source, and stores the rest. */
   async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
     const refused = await this.#limits.refused(items);
     const stored = await this.#store(items.filter((item) => !refused.has(item)));
