@@ -49,6 +49,7 @@ create table delivery_queue (
   constraint delivery_queue_pkey PRIMARY KEY (delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
+CREATE INDEX delivery_queue_project ON public.delivery_queue USING btree (project_id, delivery_id);
 
 create table endpoint_breakers (
   endpoint_id text collate "C" not null,
@@ -165,9 +166,11 @@ create table events (
   url_path text,
   metadata text,
   acknowledged_at timestamp with time zone not null,
+  target text,
   forwarded_headers text,
   constraint events_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
+CREATE INDEX events_idempotency ON public.events USING btree (project_id, idempotency_key, id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX events_list ON public.events USING btree (project_id, id);
 
 create table expansions (
@@ -177,6 +180,27 @@ create table expansions (
   done integer not null default 0,
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
+
+create table jobs (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  type text not null,
+  status text not null,
+  input text not null,
+  sealed bytea,
+  cursor text collate "C" not null default ''::text,
+  total bigint,
+  done bigint not null default 0,
+  failed bigint not null default 0,
+  error text,
+  due_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint jobs_pkey PRIMARY KEY (id)
+);
+CREATE INDEX jobs_list ON public.jobs USING btree (project_id, id);
+CREATE INDEX jobs_open ON public.jobs USING btree (due_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
 create table meta_events (
   id text collate "C" not null,
@@ -234,6 +258,16 @@ create table portal_tokens (
   constraint portal_tokens_pkey PRIMARY KEY (hash)
 );
 CREATE INDEX portal_tokens_link ON public.portal_tokens USING btree (portal_link_id, expires_at);
+
+create table project_windows (
+  project_id text collate "C" not null,
+  started_at timestamp with time zone not null,
+  max_events bigint not null,
+  seconds integer not null,
+  accepted bigint not null,
+  granted bigint not null,
+  constraint project_windows_pkey PRIMARY KEY (project_id)
+) with (fillfactor=50);
 
 create table projects (
   id text collate "C" not null,

@@ -3,16 +3,21 @@ import { readFile } from 'node:fs/promises';
 import { createServer as createNetServer } from 'node:net';
 import { Authenticator } from './api/auth.ts';
 import type { ApiContext } from './api/context.ts';
+import { onboardWork } from './api/onboard-job.ts';
 import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
 import { fetchToken } from './dispatch/oauth2-token.ts';
+import type { DeliverySink } from './domain/delivery-sink.ts';
 import { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
+import { batchCancel, batchRetry } from './engine/delivery-jobs.ts';
 import { Engine } from './engine/engine.ts';
+import { JobRunner } from './engine/job-runner.ts';
 import { type Credentials, firstStart } from './first-start.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
+import { EventReplayer } from './ingest/event-replayer.ts';
 import { openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
@@ -91,7 +96,7 @@ async function build(
     makePartitions,
     log,
   });
-  const acceptor = new EventAcceptor({
+  const intake = {
     db,
     cache,
     ids,
@@ -102,7 +107,9 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
     sandbox,
-  });
+  };
+  const acceptor = new EventAcceptor(intake);
+  const replayer = new EventReplayer(intake);
   // Known once the server listens, which is before any request.
   let url = config.publicUrl;
   const context: ApiContext = {
@@ -111,6 +118,7 @@ async function build(
     endpoints,
     sources,
     acceptor,
+    replayer,
     ids,
     sealer,
     sandbox,
@@ -120,7 +128,10 @@ async function build(
     publicUrl: () => url,
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
+    wake: (projectId, where) => engine.sink.waiting(projectId, where),
+    wakeJobs: () => jobs.wake(),
   };
+  const jobs = createJobRunner(context, engine.sink, log);
   const server = await createServer({
     ids,
     log,
@@ -128,7 +139,7 @@ async function build(
     trustedProxies: config.trustedProxies,
   });
   let isReady = false;
-  const authenticator = new Authenticator({ db, sealer, cache });
+  const authenticator = new Authenticator({ db, sealer, cache, callsPerSecond: config.apiRate });
   await registerRoutes(server, {
     context,
     authenticator,
@@ -138,6 +149,7 @@ async function build(
   const watch = new ConfigWatch({ db, cache, log });
 
   await engine.start();
+  if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
   url ||= address;
@@ -149,6 +161,7 @@ async function build(
     isReady = false;
     await server.close();
     await acceptor.drain();
+    await jobs.stop();
     await engine.stop();
     await watch.stop();
     await http.close();
@@ -156,6 +169,20 @@ async function build(
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+}
+
+function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
+  const { db, cache, replayer } = context;
+  return new JobRunner({
+    db,
+    works: {
+      batch_replay: replayer.chunk,
+      batch_retry: batchRetry({ cache, sink }),
+      batch_cancel: batchCancel,
+      onboard: onboardWork(context),
+    },
+    log,
+  });
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {

@@ -162,6 +162,12 @@ export const settings = {
     doc: 'Largest request body of the API in bytes.',
     parse: integer(1024, 1_073_741_824),
   },
+  apiRate: {
+    env: 'POSTHORN_API_RATE',
+    fallback: '0',
+    doc: 'Most API calls per key and second on this node; 0 = no limit.',
+    parse: integer(0, 1_000_000),
+  },
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',

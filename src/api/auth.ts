@@ -5,6 +5,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import { findApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import { findLinkByRefreshToken, findLinkByStaticToken } from '../store/portal-links.ts';
+import { CallRate } from './call-rate.ts';
 import { ownerScope } from './portal-scope.ts';
 
 /**
@@ -24,12 +25,22 @@ export type Caller =
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
+interface AuthenticatorDeps {
+  db: Database;
+  sealer: Sealer;
+  cache: ConfigCache;
+  /** Most calls per key and second; 0 = no limit. */
+  callsPerSecond: number;
+}
+
 export class Authenticator {
-  readonly #deps: { db: Database; sealer: Sealer; cache: ConfigCache };
+  readonly #deps: AuthenticatorDeps;
+  readonly #rate: CallRate;
   readonly #known = new Map<string, { caller: Promise<Caller>; until: number }>();
 
-  constructor(deps: { db: Database; sealer: Sealer; cache: ConfigCache }) {
+  constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
+    this.#rate = new CallRate(deps.callsPerSecond);
   }
 
   authenticate(request: FastifyRequest): Promise<Caller> {
@@ -41,6 +52,11 @@ export class Authenticator {
     this.#known.set(key, { caller, until: performance.now() + REMEMBER_MS });
     caller.catch(() => this.#known.delete(key));
     return caller;
+  }
+
+  /** Throws when the caller's key or link has made too many calls in this second. */
+  admit(caller: Caller): void {
+    this.#rate.count(caller.kind === 'portal' ? caller.linkId : caller.keyId);
   }
 
   async #find(key: string): Promise<Caller> {

@@ -1,6 +1,7 @@
 import type { OAuth2Config, TokenResult } from '../dispatch/oauth2-token.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
+import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
@@ -16,6 +17,7 @@ export interface ApiContext {
   endpoints: EndpointStore;
   sources: SourceStore;
   acceptor: EventAcceptor;
+  replayer: EventReplayer;
   ids: IdFactory;
   sealer: Sealer;
   sandbox: Sandbox;
@@ -30,4 +32,8 @@ export interface ApiContext {
   publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone tells. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+  /** Deliveries wait in the queue and are due. */
+  wake(projectId: string, where: { key: string; lane: number }): void;
+  /** There is a new job. */
+  wakeJobs(): void;
 }

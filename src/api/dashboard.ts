@@ -86,11 +86,8 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     data: StatusTotals,
     portal: 'read',
     handle: async ({ project, query, scope }) => {
-      const rows = await countDeliveriesByStatus(db, project.id, {
-        ...dateRange(query),
-        scope,
-        endpointIds: queryValues(query, 'endpointId'),
-      });
+      const filter = { ...dateRange(query), scope, endpointIds: queryValues(query, 'endpointId') };
+      const rows = await db.reading((tx) => countDeliveriesByStatus(tx, project.id, filter));
       const counts = new Map(rows.map((row) => [row.status, row.count]));
       return Object.fromEntries(deliveryStatuses.map((status) => [status, counts.get(status) ?? 0]));
     },

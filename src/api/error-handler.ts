@@ -8,7 +8,16 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
   const known = translate(error, request);
   if (known.code === 'internal') request.log.error({ err: error, request: request.id }, 'request failed');
   if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
-  void reply.code(known.status).send({ status: false, message: known.message, code: known.code });
+  if (known.code === 'rate_limited') {
+    reply.header('x-ratelimit-limit', known.params['limit']);
+    reply.header('x-ratelimit-remaining', 0).header('x-ratelimit-reset', known.retryAfterSeconds ?? 1);
+  }
+  void reply.code(known.status).send({
+    status: false,
+    message: known.message,
+    code: known.code,
+    ...(known.data !== undefined && { data: known.data }),
+  });
 }
 
 function translate(error: FastifyError | Error, request: FastifyRequest): AppError {

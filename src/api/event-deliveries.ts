@@ -1,31 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type EndpointScope, visible } from '../domain/endpoint-scope.ts';
-import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
+import { parsePageRequest } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
 import type { Queryable } from '../store/database.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
 import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
+import { registerDeliveryActions } from './delivery-actions.ts';
+import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
-import { dateRange, found, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
-
-const ListQuery = Type.Object({
-  ...pageQuery,
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
-  endpointId: Repeated('Only deliveries to these endpoints.'),
-  eventId: Type.Optional(Type.String()),
-  subscriptionId: Type.Optional(Type.String()),
-  eventType: Type.Optional(Type.String()),
-  event_type: Type.Optional(Type.String()),
-  status: Repeated('Only deliveries in these states.'),
-  idempotencyKey: Type.Optional(Type.String()),
-});
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints } = context;
@@ -35,23 +24,16 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     id: 'listEventDeliveries',
     tag,
     summary: 'Lists deliveries.',
-    query: ListQuery,
+    query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
     portal: 'read',
     handle: async ({ project, query, scope }) => {
-      const page = await listDeliveries(db, project.id, {
-        page: parsePageRequest(query),
-        scope,
-        ...dateRange(query),
-        endpointIds: queryValues(query, 'endpointId'),
-        eventId: queryValue(query, 'eventId'),
-        subscriptionId: queryValue(query, 'subscriptionId'),
-        eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
-        statuses: queryValues(query, 'status'),
-        idempotencyKey: queryValue(query, 'idempotencyKey'),
-      });
+      const filter = await deliveryFilter(context, { project, scope }, query);
+      const page = await db.reading((tx) =>
+        listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
+      );
       const byId = await endpoints.byIds(
         db,
         page.rows.map((row) => row.endpoint_id),
@@ -75,6 +57,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     },
   });
   registerAttempts(app, context);
+  registerDeliveryActions(app, context);
 }
 
 async function deliveryOf(

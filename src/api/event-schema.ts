@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
 import { RawJson } from '../domain/raw-json.ts';
 import type { EventRow } from '../store/accept-events.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredEvent } from '../store/events.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
 
@@ -9,6 +10,28 @@ import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
 
 export const HeaderValues = Type.Record(Type.String(), Type.Array(Type.String()));
+
+export const EndpointSummary = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  owner_id: Type.String(),
+  status: Type.String(),
+  support_email: Type.String(),
+});
+
+export function toEndpointSummary(row: EndpointRow): Static<typeof EndpointSummary> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    url: row.url,
+    owner_id: row.owner_id,
+    status: row.status,
+    support_email: row.support_email,
+  };
+}
 
 export const Event = Type.Object({
   uid: Type.String(),
@@ -19,6 +42,9 @@ export const Event = Type.Object({
   status: Type.String(),
   failure_reason: Type.Optional(Type.String()),
   endpoints: Type.Array(Type.String()),
+  endpoint_metadata: Type.Optional(
+    Type.Array(EndpointSummary, { description: 'The endpoints in short form; on a single read.' }),
+  ),
   headers: HeaderValues,
   data: AnyJson('The payload.'),
   raw: Type.String({ description: 'The payload as text.' }),
@@ -45,13 +71,27 @@ const eventFields = {
     Text(512, 'A second event with the same key is stored as a duplicate and not sent.'),
   ),
   acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
-  metadata: Type.Optional(Text(65_536)),
+  source_id: Type.Optional(Text(64, 'The source of type rest_api it comes from.')),
+  metadata: Type.Optional(Text(65_536, 'Free text kept with the event.')),
 };
 
 export const BroadcastEvent = Type.Object(eventFields);
 export const CreateEvent = Type.Object({
   endpoint_id: Type.Optional(Text(64)),
   app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
+  ...eventFields,
+});
+
+export const FanoutEvent = Type.Object({ owner_id: RequiredText(256), ...eventFields });
+export const DynamicEvent = Type.Object({
+  url: RequiredText(2048, 'Where it goes: to the endpoint with this URL, made if there is none.'),
+  secret: Type.Optional(Text(1024, 'The signing secret of an endpoint made for it.')),
+  event_types: Type.Optional(
+    Type.Array(RequiredText(256), {
+      maxItems: 100,
+      description: 'What the subscription of the endpoint is set to take.',
+    }),
+  ),
   ...eventFields,
 });
 
@@ -75,6 +115,8 @@ export function acceptedEvent(event: EventRow, isDuplicate: boolean): Static<typ
     url_path: event.urlPath,
     metadata: event.metadata,
     acknowledged_at: event.acknowledgedAtMs,
+    forwarded_headers: event.forwardedHeaders,
+    target: event.target,
   });
 }
 

@@ -2,25 +2,49 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
-import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
-import { compactJson, cutTopLevel } from '../domain/raw-json.ts';
-import type { NewEvent } from '../ingest/new-event.ts';
+import { parsePageRequest } from '../domain/pagination.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
-import { getEvent, listEvents } from '../store/events.ts';
+import { READING_MS } from '../store/database.ts';
+import { countEvents, getEvent, listEvents } from '../store/events.ts';
 import type { ProjectRow } from '../store/projects.ts';
+import { searchPayloads } from '../store/search-payloads.ts';
 import type { ApiContext } from './context.ts';
+import { dynamicTarget } from './dynamic-target.ts';
 import { ensureSubscription } from './ensure-subscription.ts';
-import { acceptedEvent, BroadcastEvent, CreateEvent, Event, toEvent } from './event-schema.ts';
-import { dateRange, found, invalid, mapPage, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
-import { registerOperation } from './operation.ts';
+import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
+import {
+  acceptedEvent,
+  BroadcastEvent,
+  CreateEvent,
+  DynamicEvent,
+  Event,
+  FanoutEvent,
+  toEndpointSummary,
+  toEvent,
+} from './event-schema.ts';
+import { found, invalid, mapPage, PageOf, pageQuery } from './fields.ts';
+import { Job, toJob } from './jobs.ts';
+import { newEvent } from './new-event.ts';
+import { type Call, registerOperation } from './operation.ts';
+import { startJob } from './start-job.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const tag = 'Events';
 
+type Out = Static<typeof Event>;
+
 export function registerEvents(app: FastifyInstance, context: ApiContext): void {
-  const { db, acceptor } = context;
-  const accept = async (event: NewEvent): Promise<Static<typeof Event>> => {
-    const accepted = await acceptor.accept(event);
+  registerCreation(app, context);
+  registerReading(app, context);
+  registerReplay(app, context);
+}
+
+function registerCreation(app: FastifyInstance, context: ApiContext): void {
+  const accept = async (
+    call: Pick<Call<Static<typeof BroadcastEvent>>, 'project' | 'body' | 'bodyText'>,
+    target: EventTarget,
+  ): Promise<Out> => {
+    const accepted = await context.acceptor.accept(await newEvent(context, call, target));
     return acceptedEvent(accepted.event, accepted.isDuplicate);
   };
   registerOperation(app, {
@@ -33,8 +57,7 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     status: 201,
     message: 'Event broadcast',
     data: Event,
-    handle: ({ project, body, bodyText }) =>
-      accept(newEvent(project, body, { bodyText, target: { kind: 'broadcast' } })),
+    handle: (call) => accept(call, { kind: 'broadcast' }),
   });
   registerOperation(app, {
     method: 'POST',
@@ -47,41 +70,62 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     message: 'Event created',
     data: Event,
     portal: 'write',
-    handle: async ({ project, body, bodyText, scope }) => {
-      const endpointIds = await targetEndpoints(context, project, { ...body, scope });
-      return accept(newEvent(project, body, { bodyText, target: { kind: 'endpoints', endpointIds } }));
-    },
+    handle: async (call) =>
+      accept(call, {
+        kind: 'endpoints',
+        endpointIds: await targetEndpoints(context, call.project, { ...call.body, scope: call.scope }),
+      }),
   });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/fanout`,
+    id: 'fanoutEvent',
+    tag,
+    summary: 'Sends an event to the endpoints of an owner.',
+    body: FanoutEvent,
+    status: 201,
+    message: 'Event fanned out',
+    data: Event,
+    handle: (call) => accept(call, { kind: 'owner', ownerId: call.body.owner_id }),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/dynamic`,
+    id: 'dynamicEvent',
+    tag,
+    summary: 'Sends an event to a URL; its endpoint is made if there is none.',
+    body: DynamicEvent,
+    status: 201,
+    message: 'Dynamic event created',
+    data: Event,
+    handle: async (call) => accept(call, await dynamicTarget(context, call.project, call.body)),
+  });
+}
+
+function registerReading(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
   registerOperation(app, {
     method: 'GET',
     path,
     id: 'listEvents',
     tag,
-    summary: 'Lists events.',
-    query: Type.Object({
-      ...pageQuery,
-      startDate: Type.Optional(Type.String()),
-      endDate: Type.Optional(Type.String()),
-      endpointId: Repeated('Only events for these endpoints.'),
-      sourceId: Repeated('Only events of these sources.'),
-      idempotencyKey: Type.Optional(Type.String()),
-    }),
+    summary: 'Lists and searches events.',
+    query: Type.Object({ ...pageQuery, ...eventFilterQuery }),
     status: 200,
     message: 'Events fetched',
     data: PageOf(Event),
     portal: 'read',
-    handle: async ({ project, query, scope }) =>
-      mapPage(
-        await listEvents(db, project.id, {
-          page: parsePageRequest(query),
-          scope,
-          ...dateRange(query),
-          endpointIds: queryValues(query, 'endpointId'),
-          sourceIds: queryValues(query, 'sourceId'),
-          idempotencyKey: queryValue(query, 'idempotencyKey'),
-        }),
-        toEvent,
-      ),
+    handle: async ({ project, query, scope }) => {
+      const { filter: asked, patterns } = await eventSearch(context, project, query);
+      const filter = { ...asked, scope };
+      const page = parsePageRequest(query);
+      const events = await db.reading((tx) =>
+        patterns.length === 0
+          ? listEvents(tx, project.id, { ...filter, page })
+          : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
+      );
+      return mapPage(events, toEvent);
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -93,11 +137,73 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
     message: 'Event fetched',
     data: Event,
     portal: 'read',
-    handle: async ({ project, params, scope }) => {
+    handle: ({ project, params, scope }) =>
+      readEvent(context, project, { id: params['eventID'] ?? '', scope }),
+  });
+}
+
+function registerReplay(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:eventID/replay`,
+    id: 'replayEvent',
+    tag,
+    summary: 'Matches an event again and delivers it anew.',
+    status: 200,
+    message: 'Event replayed',
+    data: Event,
+    handle: async ({ project, params }) => {
       const id = params['eventID'] ?? '';
-      return toEvent(found(await getEvent(db, project.id, id, scope), 'event', id));
+      await context.replayer.replay(found(await getEvent(db, project.id, id), 'event', id));
+      return readEvent(context, project, { id, scope: undefined });
     },
   });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/batchreplay`,
+    id: 'batchReplayEvents',
+    tag,
+    summary: 'Replays every event that the filters name, as a job; duplicates are left out.',
+    query: Type.Object(eventFilterQuery),
+    status: 200,
+    message: 'Batch replay started',
+    data: Job,
+    handle: async ({ project, query }) => {
+      const filter = await batchEventFilter(context, project, query);
+      const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, filter);
+      return toJob(await startJob(context, project.id, { type: 'batch_replay', input: filter, count }));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/countbatchreplayevents`,
+    id: 'countBatchReplayEvents',
+    tag,
+    summary: 'Counts the events that a batch replay with these filters would take.',
+    query: Type.Object(eventFilterQuery),
+    status: 200,
+    message: 'Events counted',
+    data: Type.Object({ num: Type.Integer() }),
+    handle: async ({ project, query }) => {
+      const filter = await batchEventFilter(context, project, query);
+      return { num: await db.reading((tx) => countEvents(tx, project.id, filter)) };
+    },
+  });
+}
+
+async function readEvent(
+  context: ApiContext,
+  project: ProjectRow,
+  { id, scope }: { id: string; scope: EndpointScope | undefined },
+): Promise<Out> {
+  const row = found(await getEvent(context.db, project.id, id, scope), 'event', id);
+  const byId = await context.endpoints.byIds(
+    context.db,
+    row.endpoints.filter((endpointId) => inScope(scope, endpointId)),
+  );
+  const endpoints = row.endpoints.flatMap((endpointId) => byId.get(endpointId) ?? []);
+  return { ...toEvent(row), endpoint_metadata: endpoints.map(toEndpointSummary) };
 }
 
 /** An endpoint given by id; an app_id means every endpoint that carries it. */
@@ -127,51 +233,4 @@ async function targetEndpoints(
     throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
   for (const id of ids) await ensureSubscription(context, project.id, id);
   return ids;
-}
-
-const ILLEGAL_HEADERS =
-  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/i;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-function newEvent(
-  project: ProjectRow,
-  body: Static<typeof BroadcastEvent> & { app_id?: string },
-  context: { bodyText: string; target: EventTarget },
-): NewEvent {
-  const payload = Buffer.from(compactJson(cutTopLevel(context.bodyText, 'data') ?? 'null'));
-  if (payload.length > project.config.max_payload_read_size) {
-    throw new AppError('body_too_large', { limit: project.config.max_payload_read_size });
-  }
-  return {
-    projectId: project.id,
-    target: context.target,
-    eventType: body.event_type,
-    payload,
-    contentType: null,
-    forwardedHeaders: null,
-    failure: null,
-    headers: customHeaders(body.custom_headers ?? {}),
-    idempotencyKey: body.idempotency_key || null,
-    sourceId: null,
-    appId: body.app_id || null,
-    acknowledgedAtMs:
-      body.acknowledged_at === undefined ? null : parseTime('acknowledged_at', body.acknowledged_at),
-    urlQueryParams: null,
-    urlPath: null,
-    metadata: body.metadata || null,
-  };
-}
-
-function customHeaders(given: Record<string, string>): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
-  for (const [name, value] of Object.entries(given)) {
-    const field = `custom_headers.${name}`;
-    if (!HEADER_NAME.test(name)) throw invalid(field, 'is not a legal header name');
-    if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and cannot be given');
-    // oxlint-disable-next-line no-control-regex -- header values may hold none of these
-    if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      throw invalid(field, 'holds characters a header value cannot carry');
-    headers[name] = [value];
-  }
-  return headers;
 }

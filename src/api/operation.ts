@@ -49,8 +49,12 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   summary: string;
   query?: TObject;
   body?: Body;
+  /** Makes the body from one of type multipart/form-data, which only such operations take. */
+  fromMultipart?(body: Buffer, contentType: string): unknown;
   status: 200 | 201 | 202;
   message: string;
+  /** Another answer than `status` and `message`, for calls that ask for something else. */
+  variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
   portal?: PortalRight;
@@ -97,7 +101,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       requirePortalRight(request.caller as Caller, operation);
       if (body === undefined) return;
       const version = callerVersion(request.headers['x-convoy-version']);
-      request.body = upgradeRequest(changes, version, parseBody(request, body));
+      request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
     },
     handler: async (request, reply) => {
       const { call, wasScoped } = makeCall<Static<Body>>(request);
@@ -112,7 +116,10 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
-      return reply.code(status).send({ status: true, message, data: answer, ...call.beside });
+      const told = operation.variant?.(call) ?? { status, message };
+      return reply
+        .code(told.status)
+        .send({ status: true, message: told.message, data: answer, ...call.beside });
     },
   });
 }
@@ -160,8 +167,18 @@ function pathParameters(path: string): TSchema {
 }
 
 /** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
-function parseBody(request: FastifyRequest, schema: TSchema): unknown {
+function parseBody(
+  request: FastifyRequest,
+  schema: TSchema,
+  fromMultipart: Operation<TSchema, TSchema>['fromMultipart'],
+): unknown {
   const type = request.headers['content-type'];
+  if (
+    fromMultipart !== undefined &&
+    Buffer.isBuffer(request.body) &&
+    /^multipart\/form-data\b/i.test(type ?? '')
+  )
+    return fromMultipart(request.body, type ?? '');
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

@@ -7,6 +7,7 @@ import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
 import { registerDashboard } from './dashboard.ts';
 import { registerEndpointChecks } from './endpoint-checks.ts';
+import { registerEndpointTest } from './endpoint-test.ts';
 import { registerEndpoints } from './endpoints.ts';
 import { registerEventDeliveries } from './event-deliveries.ts';
 import { registerEventTypes } from './event-types.ts';
@@ -14,7 +15,9 @@ import { registerEvents } from './events.ts';
 import { registerExplainEvent } from './explain-event.ts';
 import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
+import { registerJobs } from './jobs.ts';
 import { registerMetaEvents } from './meta-events.ts';
+import { registerOnboard } from './onboard.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
 import { registerProjects } from './projects.ts';
@@ -34,6 +37,9 @@ const resources = [
   registerEvents,
   registerExplainEvent,
   registerEventDeliveries,
+  registerEndpointTest,
+  registerJobs,
+  registerOnboard,
   registerEndpointChecks,
   registerDashboard,
   registerPortalLinks,

@@ -60,6 +60,7 @@ export async function authenticated(
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       request.caller = await authenticator.authenticate(request);
+      authenticator.admit(request.caller);
       await authenticator.openProject(request, request.caller);
     });
     register(scope);

@@ -55,6 +55,14 @@ export const errorTable = {
     status: 500,
     message: 'Something went wrong on our side; the request id {request} finds it in the log.',
   },
+  search_timeout: {
+    status: 504,
+    message: 'This took more than {seconds} s; narrow it with startDate and endDate or further filters.',
+  },
+  test_timeout: {
+    status: 504,
+    message: 'No attempt was made within {seconds} s; delivery {id} shows what becomes of it.',
+  },
   database_unavailable: {
     status: 503,
     message: 'The database cannot be reached right now; nothing was stored, try again.',
@@ -70,8 +78,15 @@ export class AppError extends Error {
   readonly status: number;
   /** Seconds for the Retry-After header, where trying again later helps. */
   readonly retryAfterSeconds: number | undefined;
+  /** More about it, for the answer. */
+  readonly data: unknown;
+  readonly params: Readonly<Record<string, string | number>>;
 
-  constructor(code: ErrorCode, params: Record<string, string | number> = {}, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    params: Record<string, string | number> = {},
+    options?: ErrorOptions & { data?: unknown },
+  ) {
     const { status, message } = errorTable[code];
     super(
       message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? '')),
@@ -79,6 +94,8 @@ export class AppError extends Error {
     );
     this.code = code;
     this.status = status;
+    this.params = params;
+    this.data = options?.data;
     this.retryAfterSeconds = typeof params['retry'] === 'number' ? params['retry'] : undefined;
   }
 }

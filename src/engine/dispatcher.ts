@@ -89,7 +89,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserveClaimed(deliveryId: string, endpointId: string): boolean {
-    if (this.#closed || this.room(endpointId) < 1) return false;
+    if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, endpointId);
     this.#queue(endpointId).held += 1;
     return true;
@@ -237,9 +237,14 @@ export class Dispatcher implements DeliverySink {
     const { finish } = sent;
     if (sent.isUnsent === true && delivery.grant !== null) await this.#deps.returnGrants([delivery.grant]);
     const moved = await this.#deps.finisher.finish(finish);
-    if (!moved)
-      this.#deps.log.warn({ delivery: delivery.id }, 'late outcome: the delivery had been taken over');
-    else if (finish.delayMs !== null) {
+    if (!moved) {
+      this.#deps.log.warn(
+        { delivery: delivery.id },
+        'late outcome: the delivery was taken over or cancelled',
+      );
+      // It may have been resent since and claimed by this very node, which had no place for it twice.
+      this.unsure();
+    } else if (finish.delayMs !== null) {
       this.#queueListener?.waiting(
         delivery.projectId,
         { key: finish.key, lane: finish.lane },

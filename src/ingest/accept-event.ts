@@ -11,6 +11,7 @@ import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import { ProjectLimits } from './project-limits.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
@@ -19,6 +20,7 @@ import { applySourceFunctions } from './source-functions.ts';
  *
  * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
  *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
+ *   over limit -> its project accepts no more events for now: the caller is told when it will;
  *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
  *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
  *   no partition -> partitions are made and the batch goes again;
@@ -59,11 +61,16 @@ const LOST_ANSWER_PAUSE_MS = 300;
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
   readonly #batcher: Batcher<PreparedEvent, Result>;
+  readonly #limits: ProjectLimits;
+  /** Events on their way, in all and by project. */
+  #waiting = 0;
+  readonly #waitingOf = new Map<string, number>();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
+    this.#limits = new ProjectLimits(deps);
     this.#batcher = new Batcher({
-      run: (items) => this.#store(items),
+      run: (items) => this.#admitAndStore(items),
       weigh: ({ deliveries, event }) => 1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
       maxWeight: MAX_BATCH_WEIGHT,
       maxInFlight: BATCHES_IN_FLIGHT,
@@ -72,8 +79,31 @@ export class EventAcceptor {
   }
 
   /** Resolves once the event and its deliveries are committed. */
-  async accept(received: NewEvent): Promise<AcceptedEvent> {
-    if (this.#batcher.size >= MAX_WAITING) throw new AppError('overloaded', { retry: 1 });
+  async accept(event: NewEvent): Promise<AcceptedEvent> {
+    this.#enter(event.projectId);
+    try {
+      return await this.#accept(event);
+    } finally {
+      this.#leave(event.projectId);
+    }
+  }
+
+  /** A project may wait with at most as many events as there is room left: one alone fills half of it, never all. */
+  #enter(projectId: string): void {
+    const ofProject = this.#waitingOf.get(projectId) ?? 0;
+    if (ofProject >= MAX_WAITING - this.#waiting) throw new AppError('overloaded', { retry: 1 });
+    this.#waiting += 1;
+    this.#waitingOf.set(projectId, ofProject + 1);
+  }
+
+  #leave(projectId: string): void {
+    this.#waiting -= 1;
+    const ofProject = (this.#waitingOf.get(projectId) ?? 1) - 1;
+    if (ofProject === 0) this.#waitingOf.delete(projectId);
+    else this.#waitingOf.set(projectId, ofProject);
+  }
+
+  async #accept(received: NewEvent): Promise<AcceptedEvent> {
     const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
@@ -112,7 +142,16 @@ export class EventAcceptor {
     });
   }
 
+  /** Leaves out what is over its project's limit, and stores the rest. */
+  async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
+    const refused = await this.#limits.refused(items);
+    const stored = await this.#store(items.filter((item) => !refused.has(item)));
+    let next = 0;
+    return items.map((item) => refused.get(item) ?? (stored[next++] as Result));
+  }
+
   async #store(items: PreparedEvent[]): Promise<Result[]> {
+    if (items.length === 0) return [];
     const current = await this.#alignVersions(items);
     this.#reserve(current);
     try {

@@ -1,5 +1,5 @@
 /**
- * Reads the text fields of multipart/form-data (RFC 2046, RFC 7578) from a buffer that is already bounded.
+ * Reads the text fields (and, where asked, the files, as text) of multipart/form-data (RFC 2046, RFC 7578) from a buffer that is already bounded.
  *
  * A delimiter is CRLF, two dashes and the boundary, followed by nothing but padding and CRLF, or by two more
  * dashes (the last one) and padding up to CRLF or the end. Anything else that contains the boundary, such as
@@ -24,7 +24,11 @@ export function multipartBoundary(contentType: string): string | null {
   return /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/.test(boundary) ? boundary : null;
 }
 
-export function parseMultipart(body: Buffer, boundary: string): MultipartReading {
+export function parseMultipart(
+  body: Buffer,
+  boundary: string,
+  options: { files: boolean } = { files: false },
+): MultipartReading {
   const needle = Buffer.from(`${lineBreak}--${boundary}`, 'latin1');
   const fields: [string, string][] = [];
   let delimiter = firstDelimiter(body, needle);
@@ -34,7 +38,7 @@ export function parseMultipart(body: Buffer, boundary: string): MultipartReading
     const partStart = delimiter.end;
     delimiter = nextDelimiter(body, needle, partStart);
     if (delimiter === null) break;
-    const field = readPart(body.subarray(partStart, delimiter.start));
+    const field = readPart(body.subarray(partStart, delimiter.start), options.files);
     if (field === 'malformed') return { kind: 'malformed' };
     if (field !== null) fields.push(field);
   }
@@ -75,8 +79,8 @@ function readDelimiterEnd(body: Buffer, start: number, afterBoundary: number): D
   return endsLine ? { start, end: end + lineBreak.length, last } : null;
 }
 
-/** A field, or null for a part that is none: a file, or one without a name. */
-function readPart(part: Buffer): [string, string] | null | 'malformed' {
+/** A field, or null for a part that is none: a file, unless these are wanted, or one without a name. */
+function readPart(part: Buffer, files: boolean): [string, string] | null | 'malformed' {
   if (part.subarray(0, 2).equals(Buffer.from(lineBreak))) return null;
   const headerEnd = part.indexOf(`${lineBreak}${lineBreak}`);
   if (headerEnd === -1 || headerEnd > maxPartHeaderBytes) return 'malformed';
@@ -89,7 +93,7 @@ function readPart(part: Buffer): [string, string] | null | 'malformed' {
   const { value, parameters } = disposition;
   const name = parameters.get('name') ?? '';
   if (value !== 'form-data' || name === '') return null;
-  if (parameters.has('filename') || parameters.has('filename*')) return null;
+  if (!files && (parameters.has('filename') || parameters.has('filename*'))) return null;
   return [name, part.toString('utf8', headerEnd + 4)];
 }
 

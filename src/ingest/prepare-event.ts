@@ -2,7 +2,7 @@ import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
-import type { ProjectRouting } from '../routing/project-routing.ts';
+import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
 import type { NewEvent } from './new-event.ts';
@@ -39,7 +39,10 @@ export function prepareEvent(
     sourceId: source.sourceId,
     appId: source.appId,
     status: eventStatus(matched),
-    failureReason: matched.length > 0 ? null : (source.failure ?? nothingMatched(subject.meter.overspent)),
+    failureReason:
+      matched.length > 0
+        ? null
+        : (source.failure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
@@ -50,6 +53,7 @@ export function prepareEvent(
     urlPath: source.urlPath,
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
+    target: source.target.kind === 'broadcast' ? null : JSON.stringify(source.target),
   };
   const isLarge = matched.length > MAX_DIRECT;
   return {
@@ -60,7 +64,11 @@ export function prepareEvent(
   };
 }
 
-function nothingMatched(overspent: number): string {
+function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {
+  if (target.kind === 'url') return target.reason;
+  const isOwner = target.kind === 'owner';
+  if (isOwner && ![...routing.endpoints.values()].some(({ row }) => row.owner_id === target.ownerId))
+    return `No endpoint has the owner id ${target.ownerId}.`;
   return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }
 

@@ -5,6 +5,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/sources.ts';
 import type { NewEvent } from './new-event.ts';
 
+/** How the reason of an event begins whose source's function failed. */
+export const SOURCE_FUNCTION_FAILED = 'A function of the source failed: ';
+
 /**
  * A source's functions, run on an event of any kind of source before it is matched: header_function on the headers,
  * body_function on the payload. A function's own failure becomes the event's: it is stored with the reason and can be
@@ -54,7 +57,7 @@ async function runOne(
 }
 
 function failed(event: NewEvent, message: string): NewEvent {
-  return { ...event, failure: `A function of the source failed: ${message}` };
+  return { ...event, failure: `${SOURCE_FUNCTION_FAILED}${message}` };
 }
 
 function flatHeaders(headers: NewEvent['headers']): Record<string, string> {

@@ -29,7 +29,11 @@ export type EventTarget =
   /** One delivery per subscription: what incoming webhooks do. */
   | { kind: 'subscribers' }
   | { kind: 'endpoints'; endpointIds: readonly string[] }
-  | { kind: 'owner'; ownerId: string };
+  | { kind: 'owner'; ownerId: string }
+  /** This one, whatever it filters by. */
+  | { kind: 'subscription'; subscriptionId: string }
+  /** The endpoint at this URL, should there be one; `reason` says why none was made. */
+  | { kind: 'url'; url: string; reason: string };
 
 export interface Matchable extends FilterableEvent {
   target: EventTarget;
@@ -49,7 +53,8 @@ export class ProjectRouting {
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
   readonly sources: ReadonlyMap<string, SourceRow>;
   readonly #byEventType: EventTypeIndex<Candidate>;
-  readonly #subscribedEndpoints: ReadonlySet<string>;
+  /** The oldest subscription of each endpoint. */
+  readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
 
@@ -68,7 +73,7 @@ export class ProjectRouting {
     this.sources = rows.sources;
     this.breakers = rows.breakers;
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
-    this.#subscribedEndpoints = new Set(oldestFirst.map((subscription) => subscription.row.endpoint_id));
+    this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(
       oldestFirst.flatMap((subscription) =>
         subscription.filters.map((filter) => [filter.record.event_type, { subscription, filter }] as const),
@@ -107,7 +112,11 @@ export class ProjectRouting {
   }
 
   hasSubscription(endpointId: string): boolean {
-    return this.#subscribedEndpoints.has(endpointId);
+    return this.#oldest.has(endpointId);
+  }
+
+  oldestSubscription(endpointId: string): RoutedSubscription | undefined {
+    return this.#oldest.get(endpointId);
   }
 
   /**
@@ -117,6 +126,8 @@ export class ProjectRouting {
    */
   match(event: Matchable, subject: FilterSubject = eventSubject(event)): RoutedSubscription[] {
     const { target } = event;
+    if (target.kind === 'subscription') return this.#only(target.subscriptionId);
+    if (target.kind === 'url') return this.#oldestAt(target.url);
     const wanted = this.#targetTest(target);
     const matched = new Map<string, RoutedSubscription>();
     let decided: RoutedSubscription | undefined;
@@ -133,7 +144,21 @@ export class ProjectRouting {
     return [...matched.values()];
   }
 
-  #targetTest(target: EventTarget): (endpointId: string) => boolean {
+  #only(subscriptionId: string): RoutedSubscription[] {
+    const subscription = this.subscriptions.get(subscriptionId);
+    return subscription !== undefined && this.endpoints.has(subscription.row.endpoint_id)
+      ? [subscription]
+      : [];
+  }
+
+  #oldestAt(url: string): RoutedSubscription[] {
+    const endpoint = [...this.endpoints.values()].find(({ row }) => row.url === url);
+    return endpoint === undefined ? [] : this.#only(this.oldestSubscription(endpoint.row.id)?.row.id ?? '');
+  }
+
+  #targetTest(
+    target: Exclude<EventTarget, { kind: 'subscription' | 'url' }>,
+  ): (endpointId: string) => boolean {
     switch (target.kind) {
       case 'broadcast':
       case 'subscribers':

@@ -34,6 +34,8 @@ export interface EventRow {
   urlPath: string | null;
   metadata: string | null;
   acknowledgedAtMs: number;
+  /** JSON of where it was meant to go; null: to whatever subscription matches. */
+  target: string | null;
 }
 
 export interface DeliveryRow {
@@ -78,9 +80,10 @@ with wanted as materialized (
 ), e as materialized (
   select * from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::float8[],
-    $19::int[], $20::int[], $38::text[])
+    $19::int[], $20::int[], $38::text[], $39::text[])
     as e(id, project_id, event_type, source_id, app_id, status, failure_reason, idempotency_key, endpoints,
-      headers, content_type, url_query_params, url_path, metadata, acknowledged_ms, payload_from, payload_length, forwarded_headers)
+      headers, content_type, url_query_params, url_path, metadata, acknowledged_ms, payload_from, payload_length,
+      forwarded_headers, target)
   where project_id = any(array(select id from wanted where version = now_version))
 ), won as (
   insert into event_keys (project_id, key, event_id)
@@ -98,14 +101,14 @@ with wanted as materialized (
 ), new_events as (
   insert into events (id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate,
     idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at,
-    forwarded_headers)
+    forwarded_headers, target)
   select id, project_id, event_type, source_id, app_id,
     case when is_duplicate then 'Success' else status end,
     case when is_duplicate then null else failure_reason end,
     is_duplicate, idempotency_key,
     case when is_duplicate then '{}' else endpoints::text[] end,
     headers, substring($18::bytea from payload_from for payload_length), content_type, url_query_params, url_path,
-    metadata, to_timestamp(acknowledged_ms / 1000), forwarded_headers
+    metadata, to_timestamp(acknowledged_ms / 1000), forwarded_headers, target
   from (select e.*, id in (select id from duplicate) as is_duplicate from e) as e
   order by id
   on conflict do nothing
@@ -157,6 +160,7 @@ export async function acceptEvents(
     plainArray(expansions.map((x) => x.projectId)),
     expansions.map((x) => plainArray(x.subscriptionIds)),
     events.map((e) => e.forwardedHeaders),
+    events.map((e) => e.target),
   ]);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   return { staleProjects: pick('stale'), duplicateEvents: pick('duplicate') };

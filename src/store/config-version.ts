@@ -13,14 +13,21 @@ export function changeConfig<T>(
   projectId: string,
   change: (tx: Queryable, version: number) => Promise<T>,
 ): Promise<T> {
-  return db.transaction(async (tx) => {
-    const [project] = await tx.query<{ version: number }>(
-      'update projects set version = version + 1 where id = $1 and deleted_at is null returning version',
-      [projectId],
-    );
-    if (project === undefined) throw new AppError('project_not_found', { id: projectId });
-    const result = await change(tx, project.version);
-    await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
-    return result;
-  });
+  return db.transaction((tx) => changeConfigIn(tx, projectId, (version) => change(tx, version)));
+}
+
+/** The same within a transaction that does more. */
+export async function changeConfigIn<T>(
+  tx: Queryable,
+  projectId: string,
+  change: (version: number) => Promise<T>,
+): Promise<T> {
+  const [project] = await tx.query<{ version: number }>(
+    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version',
+    [projectId],
+  );
+  if (project === undefined) throw new AppError('project_not_found', { id: projectId });
+  const result = await change(project.version);
+  await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
+  return result;
 }

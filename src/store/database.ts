@@ -1,5 +1,7 @@
 import pg from 'pg';
+import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { isTimeout } from './pg-errors.ts';
 
 /**
  * The two pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
@@ -33,6 +35,9 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 const HOT_SETTINGS =
   "set plan_cache_mode = force_generic_plan; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set statement_timeout = '30s'";
 const GENERAL_SETTINGS = "set statement_timeout = '60s'; set jit = off";
+
+/** The most that one statement of a list or search may take. */
+export const READING_MS = 5_000;
 
 export interface DatabaseOptions {
   connection: Connection;
@@ -100,6 +105,23 @@ export class Database implements HotQueryable {
       client.off('error', lost);
       client.release(broken);
     }
+  }
+
+  /**
+   * Reads of a list or search: no longer than five seconds each, and by index only. A list ends after a page, so walking
+   * an index in order is right even where statistics say that sorting the whole table would be cheaper.
+   */
+  async reading<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const reading = this.transaction(async (tx) => {
+      await tx.query(
+        `set transaction read only; set local statement_timeout = ${READING_MS}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
+      );
+      return work(tx);
+    });
+    return reading.catch((error: unknown) => {
+      if (!isTimeout(error)) throw error;
+      throw new AppError('search_timeout', { seconds: READING_MS / 1000 }, { cause: error });
+    });
   }
 
   /** null if the database answers, else what is wrong with it. */

@@ -100,6 +100,15 @@ export class EndpointStore {
     return row === undefined ? undefined : this.#open(row);
   }
 
+  /** The oldest endpoint with exactly this URL. */
+  async findByUrl(db: Queryable, projectId: string, url: string): Promise<{ id: string } | undefined> {
+    const [row] = await db.query<{ id: string }>(
+      'select id from endpoints where project_id = $1 and md5(url) = md5($2) and url = $2 and deleted_at is null order by id limit 1',
+      [projectId, url],
+    );
+    return row;
+  }
+
   /** Locks the row, for a change that depends on what it holds. */
   async getForUpdate(tx: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
     const [row] = await tx.query<Sealed>(

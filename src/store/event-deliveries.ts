@@ -1,8 +1,8 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
-import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
-import { listPage, Where } from './list-page.ts';
+import { brokerMessageHeader } from './events.ts';
+import { addIdRange, type ListOptions, listPage, Where } from './list-page.ts';
 
 /** A delivery with what its event contributes to it. */
 export interface StoredDelivery {
@@ -51,9 +51,8 @@ export async function getDelivery(
   return row;
 }
 
+/** Which deliveries; an absent part leaves all. */
 export interface DeliveryFilter {
-  page: PageRequest;
-  scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
   toMs?: number | undefined;
   endpointIds?: string[];
@@ -62,39 +61,104 @@ export interface DeliveryFilter {
   eventType?: string | undefined;
   statuses?: string[];
   idempotencyKey?: string | undefined;
+  brokerMessageId?: string | undefined;
 }
 
-export function listDeliveries(
-  db: Queryable,
-  projectId: string,
-  filter: DeliveryFilter,
-): Promise<Page<StoredDelivery>> {
-  const where = new Where()
-    .add('d.project_id = ?', projectId)
-    .within('d.endpoint_id', filter.scope)
-    .addIf('d.id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
-    .addIf('d.id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1))
-    .addIf('d.endpoint_id = any(?)', filter.endpointIds)
+export const openStatuses: readonly string[] = ['Scheduled', 'Processing', 'Retry'];
+
+/**
+ * Deliveries open at this moment have a row in the queue, so a list of only those walks the queue; any other walks the
+ * deliveries in id order, along the index of whatever the filter names: event, endpoint, or the whole project.
+ */
+export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<ListOptions, 'page'> {
+  const { statuses = [], endpointIds = [] } = filter;
+  const isOpen = statuses.length > 0 && statuses.every((status) => openStatuses.includes(status));
+  const where = deliveryConditions(projectId, filter);
+  if (isOpen && filter.eventId === undefined) {
+    where.add('q.project_id = ?', projectId);
+    // The offset keeps the planner from turning this round and walking all deliveries for the few open ones.
+    const from =
+      'delivery_queue q cross join lateral (select * from event_deliveries where id = q.delivery_id offset 0) d';
+    addIdRange(where, 'q.delivery_id', filter);
+    return {
+      select: 'q.delivery_id as id',
+      from,
+      where: where.addIf('d.endpoint_id = any(?)', endpointIds),
+      id: 'q.delivery_id',
+    };
+  }
+  const walk = { select: 'd.id', from: 'event_deliveries d', where, id: 'd.id' };
+  if (filter.eventId !== undefined || endpointIds.length === 0)
+    return { ...walk, where: where.addIf('d.endpoint_id = any(?)', endpointIds) };
+  return { ...walk, perKey: { column: 'd.endpoint_id', values: endpointIds } };
+}
+
+function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
+  const hasOwnIndex = [filter.eventId, filter.idempotencyKey, filter.endpointIds?.[0]].some(
+    (value) => value !== undefined,
+  );
+  // An expression keeps the project's index out: without statistics the planner takes it for the better one.
+  const where = new Where().add(hasOwnIndex ? "d.project_id || '' = ?" : 'd.project_id = ?', projectId);
+  addIdRange(where, 'd.id', filter);
+  where
     .addIf('d.event_id = ?', filter.eventId)
     .addIf('d.subscription_id = ?', filter.subscriptionId)
     .addIf('d.event_type = ?', filter.eventType)
-    .addIf('d.status = any(?)', filter.statuses)
-    .addIf('e.idempotency_key = ?', filter.idempotencyKey);
-  return listPage(db, { select: SELECT, from: FROM, where, page: filter.page, id: 'd.id' });
+    .addIf('d.status = any(?)', filter.statuses);
+  if (filter.idempotencyKey !== undefined)
+    where.add(
+      'd.event_id = (select k.event_id from event_keys k where k.project_id = ? and k.key = ?)',
+      projectId,
+      filter.idempotencyKey,
+    );
+  if (filter.brokerMessageId !== undefined)
+    where.add(
+      'exists (select from events e where e.id = d.event_id and position(? in e.headers) > 0)',
+      brokerMessageHeader(filter.brokerMessageId),
+    );
+  return where;
+}
+
+/** One page of deliveries: first the ids, by index alone, then their rows. */
+export async function listDeliveries(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter & { page: PageRequest },
+): Promise<Page<StoredDelivery>> {
+  const ids = await listPage<{ id: string }>(db, { ...deliveryWalk(projectId, filter), page: filter.page });
+  const rows = await db.query<StoredDelivery>(
+    `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
+    [ids.rows.map((row) => row.id), projectId],
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return { ...ids, rows: ids.rows.flatMap(({ id }) => byId.get(id) ?? []) };
+}
+
+export async function countDeliveries(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter,
+): Promise<number> {
+  const { from, where, perKey } = deliveryWalk(projectId, filter);
+  if (perKey !== undefined) where.add(`${perKey.column} = any(?)`, [...perKey.values]);
+  const [row] = await db.query<{ count: number }>(
+    `select count(*) as count from ${from} where ${where.toString()}`,
+    where.values,
+  );
+  return row?.count ?? 0;
 }
 
 /** How many deliveries of some dates are in each state. */
 export async function countDeliveriesByStatus(
   db: Queryable,
   projectId: string,
-  filter: Pick<DeliveryFilter, 'scope' | 'fromMs' | 'toMs' | 'endpointIds'>,
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'endpointIds'> & { scope?: EndpointScope | undefined },
 ): Promise<{ status: string; count: number }[]> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
     .within('d.endpoint_id', filter.scope)
-    .addIf('d.id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
-    .addIf('d.id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1))
     .addIf('d.endpoint_id = any(?)', filter.endpointIds);
+  addIdRange(where, 'd.id', filter);
   return db.query(
     `select d.status, count(*) as count from event_deliveries d where ${where.toString()} group by d.status`,
     where.values,

@@ -1,8 +1,8 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
-import { firstIdAt } from '../domain/ids.ts';
+import { isId } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
-import { listPage, Where } from './list-page.ts';
+import { addIdRange, listPage, Where } from './list-page.ts';
 
 export interface StoredEvent {
   id: string;
@@ -22,10 +22,13 @@ export interface StoredEvent {
   url_path: string | null;
   metadata: string | null;
   acknowledged_at: number;
+  forwarded_headers: string | null;
+  /** JSON of where it was meant to go; null: to whatever subscription matches. */
+  target: string | null;
 }
 
 const COLUMNS =
-  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at';
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
 
 export async function getEvent(
   db: Queryable,
@@ -55,28 +58,105 @@ function withinScope(where: Where, scope: EndpointScope | undefined): Where {
   );
 }
 
+/** Which events; an absent part leaves all. */
 export interface EventFilter {
-  page: PageRequest;
   scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
   toMs?: number | undefined;
   endpointIds?: string[];
   sourceIds?: string[];
   idempotencyKey?: string | undefined;
+  brokerMessageId?: string | undefined;
+  /** Part of the idempotency key or event type, or the beginning of the id; case does not matter. */
+  text?: string | undefined;
+}
+
+/** How the message id of a broker stands in an event's stored headers. */
+export function brokerMessageHeader(id: string): string {
+  return `"x-broker-message-id":[${JSON.stringify(id)}`;
+}
+
+/**
+ * Walks the project's events newest (or oldest) first. Ids and idempotency keys given whole are found by index; the
+ * other conditions are tested on the way, which is why the caller sets a time limit.
+ */
+export function eventConditions(projectId: string, filter: EventFilter): Where {
+  const where = new Where().add('project_id = ?', projectId);
+  addIdRange(where, 'id', filter);
+  where
+    .addIf('endpoints && ?::text[]', filter.endpointIds)
+    .addIf('source_id = any(?)', filter.sourceIds)
+    .addIf('idempotency_key = ?', filter.idempotencyKey)
+    .addIf(
+      'position(? in headers) > 0',
+      filter.brokerMessageId === undefined ? undefined : brokerMessageHeader(filter.brokerMessageId),
+    );
+  withinScope(where, filter.scope);
+  const { text } = filter;
+  if (text === undefined) return where;
+  if (isId(text.toUpperCase())) return where.add('id = ?', text.toUpperCase());
+  return where.add(
+    '(starts_with(id, upper(?)) or position(lower(?) in lower(event_type)) > 0 or position(lower(?) in lower(idempotency_key)) > 0)',
+    text,
+    text,
+    text,
+  );
 }
 
 export function listEvents(
   db: Queryable,
   projectId: string,
-  filter: EventFilter,
+  filter: EventFilter & { page: PageRequest },
 ): Promise<Page<StoredEvent>> {
-  const where = new Where()
-    .add('project_id = ?', projectId)
-    .addIf('id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
-    .addIf('id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1))
-    .addIf('endpoints && ?::text[]', filter.endpointIds)
-    .addIf('source_id = any(?)', filter.sourceIds)
-    .addIf('idempotency_key = ?', filter.idempotencyKey);
-  withinScope(where, filter.scope);
+  const where = eventConditions(projectId, filter);
   return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
+}
+
+/** Duplicates of events are left out: a replay sends none of them. */
+export async function countEvents(db: Queryable, projectId: string, filter: EventFilter): Promise<number> {
+  const where = eventConditions(projectId, filter).add('not is_duplicate');
+  const [row] = await db.query<{ count: number }>(
+    `select count(*) as count from events where ${where.toString()}`,
+    where.values,
+  );
+  return row?.count ?? 0;
+}
+
+/** The next events after an id, oldest first. */
+export function eventsAfter(
+  db: Queryable,
+  where: Where,
+  run: { after: string; before: string; limit: number },
+): Promise<StoredEvent[]> {
+  where.add('id > ?', run.after).add('id < ?', run.before).add('not is_duplicate');
+  return db.query<StoredEvent>(
+    `select ${COLUMNS} from events where ${where.toString()} order by id limit ${run.limit}`,
+    where.values,
+  );
+}
+
+/** Ids and payloads of the next events of a walk, up to a number of rows and about a number of bytes. */
+export function payloadRun(
+  db: Queryable,
+  where: Where,
+  run: { ascending: boolean; rows: number; bytes: number },
+): Promise<{ id: string; payload: Buffer | null }[]> {
+  const order = run.ascending ? 'asc' : 'desc';
+  return db.query(
+    `select id, payload from (
+       select id, payload, sum(octet_length(payload)) over (order by id ${order} rows unbounded preceding) - octet_length(payload) as before
+       from (
+         select id, case when content_type is null then payload end as payload from events
+         where ${where.toString()} order by id ${order} limit ${run.rows}
+       ) e
+     ) e where coalesce(before, 0) < ${run.bytes} order by id ${order}`,
+    where.values,
+  );
+}
+
+export function eventsByIds(db: Queryable, projectId: string, ids: string[]): Promise<StoredEvent[]> {
+  return db.query<StoredEvent>(`select ${COLUMNS} from events where id = any($1) and project_id = $2`, [
+    ids,
+    projectId,
+  ]);
 }

@@ -1,4 +1,5 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
+import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
 
@@ -29,13 +30,29 @@ export class Where {
   }
 }
 
-interface ListOptions {
+/** Dates of a list as a range of ids. */
+export function addIdRange(
+  where: Where,
+  column: string,
+  range: { fromMs?: number | undefined; toMs?: number | undefined },
+): void {
+  where
+    .addIf(`${column} >= ?`, range.fromMs === undefined ? undefined : firstIdAt(range.fromMs))
+    .addIf(`${column} < ?`, range.toMs === undefined ? undefined : firstIdAt(range.toMs + 1));
+}
+
+export interface ListOptions {
   select: string;
   from: string;
   where: Where;
   page: PageRequest;
   /** The id column that orders the list. */
   id: string;
+  /**
+   * Rows whose `column` has one of the values, each value read in order by an index of its own (column, id) and the
+   * runs merged: an `= any` would sort all of their rows.
+   */
+  perKey?: { column: string; values: readonly string[] };
 }
 
 /** Reads one page: the rows, one more to know whether the walk goes on, and one before to know whether it began. */
@@ -62,6 +79,22 @@ export async function listPage<R extends { id: string }>(db: Queryable, list: Li
   }
   const hasPrev = page.cursor !== null && (await hasRowBefore(db, list, page.cursor));
   return makePage(list, rows, { hasNext: more, hasPrev, next: extra?.id ?? '', prev: first });
+}
+
+/** The next ids of a walk from the oldest on, both ends excluded. */
+export async function idsAfter(
+  db: Queryable,
+  walk: Omit<ListOptions, 'page'>,
+  run: { after: string; before: string; limit: number },
+): Promise<string[]> {
+  walk.where.add(`${walk.id} < ?`, run.before);
+  const page = { perPage: run.limit, direction: 'next', cursor: null, order: 'ASC' } as const;
+  const rows = await readRun<{ id: string }>(
+    db,
+    { ...walk, page },
+    { forward: true, inclusive: false, limit: run.limit, cursor: run.after },
+  );
+  return rows.map((row) => row.id);
 }
 
 function makePage<R>(
@@ -99,8 +132,16 @@ function readRun<R extends object>(
     where += ` and ${list.id} ${ascending ? '>' : '<'}${run.inclusive ? '=' : ''} $${values.length}`;
   }
   values.push(run.limit);
+  const limit = `limit $${values.length}`;
+  const order = ascending ? 'asc' : 'desc';
+  const select = `select ${list.select} from ${list.from} where ${where}`;
+  if (list.perKey === undefined)
+    return db.query<R>(`${select} order by ${list.id} ${order} ${limit}`, values);
+  values.push([...new Set(list.perKey.values)]);
   return db.query<R>(
-    `select ${list.select} from ${list.from} where ${where} order by ${list.id} ${ascending ? 'asc' : 'desc'} limit $${values.length}`,
+    `select r.* from unnest($${values.length}::text[]) as k(key) cross join lateral (
+       ${select} and ${list.perKey.column} = k.key order by ${list.id} ${order} ${limit}
+     ) r order by r.id ${order} ${limit}`,
     values,
   );
 }

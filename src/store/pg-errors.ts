@@ -44,3 +44,15 @@ export function isMissingPartition(error: unknown): boolean {
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
+
+/** A statement ran into its time limit. */
+export function isTimeout(error: unknown): boolean {
+  return codeOf(error) === '57014';
+}
+
+const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
+
+/** Doing the same again may well work: the database was away or busy, or two transactions met. */
+export function isTransient(error: unknown): boolean {
+  return isConnectionError(error) || TRANSIENT_CODES.has(codeOf(error));
+}

@@ -133,6 +133,18 @@ export function listSubscriptions(
   return listPage(db, { select: COLUMNS, from: 'subscriptions', where, page: filter.page, id: 'id' });
 }
 
+/** Oldest first. */
+export function subscriptionsOfEndpoint(
+  db: Queryable,
+  projectId: string,
+  endpointId: string,
+): Promise<SubscriptionRow[]> {
+  return db.query<SubscriptionRow>(
+    `select ${COLUMNS} from subscriptions where endpoint_id = $1 and project_id = $2 and deleted_at is null order by id`,
+    [endpointId, projectId],
+  );
+}
+
 /** Rows of a project changed after a version, tombstones included. */
 export function subscriptionsChangedSince(
   db: Queryable,

@@ -1,0 +1,108 @@
+import type { Static } from 'typebox';
+import { noConditions } from '../domain/subscription.ts';
+import type { EventTarget } from '../routing/project-routing.ts';
+import { changeConfig } from '../store/config-version.ts';
+import type { Queryable } from '../store/database.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import { type SubscriptionRow, saveSubscription, subscriptionsOfEndpoint } from '../store/subscriptions.ts';
+import type { ApiContext } from './context.ts';
+import { newEndpointFields, newEndpointSecrets } from './endpoint-input.ts';
+import type { DynamicEvent } from './event-schema.ts';
+import { invalid } from './fields.ts';
+
+type Input = Static<typeof DynamicEvent>;
+
+/**
+ * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
+ * past its filter. What is missing is made, with the project's row locked, so two events at once make one endpoint.
+ * Where nothing can be made the event is refused or stored as failed, as the project's settings say.
+ */
+export async function dynamicTarget(
+  context: ApiContext,
+  project: ProjectRow,
+  body: Input,
+): Promise<EventTarget> {
+  const { config } = project;
+  if (!URL.canParse(body.url) || !/^https?:$/.test(new URL(body.url).protocol))
+    throw invalid('url', 'must be an http or https URL with a host');
+  const known = await context.endpoints.findByUrl(context.db, project.id, body.url);
+  const problem = urlProblem(context, project, { url: body.url, isKnown: known !== undefined });
+  if (problem !== null) {
+    if (config.verify_dynamic_events) throw invalid('url', problem);
+    return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: the URL ${problem}.` };
+  }
+  const routing = await context.cache.get(project.id);
+  const subscription = known === undefined ? undefined : routing.oldestSubscription(known.id);
+  if (subscription !== undefined && !changesTypes(subscription.row, body))
+    return { kind: 'subscription', subscriptionId: subscription.row.id };
+  const subscriptionId = await makeWhatIsMissing(context, project, body);
+  await context.cache.refresh(project.id);
+  return { kind: 'subscription', subscriptionId };
+}
+
+function urlProblem(
+  context: ApiContext,
+  { config }: ProjectRow,
+  { url, isKnown }: { url: string; isKnown: boolean },
+): string | null {
+  const verdict = context.checkUrl(url);
+  if (!verdict.allowed) return `may not be delivered to: ${verdict.reason}`;
+  if (config.ssl.enforce_secure_endpoints && !url.toLowerCase().startsWith('https:'))
+    return 'must start with https:// in this project';
+  if (!isKnown && !config.allow_unmatched_dynamic_urls)
+    return 'belongs to no endpoint of this project, which allows no new ones';
+  return null;
+}
+
+const changesTypes = (row: SubscriptionRow, body: Input): boolean =>
+  (body.event_types ?? []).length > 0 && JSON.stringify(row.event_types) !== JSON.stringify(body.event_types);
+
+function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input): Promise<string> {
+  const { db, ids, endpoints } = context;
+  return changeConfig(db, project.id, async (tx, version) => {
+    const place = { projectId: project.id, version };
+    let endpointId = (await endpoints.findByUrl(tx, project.id, body.url))?.id;
+    if (endpointId === undefined) {
+      endpointId = ids.next();
+      const input = {
+        name: `endpoint-${endpointId}`,
+        url: body.url,
+        ...(body.secret && { secret: body.secret }),
+      };
+      const fields = newEndpointFields(input, endpointId);
+      await endpoints.save(tx, {
+        ...place,
+        id: endpointId,
+        fields,
+        secret: newEndpointSecrets(context, input),
+      });
+    }
+    return saveDynamicSubscription(tx, { ...place, id: ids.next(), endpointId, body });
+  });
+}
+
+async function saveDynamicSubscription(
+  tx: Queryable,
+  wanted: { id: string; projectId: string; version: number; endpointId: string; body: Input },
+): Promise<string> {
+  const { endpointId, body, ...place } = wanted;
+  const [oldest] = await subscriptionsOfEndpoint(tx, place.projectId, endpointId);
+  if (oldest !== undefined && !changesTypes(oldest, body)) return oldest.id;
+  const eventTypes = body.event_types?.length ? body.event_types : ['*'];
+  const fields = {
+    name: `dynamic-subscription-${endpointId}`,
+    type: 'api',
+    status: 'active',
+    endpoint_id: endpointId,
+    source_id: '',
+    filter: noConditions(),
+    function: '',
+    delivery_mode: 'at_least_once',
+    alert_config: null,
+    rate_limit_config: null,
+    retry_config: null,
+    ...oldest,
+    event_types: eventTypes,
+  };
+  return (await saveSubscription(tx, { ...place, id: oldest?.id ?? place.id, fields })).id;
+}

@@ -1,0 +1,115 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import { AppError } from '../domain/errors.ts';
+import { VERSION } from '../domain/version.ts';
+import { listAttempts, type StoredAttempt } from '../store/delivery-attempts.ts';
+import type { EndpointRow } from '../store/endpoints.ts';
+import { getDelivery, listDeliveries } from '../store/event-deliveries.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import { endOpenDeliveries } from '../store/resend-deliveries.ts';
+import type { ApiContext } from './context.ts';
+import { DeliveryAttempt, toAttempt } from './delivery-schema.ts';
+import { ensureSubscription } from './ensure-subscription.ts';
+import { found } from './fields.ts';
+import { registerOperation } from './operation.ts';
+
+/**
+ * A sample event, sent to one endpoint the way every event goes: stored, matched to the endpoint's oldest
+ * subscription, signed, sent, recorded. It is tried once: a test that failed is not repeated for hours.
+ */
+const EVENT_TYPE = 'posthorn.test';
+const DEFAULT_TIMEOUT_SECONDS = 10;
+/** For storing, claiming and recording around the exchange itself. */
+const MARGIN_SECONDS = 5;
+const LOOK_EVERY_MS = 25;
+
+export function registerEndpointTest(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/endpoints/:endpointID/test',
+    id: 'testEndpoint',
+    tag: 'Endpoints',
+    summary: 'Sends a sample event to an endpoint and waits for the attempt.',
+    status: 200,
+    message: 'Endpoint tried',
+    data: DeliveryAttempt,
+    handle: async ({ project, params }) => {
+      const id = params['endpointID'] ?? '';
+      return test(
+        context,
+        project,
+        found(await context.endpoints.get(context.db, project.id, id), 'endpoint', id),
+      );
+    },
+  });
+}
+
+async function test(
+  context: ApiContext,
+  project: ProjectRow,
+  endpoint: EndpointRow,
+): Promise<Static<typeof DeliveryAttempt>> {
+  if (endpoint.status !== 'active')
+    throw new AppError('wrong_state', { detail: `The endpoint is ${endpoint.status}; activate it first.` });
+  const deliveryId = await sendSample(context, project, endpoint);
+  const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
+  const attempt = await firstAttempt(context, project, { deliveryId, seconds });
+  await context.db.transaction((tx) =>
+    endOpenDeliveries(tx, project.id, {
+      ids: [deliveryId],
+      status: 'Failure',
+      description: 'A test is tried once.',
+    }),
+  );
+  if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
+  return toAttempt(attempt, VERSION);
+}
+
+/** The id of its delivery. */
+async function sendSample(context: ApiContext, project: ProjectRow, endpoint: EndpointRow): Promise<string> {
+  await ensureSubscription(context, project.id, endpoint.id);
+  const routing = await context.cache.refresh(project.id);
+  const { event } = await context.acceptor.accept({
+    projectId: project.id,
+    target: {
+      kind: 'subscription',
+      subscriptionId: routing.oldestSubscription(endpoint.id)?.row.id ?? '',
+    },
+    eventType: EVENT_TYPE,
+    payload: Buffer.from(
+      JSON.stringify({ message: 'This is a test of your endpoint.', endpoint_id: endpoint.id }),
+    ),
+    contentType: null,
+    forwardedHeaders: null,
+    failure: null,
+    headers: {},
+    idempotencyKey: null,
+    sourceId: null,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+  });
+  const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
+  const { rows } = await listDeliveries(context.db, project.id, { page, eventId: event.id });
+  return found(rows[0], 'endpoint', endpoint.id).id;
+}
+
+/** Undefined if none came in time; an error if the delivery ended without one. */
+async function firstAttempt(
+  context: ApiContext,
+  project: ProjectRow,
+  wait: { deliveryId: string; seconds: number },
+): Promise<StoredAttempt | undefined> {
+  const deadline = performance.now() + wait.seconds * 1000;
+  while (performance.now() < deadline) {
+    const delivery = await getDelivery(context.db, project.id, wait.deliveryId);
+    const [attempt] = await listAttempts(context.db, project.id, wait.deliveryId);
+    if (attempt !== undefined) return attempt;
+    if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
+      throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return undefined;
+}

@@ -1,0 +1,140 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { parseCsv } from '../domain/csv.ts';
+import { AppError } from '../domain/errors.ts';
+import { queryValue } from '../domain/pagination.ts';
+import { multipartBoundary, parseMultipart } from '../ingest/multipart.ts';
+import type { ProjectRow } from '../store/projects.ts';
+import type { ApiContext } from './context.ts';
+import { checkEndpoint } from './endpoint-input.ts';
+import { invalid } from './fields.ts';
+import { Job, toJob } from './jobs.ts';
+import { ONBOARD_CHUNK, type OnboardItem } from './onboard-job.ts';
+import { type Call, registerOperation } from './operation.ts';
+import { startJob } from './start-job.ts';
+
+/** Many endpoints at once, each with its subscription, from JSON or a CSV file. Checked whole, then made by a job. */
+const MAX_ITEMS = 1_000;
+const FIELDS = ['name', 'url', 'event_type', 'auth_username', 'auth_password'] as const;
+
+const Cell = Type.Optional(Type.String({ maxLength: 2048 }));
+const Item = Type.Object({
+  name: Cell,
+  url: Cell,
+  event_type: Cell,
+  auth_username: Cell,
+  auth_password: Cell,
+});
+const OnboardRequest = Type.Object(
+  { items: Type.Array(Item) },
+  { description: 'At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`.' },
+);
+
+const RowProblem = Type.Object({ row: Type.Integer(), field: Type.String(), message: Type.String() });
+const Checked = Type.Object({
+  total_rows: Type.Integer(),
+  valid_count: Type.Integer(),
+  errors: Type.Array(RowProblem),
+});
+const Accepted = Type.Object({
+  ...Job.properties,
+  batch_count: Type.Integer(),
+  total_items: Type.Integer(),
+  message: Type.String(),
+});
+
+type RowError = Static<typeof RowProblem>;
+
+export function registerOnboard(app: FastifyInstance, context: ApiContext): void {
+  const isDryRun = (query: Call<unknown>['query']) => queryValue(query, 'dry_run') === 'true';
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/onboard',
+    id: 'onboard',
+    tag: 'Endpoints',
+    summary: 'Makes many endpoints with their subscriptions, as a job.',
+    query: Type.Object({
+      dry_run: Type.Optional(Type.String({ description: '`true` only checks the items.' })),
+    }),
+    body: OnboardRequest,
+    fromMultipart: (body, contentType) => ({ items: itemsOfCsv(body, contentType) }),
+    status: 202,
+    message: 'Onboarding started',
+    variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
+    data: Type.Union([Accepted, Checked]),
+    handle: async ({ project, body, query }) => {
+      const items = body.items;
+      if (items.length === 0) throw invalid('items', 'must not be empty');
+      if (items.length > MAX_ITEMS) throw invalid('items', `must be at most ${MAX_ITEMS}`);
+      const errors = items.flatMap((item, index) => problemsOf(context, project, { item, row: index + 1 }));
+      const invalidRows = new Set(errors.map(({ row }) => row));
+      const checked = { total_rows: items.length, valid_count: items.length - invalidRows.size, errors };
+      if (isDryRun(query)) return checked;
+      if (errors.length > 0) throw validationFailed(checked);
+      return accept(context, project, items as OnboardItem[]);
+    },
+  });
+}
+
+async function accept(
+  context: ApiContext,
+  project: ProjectRow,
+  items: OnboardItem[],
+): Promise<Static<typeof Accepted>> {
+  const job = await startJob(context, project.id, {
+    type: 'onboard',
+    input: items,
+    isSecret: true,
+    count: items.length,
+  });
+  return {
+    ...toJob(job),
+    batch_count: Math.ceil(items.length / ONBOARD_CHUNK),
+    total_items: items.length,
+    message: `Job ${job.id} makes the endpoints.`,
+  };
+}
+
+function validationFailed(checked: Static<typeof Checked>): AppError {
+  const [first] = checked.errors;
+  const fields = `${checked.total_rows - checked.valid_count} of ${checked.total_rows} items are not valid; row ${first?.row}: ${first?.field} ${first?.message}`;
+  return new AppError('validation_failed', { fields }, { data: checked });
+}
+
+function problemsOf(
+  context: ApiContext,
+  project: ProjectRow,
+  { item, row }: { item: Static<typeof Item>; row: number },
+): RowError[] {
+  const errors: RowError[] = [];
+  const wrong = (field: string, message: string) => errors.push({ row, field, message });
+  if (!item.name) wrong('name', 'is required');
+  else if (item.name.length > 256) wrong('name', 'is longer than 256 characters');
+  if (!item.url) wrong('url', 'is required');
+  else {
+    try {
+      checkEndpoint(context, project.config, { name: item.name ?? '', url: item.url });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      wrong('url', error.message.replace(/^url: /, ''));
+    }
+  }
+  if ((item.event_type ?? '').length > 256) wrong('event_type', 'is longer than 256 characters');
+  if (item.auth_username && !item.auth_password) wrong('auth_password', 'is required with auth_username');
+  if (!item.auth_username && item.auth_password) wrong('auth_username', 'is required with auth_password');
+  return errors;
+}
+
+function itemsOfCsv(body: Buffer, contentType: string): Static<typeof Item>[] {
+  const boundary = multipartBoundary(contentType);
+  const reading = boundary === null ? null : parseMultipart(body, boundary, { files: true });
+  const file = reading?.kind === 'fields' ? reading.fields.find(([name]) => name === 'file') : undefined;
+  if (file === undefined) throw invalid('file', 'must be a CSV file in a multipart/form-data body');
+  const [header = [], ...rows] = parseCsv(file[1]) ?? [];
+  const names = header.map((name) => name.trim().toLowerCase());
+  if (!names.includes('name') || !names.includes('url'))
+    throw invalid('file', 'must be CSV whose first row names the columns, name and url among them');
+  return rows.map((row) =>
+    Object.fromEntries(FIELDS.flatMap((field) => [[field, row[names.indexOf(field)] ?? '']])),
+  );
+}

@@ -1,0 +1,22 @@
+/**
+ * The rows of a CSV text (RFC 4180): fields between commas, quoted where they hold commas, quotes or line breaks, a
+ * quote inside a quoted field doubled. Lines may end in LF or CRLF; empty lines are left out. null: a quote never ends.
+ */
+export function parseCsv(text: string): string[][] | null {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  // A field, then what ends it. The quoted form comes first, so a quote in the middle of a bare field is just text.
+  const field = /(?:"((?:[^"]|"")*)"[ \t]*|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
+  const source = text.replace(/^\ufeff/, '');
+  while (field.lastIndex < source.length || row.length > 0) {
+    const match = field.exec(source);
+    if (match === null) return null;
+    const [, quoted, bare = '', end] = match;
+    if (quoted === undefined && bare.trimStart().startsWith('"')) return null;
+    row.push(quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"'));
+    if (end === ',') continue;
+    if (row.length > 1 || row[0] !== '') rows.push(row);
+    row = [];
+  }
+  return rows;
+}

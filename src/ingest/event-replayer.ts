@@ -1,0 +1,157 @@
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { LANE } from '../domain/event-delivery.ts';
+import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import { buildDelivery } from '../routing/build-delivery.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Database, Queryable } from '../store/database.ts';
+import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/events.ts';
+import type { JobChunk, JobRow } from '../store/jobs.ts';
+import { isMissingPartition } from '../store/pg-errors.ts';
+import { insertReplay, saveContent } from '../store/replay-events.ts';
+import type { NewEvent } from './new-event.ts';
+import { prepareEvent } from './prepare-event.ts';
+import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
+
+/**
+ * Sends stored events again: each is matched anew against the config as it is now, as the target it was accepted with
+ * says, and gets new deliveries that name it. One that failed in a function of its source goes through it again. The batch form goes through events in id order up to its job's id; ids
+ * younger than five seconds before that are read only when the job is five seconds old, since commits with such ids
+ * may still have been under way, so none is skipped.
+ */
+export interface EventReplayerDeps {
+  db: Database;
+  cache: ConfigCache;
+  ids: IdFactory;
+  now(): number;
+  sink: DeliverySink;
+  makePartitions(): Promise<void>;
+  maxRetrySeconds: number;
+  sandbox: Sandbox;
+}
+
+const CHUNK_EVENTS = 100;
+const SETTLE_MS = 5_000;
+
+interface Replayed {
+  /** Keys of the queue that have new work. */
+  keys: string[];
+  count: number;
+}
+
+export class EventReplayer {
+  readonly #deps: EventReplayerDeps;
+
+  constructor(deps: EventReplayerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The number of new deliveries. */
+  async replay(event: StoredEvent): Promise<number> {
+    const { db, cache } = this.#deps;
+    const routing = await cache.refresh(event.project_id);
+    const run = () => db.transaction((tx) => this.#replay(tx, event, { routing, lane: LANE.first }));
+    const replayed = await run().catch(async (error: unknown) => {
+      if (!isMissingPartition(error)) throw error;
+      await this.#deps.makePartitions();
+      return run();
+    });
+    this.#wake(event.project_id, replayed.keys, LANE.first);
+    return replayed.count;
+  }
+
+  /** One chunk of a batch replay. Events that nothing matches any more count as failed. */
+  chunk = async (tx: Queryable, job: JobRow): Promise<JobChunk> => {
+    const ageMs = this.#deps.now() - idTime(job.id);
+    const settled = ageMs >= SETTLE_MS;
+    const events = await eventsAfter(
+      tx,
+      eventConditions(job.project_id, JSON.parse(job.input) as EventFilter),
+      {
+        after: job.cursor,
+        before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
+        limit: CHUNK_EVENTS,
+      },
+    );
+    const routing = await this.#deps.cache.refresh(job.project_id);
+    const keys: string[] = [];
+    let failed = 0;
+    for (const event of events) {
+      const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay });
+      if (replayed.count === 0) failed += 1;
+      keys.push(...replayed.keys);
+    }
+    const isLast = events.length < CHUNK_EVENTS;
+    return {
+      cursor: isLast && settled ? null : (events.at(-1)?.id ?? job.cursor),
+      done: events.length - failed,
+      failed,
+      ...(isLast && !settled && { delayMs: SETTLE_MS - ageMs }),
+      committed: () => this.#wake(job.project_id, keys, LANE.replay),
+    };
+  };
+
+  async #replay(
+    tx: Queryable,
+    stored: StoredEvent,
+    context: { routing: ProjectRouting; lane: number },
+  ): Promise<Replayed> {
+    const { ids, now, maxRetrySeconds } = this.#deps;
+    const { routing } = context;
+    const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
+      ids,
+      nowMs: now(),
+      maxRetrySeconds,
+      eventId: stored.id,
+    });
+    const { event } = prepared;
+    const deliveries = [
+      ...prepared.deliveries,
+      ...(prepared.expansion ?? [])
+        .flatMap((id) => routing.subscriptions.get(id) ?? [])
+        .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
+    ];
+    await insertReplay(tx, { event, deliveries, lane: context.lane });
+    return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
+  }
+
+  /** The stored event; if a function of its source failed on it, as that function now makes it. */
+  async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
+    const event = asNewEvent(stored);
+    if (stored.failure_reason?.startsWith(SOURCE_FUNCTION_FAILED) !== true) return event;
+    const source = routing.sources.get(stored.source_id ?? '');
+    if (source === undefined) return { ...event, failure: stored.failure_reason };
+    const { sandbox, ids, now } = this.#deps;
+    const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
+    if (made.failure === null) await saveContent(tx, stored, made);
+    return made;
+  }
+
+  #wake(projectId: string, keys: string[], lane: number): void {
+    for (const key of new Set(keys)) this.#deps.sink.waiting(projectId, { key, lane });
+  }
+}
+
+function asNewEvent(stored: StoredEvent): NewEvent {
+  return {
+    projectId: stored.project_id,
+    target: stored.target === null ? { kind: 'broadcast' } : (JSON.parse(stored.target) as EventTarget),
+    eventType: stored.event_type,
+    payload: stored.payload,
+    contentType: stored.content_type,
+    headers: stored.headers === null ? {} : (JSON.parse(stored.headers) as Record<string, string[]>),
+    forwardedHeaders:
+      stored.forwarded_headers === null
+        ? null
+        : (JSON.parse(stored.forwarded_headers) as Record<string, string[]>),
+    failure: null,
+    idempotencyKey: stored.idempotency_key,
+    sourceId: stored.source_id,
+    appId: stored.app_id,
+    acknowledgedAtMs: stored.acknowledged_at,
+    urlQueryParams: stored.url_query_params,
+    urlPath: stored.url_path,
+    metadata: stored.metadata,
+  };
+}

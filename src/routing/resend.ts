@@ -1,0 +1,34 @@
+import { AppError } from '../domain/errors.ts';
+import type { Queryable } from '../store/database.ts';
+import { type LockedDelivery, reopenDeliveries } from '../store/resend-deliveries.ts';
+import type { ProjectRouting } from './project-routing.ts';
+import { queueKeyOf } from './queue-key.ts';
+
+/** A place in the queue that has work now. */
+export interface Woken {
+  key: string;
+  lane: number;
+}
+
+/** Why a delivery cannot be sent again at present, or null if it can. A paused endpoint holds it, which is fine. */
+export function resendProblem(routing: ProjectRouting, delivery: { endpoint_id: string }): string | null {
+  const endpoint = routing.endpoints.get(delivery.endpoint_id);
+  if (endpoint === undefined) return 'The endpoint of this delivery was deleted.';
+  return endpoint.row.status === 'inactive' ? 'The endpoint is inactive; activate it first.' : null;
+}
+
+/** Puts locked deliveries back into the queue; says where, for the wake-up after the commit. */
+export async function resend(
+  tx: Queryable,
+  routing: ProjectRouting,
+  wanted: { deliveries: readonly LockedDelivery[]; lane: number },
+): Promise<Woken[]> {
+  const { lane } = wanted;
+  const deliveries = wanted.deliveries.map((delivery) => {
+    const problem = resendProblem(routing, delivery);
+    if (problem !== null) throw new AppError('wrong_state', { detail: problem });
+    return { ...delivery, key: queueKeyOf(routing, delivery) };
+  });
+  await reopenDeliveries(tx, routing.project.id, { deliveries, lane });
+  return [...new Set(deliveries.map((delivery) => delivery.key))].map((key) => ({ key, lane }));
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { failedDeliveries } from '../support/many-deliveries.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** The first node only serves the API; jobs run on nodes that come and go. */
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp({ POSTHORN_ROLES: 'api,deliver' });
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const jobState = (job: Json, until: (state: Json) => boolean): Promise<Json> =>
+  eventually(() => app.project.get(`/jobs/${job.uid}`), until);
+
+const hasEnded = ({ status }: Json): boolean => status !== 'queued' && status !== 'running';
+
+test('a batch retry of ten thousand deliveries is gone on with by another node and sends each once', async () => {
+  const { endpoint, subscription } = await subscribe(app.project, receiver.url);
+  await failedDeliveries(app, { endpoint, subscription, count: 10_000 });
+  const job = await app.project.post('/eventdeliveries/batchretry', undefined, 200);
+  expect(job).toMatchObject({ status: 'queued', total: 10_000, done: 0 });
+
+  const first = await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  const underWay = await jobState(job, ({ done }) => done > 0);
+  await first.stop();
+  const stopped = await app.project.get(`/jobs/${job.uid}`);
+  expect(underWay.done).toBeGreaterThan(0);
+  const second = await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  const third = await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  const ended = await jobState(job, hasEnded);
+  expect(stopped.done).toBeLessThanOrEqual(ended.done);
+  expect(ended).toMatchObject({ status: 'completed', total: 10_000, done: 10_000, failed: 0 });
+
+  await receiver.received(10_000, 60_000);
+  await eventually(
+    () => app.database.query('select count(*)::int as open from delivery_queue'),
+    ([row]) => row?.['open'] === 0,
+    60_000,
+  );
+  const states = await app.database.query(
+    'select status, num_trials, count(*)::int from event_deliveries group by 1, 2',
+  );
+  expect(states).toEqual([{ status: 'Success', num_trials: 2, count: 10_000 }]);
+  expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(10_000);
+  await Promise.all([second.stop(), third.stop()]);
+}, 120_000);
+
+test('a chunk that is cut off leaves nothing behind and is done by the next node', async () => {
+  const { endpoint, subscription } = await subscribe(app.project, receiver.url);
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  const ids = await failedDeliveries(app, { endpoint, subscription, count: 600 });
+  // A row of the second chunk is held by somebody else: the chunk waits for it until its connection is cut.
+  await app.database.query('begin');
+  await app.database.query('select from event_deliveries where id = $1 for update', [ids.at(-1)]);
+  const job = await app.project.post(
+    `/eventdeliveries/batchretry?endpointId=${endpoint.uid}`,
+    undefined,
+    200,
+  );
+  const node = await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  await jobState(job, ({ done }) => done === 500);
+  const working = () =>
+    app.database.query(
+      "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+  const [blocked] = await eventually(working, (rows) => rows.length > 0);
+  await app.database.query('select pg_terminate_backend($1)', [blocked?.['pid']]);
+  expect(await app.project.get(`/jobs/${job.uid}`)).toMatchObject({ status: 'running', done: 500 });
+  await app.database.query('commit');
+  expect(await jobState(job, hasEnded)).toMatchObject({ status: 'completed', done: 600, failed: 0 });
+  const [open] = await app.database.query(
+    'select count(*)::int as count from delivery_queue where key = $1',
+    [endpoint.uid],
+  );
+  expect(open).toEqual({ count: 600 });
+  await node.stop();
+});
+
+test('a job that was cancelled does nothing more, and cannot be cancelled twice', async () => {
+  const { endpoint, subscription } = await subscribe(app.project, receiver.url);
+  await failedDeliveries(app, { endpoint, subscription, count: 10 });
+  const filter = `/eventdeliveries/batchretry?endpointId=${endpoint.uid}`;
+  const cancelled = await app.project.post(filter, undefined, 200);
+  expect(await app.project.put(`/jobs/${cancelled.uid}/cancel`)).toMatchObject({
+    status: 'cancelled',
+    done: 0,
+  });
+  expect((await app.project.put(`/jobs/${cancelled.uid}/cancel`, undefined, 400)).code).toBe('wrong_state');
+  await app.project.put('/jobs/nothing/cancel', undefined, 404);
+  const later = await app.project.post(`${filter}&startDate=2099-01-01T00:00:00`, undefined, 200);
+  const node = await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  expect(await jobState(later, hasEnded)).toMatchObject({ status: 'completed', total: 0, done: 0 });
+  expect(await app.project.get(`/jobs/${cancelled.uid}`)).toMatchObject({ status: 'cancelled', done: 0 });
+  const { content } = await app.project.get(`/eventdeliveries?endpointId=${endpoint.uid}&status=Failure`);
+  expect(content).toHaveLength(10);
+  await node.stop();
+});
+
+test('a job whose work cannot be done ends as failed, says so and holds up no other', async () => {
+  await app.database.query(
+    "insert into jobs (id, project_id, type, status, input) values ('01ZZZZZZZZZZZZZZZZZZZZZZZZ', $1, 'onboard', 'queued', '')",
+    [app.projectId],
+  );
+  const job = await app.project.post('/eventdeliveries/cancel', undefined, 200);
+  await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  const failed = await jobState({ uid: '01ZZZZZZZZZZZZZZZZZZZZZZZZ' }, hasEnded);
+  expect(failed).toMatchObject({ status: 'failed', error: expect.stringContaining('our side') });
+  expect(await jobState(job, hasEnded)).toMatchObject({ status: 'completed' });
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(async () => {
+  await app?.stop();
+});
+
+async function limitedProject(count: number, duration: number): Promise<ApiClient> {
+  const config = { ratelimit: { count, duration } };
+  const made = await app.instance.post('/projects', {
+    name: `limited ${Math.random()}`,
+    type: 'outgoing',
+    config,
+  });
+  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+}
+
+const send = (client: ApiClient) =>
+  client.raw('POST', '/events/broadcast', { body: { event_type: 'a', data: {} } });
+
+test('a project accepts as many events as its limit, over all nodes together', async () => {
+  const project = await limitedProject(7, 600);
+  const node = await app.addNode();
+  const elsewhere = new ApiClient(project.base.replace(app.url, node.url), project.key);
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => send(n % 2 === 0 ? project : elsewhere)),
+  );
+  const refused = answers.filter((answer) => answer.status === 429);
+  expect(answers.filter((answer) => answer.status === 201)).toHaveLength(7);
+  expect(refused).toHaveLength(23);
+  const retryAfter = Number(refused[0]?.headers.get('retry-after'));
+  expect(retryAfter).toBeGreaterThan(500);
+  expect(retryAfter).toBeLessThanOrEqual(600);
+  expect(refused[0]?.headers.get('x-ratelimit-limit')).toBe('7');
+  expect(refused[0]?.headers.get('x-ratelimit-remaining')).toBe('0');
+  expect(refused[0]?.headers.get('x-ratelimit-reset')).toBe(String(retryAfter));
+  expect(await refused[0]?.json()).toMatchObject({ status: false, code: 'rate_limited' });
+  expect((await project.get('/events')).content).toHaveLength(7);
+});
+
+test('the limit opens again with the next window, and other projects have their own', async () => {
+  const project = await limitedProject(2, 3);
+  const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send(project)));
+  expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 429, 429, 429]);
+  const open = await limitedProject(0, 60);
+  expect(
+    (await Promise.all(Array.from({ length: 20 }, () => send(open)))).every((a) => a.status === 201),
+  ).toBe(true);
+  await eventually(
+    async () => (await send(project)).status,
+    (status) => status === 201,
+  );
+});
+
+test('a key may make only so many calls a second; another key is not held up', async () => {
+  const node = await app.addNode({ POSTHORN_API_RATE: '5' });
+  const mine = new ApiClient(app.project.base.replace(app.url, node.url), app.project.key);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => mine.raw('GET', '/endpoints')));
+  const refused = answers.find((answer) => answer.status === 429);
+  expect(answers.some((answer) => answer.status === 200)).toBe(true);
+  expect(refused?.headers.get('retry-after')).toBe('1');
+  expect(refused?.headers.get('x-ratelimit-limit')).toBe('5');
+  const other = new ApiClient(app.instance.base.replace(app.url, node.url), app.instance.key);
+  await other.get('/projects');
+});

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import type { PageRequest } from '../../src/domain/pagination.ts';
+import { Database, type Queryable } from '../../src/store/database.ts';
+import { type DeliveryFilter, listDeliveries } from '../../src/store/event-deliveries.ts';
+import { type EventFilter, listEvents } from '../../src/store/events.ts';
+import { searchPayloads } from '../../src/store/search-payloads.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+/**
+ * Lists over 200,000 deliveries of one project (a million give the same plans and take a minute to fill): every statement is explained as it runs, before and after the
+ * tables are analysed, since statistics must not change the way it is served.
+ */
+const DELIVERIES = 200_000;
+const OPEN = 5_000;
+const ENDPOINTS = 50;
+
+let app: TestApp;
+let db: Database;
+const time = firstIdAt(Date.now() - 60_000).slice(0, 10);
+const id = (letter: string, n: number) => `${time}${letter}${String(n).padStart(15, '0')}`;
+
+beforeAll(async () => {
+  app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  db = new Database({ connection: { connectionString: app.database.url }, connections: 6, log: quietLog });
+  await fill();
+}, 180_000);
+
+afterAll(async () => {
+  await db?.close();
+  await app?.stop();
+});
+
+/** An event for every ten deliveries. The youngest deliveries are open, each thousandth of the others has failed. */
+async function fill(): Promise<void> {
+  const { database, projectId } = app;
+  await database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at,
+       idempotency_key, headers)
+     select $1 || 'E' || lpad(n::text, 15, '0'), $2, 'type.' || n % 20, 'Success', false, array['e' || n % $3],
+       convert_to('{"n":' || n || '}', 'UTF8'), now(), 'key-' || n, '{"a":["b"]}'
+     from generate_series(1, $4::int) n`,
+    [time, projectId, ENDPOINTS, DELIVERIES / 10],
+  );
+  await database.query(
+    `insert into event_keys (project_id, key, event_id)
+     select project_id, idempotency_key, id from events where project_id = $1`,
+    [projectId],
+  );
+  await database.query(
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
+       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, updated_at)
+     select $1 || 'F' || lpad(n::text, 15, '0'), $2, $1 || 'E' || lpad((1 + n / 10)::text, 15, '0'), 'e' || n % $3,
+       's' || n % $3, 'type.' || n % 20,
+       case when n > $4 - $5 then 'Scheduled' when n % 1000 = 0 then 'Failure' else 'Success' end,
+       'at_least_once', 'linear', 60, 7200, 3, now()
+     from generate_series(0, $4::int - 1) n`,
+    [time, projectId, ENDPOINTS, DELIVERIES, OPEN],
+  );
+  await database.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
+     select id, event_id, project_id, endpoint_id, 0, now() + interval '1 day' from event_deliveries
+     where id > $1`,
+    [id('F', DELIVERIES - OPEN)],
+  );
+}
+
+interface Plan {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+
+/** Runs every statement twice: explained, and for its answer. */
+function explaining(tx: Queryable, plans: Plan[]): Queryable {
+  return {
+    query: async (text, values) => {
+      const [row] = await tx.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+        `explain (analyze, timing off, format json) ${text}`,
+        values,
+      );
+      plans.push((row?.['QUERY PLAN'] ?? []).map(({ Plan }) => Plan)[0] as Plan);
+      return tx.query(text, values);
+    },
+  };
+}
+
+async function explained(list: (tx: Queryable) => Promise<{ rows: unknown[] }>) {
+  const plans: Plan[] = [];
+  const { rows } = await db.reading((tx) => list(explaining(tx, plans)));
+  const all = plans.flatMap(nodes);
+  const scans = all.filter((node) => node['Node Type'].includes('Scan'));
+  const touched = scans.reduce(
+    (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    0,
+  );
+  return { rows: rows.length, types: new Set(all.map((node) => node['Node Type'])), touched };
+}
+
+const page: PageRequest = { perPage: 20, direction: 'next', cursor: null, order: 'DESC' };
+const middle = id('F', DELIVERIES / 2);
+/** What a page of twenty may touch where an index serves the whole filter: the page, its rows, its events. */
+const FEW = 500;
+/** Where conditions are tested on the way, here at most every thousandth row fits. */
+const WALK = 50_000;
+
+const deliveryLists: [string, DeliveryFilter & { page?: Partial<PageRequest> }, number][] = [
+  ['everything', {}, FEW],
+  ['from a cursor', { page: { cursor: middle } }, FEW],
+  ['back from a cursor', { page: { cursor: middle, direction: 'prev' } }, FEW],
+  ['oldest first', { page: { order: 'ASC' } }, FEW],
+  ['dates', { fromMs: Date.now() - 3_600_000, toMs: Date.now() }, FEW],
+  ['one endpoint', { endpointIds: ['e7'] }, FEW],
+  ['three endpoints', { endpointIds: ['e1', 'e2', 'e3'] }, FEW],
+  ['an endpoint that has none', { endpointIds: ['none'] }, FEW],
+  ['an event', { eventId: id('E', 500) }, FEW],
+  ['a subscription and its endpoint', { subscriptionId: 's7', endpointIds: ['e7'] }, FEW],
+  ['an idempotency key', { idempotencyKey: 'key-777' }, FEW],
+  ['open ones', { statuses: ['Scheduled', 'Retry'] }, FEW],
+  ['a state that none is in', { statuses: ['Retry'] }, 4 * OPEN],
+  ['open ones of an endpoint', { statuses: ['Scheduled'], endpointIds: ['e3'] }, 2 * OPEN],
+  ['successful ones', { statuses: ['Success'] }, 2 * OPEN],
+  ['failed ones', { statuses: ['Failure'] }, WALK],
+  ['failed ones of an endpoint', { statuses: ['Failure'], endpointIds: ['e0'] }, WALK],
+  ['an event type', { eventType: 'type.3' }, 2_000],
+];
+
+const eventLists: [string, EventFilter & { page?: Partial<PageRequest> }, number][] = [
+  ['everything', {}, FEW],
+  ['from a cursor', { page: { cursor: id('E', 5_000) } }, FEW],
+  ['dates', { fromMs: Date.now() - 3_600_000, toMs: Date.now() }, FEW],
+  ['an idempotency key', { idempotencyKey: 'key-777' }, FEW],
+  ['an id', { text: id('E', 777).toLowerCase() }, FEW],
+  ['part of a type', { text: 'PE.7' }, 2_000],
+  ['an endpoint', { endpointIds: ['e7'] }, 2_000],
+];
+
+for (const state of ['before', 'after']) {
+  describe(`${state} the tables are analysed`, () => {
+    beforeAll(async () => {
+      if (state === 'after')
+        await app.database.query('analyze events, event_deliveries, delivery_queue, event_keys');
+    }, 60_000);
+
+    test.each(deliveryLists)('deliveries by %s are read by index', async (_, filter, most) => {
+      const wanted = { ...filter, page: { ...page, ...filter.page } };
+      const list = await explained((tx) => listDeliveries(tx, app.projectId, wanted));
+      for (const type of ['Seq Scan', 'Bitmap Heap Scan', 'Aggregate', 'Hash Join', 'Merge Join'])
+        expect(list.types).not.toContain(type);
+      expect(list.touched).toBeLessThan(most);
+    });
+
+    test.each(eventLists)('events by %s are read by index', async (_, filter, most) => {
+      const wanted = { ...filter, page: { ...page, ...filter.page } };
+      const list = await explained((tx) => listEvents(tx, app.projectId, wanted));
+      for (const type of ['Seq Scan', 'Bitmap Heap Scan', 'Aggregate', 'Hash Join'])
+        expect(list.types).not.toContain(type);
+      expect(list.touched).toBeLessThan(most);
+    });
+
+    test('a payload search reads by index, a bounded run at a time', async () => {
+      const search = {
+        filter: {},
+        page: { ...page, perPage: 1 },
+        patterns: [{ n: DELIVERIES / 10 - 1_500 }],
+        limitMs: 20_000,
+      };
+      const list = await explained((tx) => searchPayloads(tx, app.projectId, search));
+      expect(list.types).not.toContain('Seq Scan');
+      expect(list.rows).toBe(1);
+    }, 60_000);
+  });
+}
+
+test('a search that finds nothing in time says how to narrow it', async () => {
+  const search = { filter: {}, page, patterns: [{ n: 'nowhere' }], limitMs: 1 };
+  await expect(db.reading((tx) => searchPayloads(tx, app.projectId, search))).rejects.toMatchObject({
+    code: 'search_timeout',
+    status: 504,
+    message: expect.stringContaining('narrow'),
+  });
+  await expect(db.reading((tx) => tx.query('select pg_sleep(6)'))).rejects.toMatchObject({
+    code: 'search_timeout',
+  });
+});
