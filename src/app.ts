@@ -94,6 +94,8 @@ async function build(
     ids,
     databaseClock,
     makePartitions,
+    // The embedded database's directory is locked by this process.
+    isAlone: config.databaseUrl === '',
     log,
   });
   const intake = {

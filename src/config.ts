@@ -177,7 +177,7 @@ export const settings = {
   retentionHours: {
     env: 'POSTHORN_RETENTION_HOURS',
     fallback: '720',
-    doc: 'Hours that events, deliveries and attempts are kept.',
+    doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
     parse: integer(24, 876_000),
   },
   graceSeconds: {

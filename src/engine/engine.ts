@@ -14,8 +14,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
-import { leave } from '../store/nodes.ts';
+import { freeAllHeld, leave } from '../store/nodes.ts';
 import { returnGrants } from '../store/rate-limits.ts';
+import { removeExpired } from '../store/retention.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -36,6 +37,7 @@ export interface EngineDeps {
     endpointConcurrency: number;
     graceSeconds: number;
     maxRetrySeconds: number;
+    retentionHours: number;
   };
   db: Database;
   cache: ConfigCache;
@@ -46,6 +48,8 @@ export interface EngineDeps {
   ids: IdFactory;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
+  /** No other node can be alive: whatever is held is held by a node that was killed. */
+  isAlone: boolean;
   log: Logger;
 }
 
@@ -136,7 +140,11 @@ export class Engine {
       claimer: this.#claimer,
       log,
     });
-    this.#janitor = new Janitor({ makePartitions: deps.makePartitions, log });
+    this.#janitor = new Janitor({
+      makePartitions: deps.makePartitions,
+      removeExpired: () => removeExpired(db, { ms: databaseClock.now() - config.retentionHours * 3_600_000 }),
+      log,
+    });
   }
 
   get sink(): DeliverySink {
@@ -144,6 +152,7 @@ export class Engine {
   }
 
   async start(): Promise<void> {
+    if (this.#deps.isAlone) await freeAllHeld(this.#deps.db);
     await this.#heartbeat.start();
     if (this.#delivers) {
       await this.#claimer.start();
@@ -156,7 +165,7 @@ export class Engine {
   /** Waits for deliveries under way, at most the grace, and hands back the rest. The lease is kept until then. */
   async stop(): Promise<void> {
     const { db, config, log } = this.#deps;
-    this.#janitor.stop();
+    await this.#janitor.stop();
     await this.#expander.stop();
     await this.#claimer.stop();
     const unsent = await this.#dispatcher.close(config.graceSeconds * 1000);

@@ -1,29 +1,44 @@
 import type { Logger } from '../platform/logger.ts';
 
-/** Regular upkeep: partitions are made ahead of need. */
+/** Regular upkeep: partitions are made ahead of need, and what is older than the retention is removed. */
+export interface JanitorDeps {
+  makePartitions(): Promise<void>;
+  /** Names of what was removed. */
+  removeExpired(): Promise<string[]>;
+  log: Logger;
+}
+
 const EVERY_MS = 600_000;
 
 export class Janitor {
-  readonly #deps: { makePartitions(): Promise<void>; log: Logger };
+  readonly #deps: JanitorDeps;
   #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
 
-  constructor(deps: { makePartitions(): Promise<void>; log: Logger }) {
+  constructor(deps: JanitorDeps) {
     this.#deps = deps;
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#deps.makePartitions().catch((error: unknown) => {
-        this.#deps.log.warn(
-          { err: error },
-          'partitions could not be made ahead; trying again in ten minutes',
-        );
-      });
+      this.#working = this.#tidy();
     }, EVERY_MS);
     this.#timer.unref();
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#working;
+  }
+
+  async #tidy(): Promise<void> {
+    const { makePartitions, removeExpired, log } = this.#deps;
+    try {
+      await makePartitions();
+      const removed = await removeExpired();
+      if (removed.length > 0) log.info({ partitions: removed }, 'removed what is older than the retention');
+    } catch (error) {
+      log.warn({ err: error }, 'upkeep failed; trying again in ten minutes');
+    }
   }
 }

@@ -42,12 +42,13 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
   const ranges = Array.from({ length: AHEAD + 1 }, (_, i) => rangeAt(nowMs + i * widthMs, widthMs));
   return db.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    const existing = await partitionNames(tx);
+    const existing = await partitionBounds(tx);
     const made: string[] = [];
     for (const [table, storage] of Object.entries(TABLES)) {
       for (const range of ranges) {
         const name = `${table}_${range.suffix}`;
-        if (existing.has(name) || (await isCovered(tx, table, range))) continue;
+        // Overlapping: made already, or of another width from before the retention setting was changed.
+        if (existing.some((p) => p.table === table && p.from < range.to && range.from < p.to)) continue;
         await createPartition(tx, { table, name, storage, range });
         made.push(name);
       }
@@ -67,24 +68,23 @@ async function createPartition(
   );
 }
 
-async function partitionNames(tx: Queryable): Promise<Set<string>> {
-  const rows = await tx.query<{ name: string }>(
-    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = any($1::regclass[])`,
-    [`{${Object.keys(TABLES).join(',')}}`],
-  );
-  return new Set(rows.map((row) => row.name));
+export interface Partition {
+  table: string;
+  name: string;
+  /** Ids from here, up to but not including `to`. */
+  from: string;
+  to: string;
 }
 
-/** Whether a partition of another width (the retention setting was changed) already holds the start of a range. */
-async function isCovered(tx: Queryable, table: string, range: Range): Promise<boolean> {
-  const rows = await tx.query<{ bounds: string }>(
-    `select pg_get_expr(c.relpartbound, c.oid) as bounds from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = $1::regclass`,
-    [table],
+export async function partitionBounds(db: Queryable): Promise<Partition[]> {
+  const rows = await db.query<{ table: string; name: string; bounds: string }>(
+    `select p.relname as table, c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+     where i.inhparent = any($1::regclass[]) order by c.relname`,
+    [`{${Object.keys(TABLES).join(',')}}`],
   );
-  return rows.some(({ bounds }) => {
+  return rows.map(({ table, name, bounds }) => {
     const [from = '', to = ''] = [...bounds.matchAll(/'([^']+)'/g)].map((match) => match[1]);
-    return from < range.to && range.from < to;
+    return { table, name, from, to };
   });
 }

@@ -81,6 +81,10 @@ test('only failed and discarded deliveries can be resent, and only to an endpoin
   expect(await refuse(sent.uid)).toContain('arrived already');
   receiver.answerAlways(410);
   const failed = await deliver('Failure');
+  await eventually(
+    () => project.get(`/endpoints/${endpoint.uid}`),
+    ({ status }) => status === 'inactive',
+  );
   expect(await refuse(failed.uid)).toContain('inactive');
   await project.post(`/endpoints/${endpoint.uid}/activate`, undefined, 202);
   await project.put(`/endpoints/${endpoint.uid}/pause`);

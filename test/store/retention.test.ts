@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
+import { Database } from '../../src/store/database.ts';
+import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
+import { removeExpired } from '../../src/store/retention.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+const DAY_MS = 86_400_000;
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+});
+
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+
+async function storeEvent(atMs: number): Promise<string> {
+  const id = new IdFactory(() => atMs).next();
+  await database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     values ($1, 'p', 't', 'Success', false, '{}', '{}', now())`,
+    [id],
+  );
+  await database.query("insert into event_keys (project_id, key, event_id) values ('p', $1, $1)", [id]);
+  return id;
+}
+
+test('partitions past the retention go, with their idempotency keys, but never below an open delivery', async () => {
+  const now = Date.now();
+  const days = [30, 20, 10].map((age) => now - age * DAY_MS);
+  for (const at of days) await ensurePartitions(db, at, DAY_MS);
+  const [oldest, older, young] = [
+    await storeEvent(days[0] ?? 0),
+    await storeEvent(days[1] ?? 0),
+    await storeEvent(days[2] ?? 0),
+  ];
+  await database.query(
+    "insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, 'p', 'e', 0, now())",
+    [older],
+  );
+  const left = async () =>
+    (await database.query('select id from events order by id')).map((row) => row['id']);
+
+  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  expect(await left()).toEqual([older, young]);
+  expect(
+    (await database.query('select event_id from event_keys order by 1')).map((row) => row['event_id']),
+  ).toEqual([older, young]);
+  expect((await partitionBounds(db)).every(({ to }) => to > (oldest ?? ''))).toBe(true);
+
+  await database.query('delete from delivery_queue');
+  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  expect(await left()).toEqual([young]);
+  expect((await partitionBounds(db)).some(({ to }) => to <= firstIdAt(now - 15 * DAY_MS))).toBe(false);
+});
+
+test('partitions of another width are not made over existing ones', async () => {
+  const before = await partitionBounds(db);
+  await ensurePartitions(db, Date.now(), 7 * DAY_MS);
+  const after = await partitionBounds(db);
+  for (const table of new Set(after.map((p) => p.table))) {
+    const bounds = after.filter((p) => p.table === table).sort((a, b) => (a.from < b.from ? -1 : 1));
+    for (const [n, p] of bounds.slice(1).entries()) expect(p.from >= (bounds[n]?.to ?? '')).toBe(true);
+  }
+  expect(after.length).toBeGreaterThanOrEqual(before.length);
+});
