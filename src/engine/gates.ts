@@ -30,7 +30,8 @@ export function decideGate(
 ): GateDecision {
   const routing = cache.peek(projectId);
   // What a deleted project left waiting is claimed and ends as discarded.
-  if (cache.isGone(projectId)) return { open: true, endpointId: context.key, limits: [], isProbe: false };
+  if (cache.isGone(projectId))
+    return { open: true, endpointId: context.key, limits: [], isProbe: false, probeSeconds: 0 };
   if (routing === undefined) {
     void cache.load(projectId);
     return { open: false };
