@@ -1,6 +1,26 @@
 -- The schema after every migration. Made by `npm run generate`; change it by adding a migration.
 -- Partitions of the partitioned tables are made by the program (src/store/partitions.ts) and not shown.
 
+create table alert_failures (
+  subscription_id text collate "C" not null,
+  at timestamp with time zone not null,
+  project_id text collate "C" not null,
+  failures integer not null,
+  constraint alert_failures_pkey PRIMARY KEY (subscription_id, at)
+);
+CREATE INDEX alert_failures_at ON public.alert_failures USING btree (at);
+
+create table alerts (
+  subject_id text collate "C" not null,
+  kind text not null,
+  project_id text collate "C" not null,
+  version bigint not null,
+  raised_at timestamp with time zone not null,
+  cleared_at timestamp with time zone,
+  constraint alerts_pkey PRIMARY KEY (subject_id, kind)
+);
+CREATE INDEX alerts_version ON public.alerts USING btree (project_id, version);
+
 create table api_keys (
   id text collate "C" not null,
   project_id text collate "C",

@@ -18,11 +18,14 @@ import { JobRunner } from './engine/job-runner.ts';
 import { type Credentials, firstStart } from './first-start.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
 import { EventReplayer } from './ingest/event-replayer.ts';
+import { AlertChannels } from './meta/alert-channels.ts';
+import { Mailer } from './meta/mailer.ts';
 import { openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
 import { Sealer } from './platform/sealer.ts';
+import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
 import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
@@ -75,6 +78,8 @@ async function build(
   const endpoints = new EndpointStore(sealer);
   const sources = new SourceStore(sealer);
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
+  const channels = new AlertChannels({ http, mailer: createMailer(config), log });
+  const alerts = new AlertRecorder({ metaEvents, notifier: channels });
   const cache = new ConfigCache({
     db,
     endpoints,
@@ -86,6 +91,7 @@ async function build(
   const engine = new Engine({
     config,
     metaEvents,
+    alerts,
     db,
     cache,
     endpoints,
@@ -126,6 +132,7 @@ async function build(
     sandbox,
     now,
     metaEvents,
+    alerts,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
     fetchToken: (oauth2) => fetchToken(http, oauth2),
@@ -171,6 +178,7 @@ async function build(
     await jobs.stop();
     await engine.stop(stopBy);
     await watch.stop();
+    await channels.stop();
     await http.close();
     await sandbox.close();
     await database.close();
@@ -190,6 +198,10 @@ function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): 
     },
     log,
   });
+}
+
+function createMailer(config: Config): Mailer | null {
+  return config.smtpUrl === '' ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {

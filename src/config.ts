@@ -198,6 +198,19 @@ export const settings = {
     doc: 'Most requests a node sends to one endpoint at the same time.',
     parse: integer(1, 10_000),
   },
+  smtpUrl: {
+    env: 'POSTHORN_SMTP_URL',
+    fallback: '',
+    doc: 'Mail server that alerts go through, such as smtp://user:password@mail.example.com:587; smtps:// for TLS from the start. Needs POSTHORN_SMTP_FROM. Default: no mail.',
+    parse: url('smtp:', 'smtps:'),
+    secret: true,
+  },
+  smtpFrom: {
+    env: 'POSTHORN_SMTP_FROM',
+    fallback: '',
+    doc: 'Sender of the mails, such as alerts@example.com.',
+    parse: text(),
+  },
   logLevel: {
     env: 'POSTHORN_LOG_LEVEL',
     fallback: 'info',
@@ -229,6 +242,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new StartupError(
       'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
     );
+  if (config.smtpUrl !== '' && config.smtpFrom === '')
+    throw new StartupError('POSTHORN_SMTP_URL needs POSTHORN_SMTP_FROM as well: the sender of the mails');
   return Object.freeze(config);
 }
 

@@ -3,6 +3,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -24,6 +25,7 @@ export interface ApiContext {
   /** The database's time in milliseconds. */
   now(): number;
   metaEvents: MetaEventRecorder;
+  alerts: AlertRecorder;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
   /** Asks a token server for a token, as a delivery would. */

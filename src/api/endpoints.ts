@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { Alert } from '../domain/alert.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
@@ -156,6 +157,12 @@ function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
   return { project: call.project, id: call.params['endpointID'] ?? '', scope: call.scope };
 }
 
+/** The all-clear of an endpoint that the service had disabled. */
+function enabledAlert(endpoint: EndpointRow): Alert {
+  const summary = 'It was made active again: deliveries go out.';
+  return { kind: 'disabled', state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
+}
+
 class Endpoints {
   readonly #context: ApiContext;
 
@@ -277,7 +284,7 @@ class Endpoints {
     change: (row: EndpointRow) => EndpointRow,
   ): Promise<Out> {
     const { db, endpoints, cache } = this.#context;
-    const saved = await changeConfig(db, project.id, async (tx, version) => {
+    const { saved, alert } = await changeConfig(db, project.id, async (tx, version) => {
       const known = await endpoints.getForUpdate(tx, project.id, id);
       const row = change(found(owned(scope, known), 'endpoint', id));
       const result = await endpoints.save(tx, {
@@ -289,8 +296,13 @@ class Endpoints {
       });
       const type = typeof told === 'string' ? told : told(result);
       await this.#tell(tx, project, { type, row: result });
-      return result;
+      const isEnabled = known?.status === 'inactive' && result.status !== 'inactive';
+      const clear = isEnabled
+        ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
+        : null;
+      return { saved: result, alert: clear };
     });
+    this.#context.alerts.notify(alert);
     await cache.refresh(project.id);
     return this.#out(project, saved);
   }

@@ -1,16 +1,19 @@
+import type { Alert, LastFailure } from '../domain/alert.ts';
 import { opensBreaker, probesToClose } from '../domain/circuit-breaker.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { endpointData } from '../routing/meta-event-data.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
 import { changeConfig } from '../store/config-version.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, Queryable } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import type { Sent } from './delivery-sender.ts';
 import type { OutcomeListener } from './dispatcher.ts';
+import { lastFailure } from './last-failure.ts';
 
 /**
  * Watches how endpoints do and moves their circuit breakers (domain/circuit-breaker.ts has the states).
@@ -26,6 +29,7 @@ export interface EndpointHealthDeps {
   cache: ConfigCache;
   endpoints: EndpointStore;
   metaEvents: MetaEventRecorder;
+  alerts: AlertRecorder;
   restartCap(endpointId: string): void;
   log: Logger;
 }
@@ -34,6 +38,13 @@ interface Watched {
   projectId: string;
   lastLook: number;
   hasFailed: boolean;
+  last: LastFailure;
+}
+
+/** Why an endpoint is to become inactive, and how its last attempt ended. */
+interface Cause {
+  reason: string;
+  last: LastFailure;
 }
 
 const TICK_MS = 1_000;
@@ -62,26 +73,31 @@ export class EndpointHealth implements OutcomeListener {
     const { endpointId, projectId } = delivery;
     const succeeded = sent.effect === 'success';
     const routing = this.#deps.cache.peek(projectId);
-    if (sent.isGone === true) this.#run(() => this.#disable(projectId, endpointId, 'it answered 410 Gone'));
+    if (sent.isGone === true) {
+      const cause = { reason: 'it answered 410 Gone', last: lastFailure(sent) };
+      this.#run(() => this.#disable(projectId, endpointId, cause));
+    }
     if (routing === undefined) return;
     if (routing.breaker(endpointId).state === 'open')
-      this.#run(() => this.#probed(routing, endpointId, succeeded));
+      this.#run(() => this.#probed(routing, endpointId, succeeded ? null : lastFailure(sent)));
     if (sent.isExhausted === true && routing.project.config.disable_endpoint) {
-      this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId));
+      this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId, lastFailure(sent)));
     }
-    if (!succeeded) this.#watch(projectId, endpointId);
+    if (!succeeded) this.#watch(projectId, endpointId, lastFailure(sent));
   }
 
   notProbed({ endpointId }: HeldDelivery): void {
     this.#run(() => releaseProbe(this.#deps.db, endpointId));
   }
 
-  #watch(projectId: string, endpointId: string): void {
+  #watch(projectId: string, endpointId: string, last: LastFailure): void {
     const known = this.#watched.get(endpointId);
-    if (known !== undefined) known.hasFailed = true;
-    else {
+    if (known !== undefined) {
+      known.hasFailed = true;
+      known.last = last;
+    } else {
       if (this.#watched.size >= MAX_WATCHED) this.#watched.clear();
-      this.#watched.set(endpointId, { projectId, lastLook: performance.now(), hasFailed: true });
+      this.#watched.set(endpointId, { projectId, lastLook: performance.now(), hasFailed: true, last });
     }
   }
 
@@ -94,25 +110,29 @@ export class EndpointHealth implements OutcomeListener {
       } else if (now - watched.lastLook >= routing.project.config.circuit_breaker.sample_rate * 1000) {
         watched.lastLook = now;
         watched.hasFailed = false;
-        this.#run(() => this.#look(routing, endpointId));
+        this.#run(() => this.#look(routing, endpointId, watched.last));
       }
     }
   }
 
-  async #look(routing: ProjectRouting, endpointId: string): Promise<void> {
+  async #look(routing: ProjectRouting, endpointId: string, last: LastFailure): Promise<void> {
     const settings = routing.project.config.circuit_breaker;
     const breaker = routing.breaker(endpointId);
     if (breaker.state === 'open') return;
     const since = { minutes: settings.observability_window, afterMs: breaker.changedAtMs };
     if (!opensBreaker(await attemptsSince(this.#deps.db, endpointId, since), settings)) return;
-    await this.#open(routing, endpointId, 'closed');
+    await this.#open(routing, endpointId, { from: 'closed', last });
   }
 
   /** Opens the breaker, unless another node moved it meanwhile. */
-  async #open(routing: ProjectRouting, endpointId: string, from: 'closed' | 'open'): Promise<void> {
-    const { db, cache, log } = this.#deps;
+  async #open(
+    routing: ProjectRouting,
+    endpointId: string,
+    { from, last }: { from: 'closed' | 'open'; last: LastFailure },
+  ): Promise<void> {
+    const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
-    const trips = await changeConfig(db, projectId, async (tx, version) => {
+    const opened = await changeConfig(db, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if ((row?.state ?? 'closed') !== from) return null;
       const next = (row?.trips ?? 0) + 1;
@@ -121,45 +141,59 @@ export class EndpointHealth implements OutcomeListener {
         { id: endpointId, projectId, version },
         { state: 'open', trips: next, probes: 0 },
       );
-      return next;
+      const summary = 'It keeps failing, so its circuit breaker opened: deliveries are held.';
+      const alert = { kind: 'breaker', state: 'raised', summary, lastFailure: last } as const;
+      return { trips: next, told: await this.#alert(tx, routing, { endpointId, version }, alert) };
     });
     await cache.refreshQuietly(projectId);
-    if (trips === null) return;
+    if (opened === null) return;
+    const { trips, told } = opened;
+    alerts.notify(told);
     log.warn({ project: projectId, endpoint: endpointId, trips }, 'circuit breaker opened');
     const { disable_endpoint, circuit_breaker } = routing.project.config;
     if (disable_endpoint && trips >= circuit_breaker.consecutive_failure_threshold) {
-      await this.#disable(projectId, endpointId, `its circuit breaker opened ${trips} times in a row`);
+      const reason = `its circuit breaker opened ${trips} times in a row`;
+      await this.#disable(projectId, endpointId, { reason, last });
     }
   }
 
-  async #probed(routing: ProjectRouting, endpointId: string, succeeded: boolean): Promise<void> {
-    if (!succeeded) return this.#open(routing, endpointId, 'open');
-    const { db, cache, log } = this.#deps;
+  /** `failure`: null where the probe succeeded. */
+  async #probed(routing: ProjectRouting, endpointId: string, failure: LastFailure | null): Promise<void> {
+    if (failure !== null) return this.#open(routing, endpointId, { from: 'open', last: failure });
+    const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
     if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
-    await changeConfig(db, projectId, async (tx, version) => {
+    const told = await changeConfig(db, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
-      if (row?.state !== 'open') return;
+      if (row?.state !== 'open') return null;
       await saveBreaker(tx, { id: endpointId, projectId, version }, { state: 'closed', trips: 0, probes: 0 });
       log.info({ project: projectId, endpoint: endpointId }, 'circuit breaker closed');
+      const summary = 'It answers again, so its circuit breaker closed: deliveries go out.';
+      const alert = { kind: 'breaker', state: 'cleared', summary, lastFailure: null } as const;
+      return this.#alert(tx, routing, { endpointId, version }, alert);
     });
+    alerts.notify(told);
     this.#deps.restartCap(endpointId);
     await cache.refreshQuietly(projectId);
   }
 
-  async #disableIfNothingGetsThrough(routing: ProjectRouting, endpointId: string): Promise<void> {
+  async #disableIfNothingGetsThrough(
+    routing: ProjectRouting,
+    endpointId: string,
+    last: LastFailure,
+  ): Promise<void> {
     const minutes = routing.project.config.circuit_breaker.observability_window;
     const seen = await attemptsSince(this.#deps.db, endpointId, { minutes, afterMs: 0 });
-    if (seen.successes === 0)
-      await this.#disable(routing.project.id, endpointId, 'a delivery used up its tries');
+    if (seen.successes > 0) return;
+    await this.#disable(routing.project.id, endpointId, { reason: 'a delivery used up its tries', last });
   }
 
-  async #disable(projectId: string, endpointId: string, reason: string): Promise<void> {
-    const { db, endpoints, cache, log, metaEvents } = this.#deps;
+  async #disable(projectId: string, endpointId: string, { reason, last }: Cause): Promise<void> {
+    const { db, endpoints, cache, log, metaEvents, alerts } = this.#deps;
     const project = cache.peek(projectId)?.project;
-    await changeConfig(db, projectId, async (tx, version) => {
+    const told = await changeConfig(db, projectId, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
-      if (row === undefined || row.status === 'inactive') return;
+      if (row === undefined || row.status === 'inactive') return null;
       const saved = await endpoints.save(tx, {
         id: row.id,
         projectId,
@@ -167,13 +201,32 @@ export class EndpointHealth implements OutcomeListener {
         fields: { ...row, status: 'inactive' },
         secret: row.secret,
       });
-      if (project !== undefined) {
-        const data = () => ({ ...endpointData(saved), reason });
-        await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
-      }
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
+      if (project === undefined) return null;
+      const data = () => ({ ...endpointData(saved), reason });
+      await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
+      const summary = `It was made inactive: ${reason}.`;
+      const alert = { kind: 'disabled', state: 'raised', summary, lastFailure: last } as const;
+      return alerts.record(tx, project, { ...alert, endpoint: saved, subscription: null }, version);
     });
+    alerts.notify(told);
     await cache.refreshQuietly(projectId);
+  }
+
+  async #alert(
+    tx: Queryable,
+    routing: ProjectRouting,
+    at: { endpointId: string; version: number },
+    alert: Omit<Alert, 'endpoint' | 'subscription'>,
+  ): Promise<Alert | null> {
+    const endpoint = routing.endpoints.get(at.endpointId)?.row;
+    if (endpoint === undefined) return null;
+    return this.#deps.alerts.record(
+      tx,
+      routing.project,
+      { ...alert, endpoint, subscription: null },
+      at.version,
+    );
   }
 
   /** Breakers are advisory: a failure to move one is logged, and the next outcome tries again. */

@@ -7,6 +7,7 @@ import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
+import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -19,7 +20,7 @@ import { returnGrants } from '../store/rate-limits.ts';
 import { removeExpired } from '../store/retention.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Dispatcher, type OutcomeListener } from './dispatcher.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { Expander } from './expander.ts';
 import { Finisher } from './finisher.ts';
@@ -28,6 +29,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
 import { MetaSender } from './meta-sender.ts';
+import { SubscriptionAlerts } from './subscription-alerts.ts';
 
 /** The parts that move deliveries, joined and started in order. */
 export interface EngineDeps {
@@ -43,6 +45,7 @@ export interface EngineDeps {
   cache: ConfigCache;
   endpoints: EndpointStore;
   metaEvents: MetaEventRecorder;
+  alerts: AlertRecorder;
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;
@@ -65,6 +68,7 @@ export class Engine {
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
+  readonly #alerts: SubscriptionAlerts;
   readonly #expander: Expander;
   readonly #delivers: boolean;
 
@@ -126,14 +130,11 @@ export class Engine {
       sweep: () => this.#claimer.sweep(),
     });
     this.#health = new EndpointHealth({
-      db,
-      cache,
-      log,
-      endpoints: deps.endpoints,
-      metaEvents: deps.metaEvents,
+      ...deps,
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
-    if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#health);
+    this.#alerts = new SubscriptionAlerts({ db, cache, alerts: deps.alerts, log });
+    if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
       node: { id: this.nodeId, roles: config.roles.join(',') },
@@ -149,6 +150,16 @@ export class Engine {
       removeExpired: () => removeExpired(db, { ms: databaseClock.now() - config.retentionHours * 3_600_000 }),
       log,
     });
+  }
+
+  #outcomes(): OutcomeListener {
+    return {
+      attempted: (delivery, sent) => {
+        this.#health.attempted(delivery, sent);
+        this.#alerts.attempted(delivery, sent);
+      },
+      notProbed: (delivery) => this.#health.notProbed(delivery),
+    };
   }
 
   get sink(): DeliverySink {
@@ -179,6 +190,7 @@ export class Engine {
     await parts;
     clearTimeout(giveUp);
     await this.#health.stop();
+    await this.#alerts.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);

@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { failureAlertsChangedSince } from '../store/alerts.ts';
 import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -118,11 +119,12 @@ export class ConfigCache {
     // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
     const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
     const since = base?.version ?? 0;
-    const [endpointRows, subscriptionRows, sourceRows, breakerRows] = await Promise.all([
+    const [endpointRows, subscriptionRows, sourceRows, breakerRows, alertRows] = await Promise.all([
       this.#endpoints.changedSince(this.#db, project.id, since),
       subscriptionsChangedSince(this.#db, project.id, since),
       this.#sources.changedSince(this.#db, project.id, since),
       breakersChangedSince(this.#db, project.id, since),
+      failureAlertsChangedSince(this.#db, project.id, since),
     ]);
     const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
     for (const row of endpointRows) {
@@ -141,7 +143,12 @@ export class ConfigCache {
     }
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
-    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers });
+    const raisedAlerts = new Set(base?.raisedAlerts);
+    for (const row of alertRows) {
+      if (row.is_raised) raisedAlerts.add(row.subject_id);
+      else raisedAlerts.delete(row.subject_id);
+    }
+    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, raisedAlerts });
   }
 
   #dropOldest(): void {

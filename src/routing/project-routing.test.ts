@@ -31,7 +31,13 @@ function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
     ['e', { row: { id: 'e' } as EndpointRow, signer: { headers: () => [] }, limit: null }],
   ]);
   const subscriptions = new Map(rows.map((row) => [row.id, routeSubscription(row, config)]));
-  return new ProjectRouting(project, { endpoints, subscriptions, sources: new Map(), breakers: new Map() });
+  return new ProjectRouting(project, {
+    endpoints,
+    subscriptions,
+    sources: new Map(),
+    breakers: new Map(),
+    raisedAlerts: new Set(),
+  });
 }
 
 const event = (fields: Partial<Matchable> = {}): Matchable => ({

@@ -57,6 +57,8 @@ export class ProjectRouting {
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
+  /** Subscriptions whose alert is raised. */
+  readonly raisedAlerts: ReadonlySet<string>;
 
   constructor(
     project: ProjectRow,
@@ -65,6 +67,7 @@ export class ProjectRouting {
       subscriptions: ReadonlyMap<string, RoutedSubscription>;
       sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
+      raisedAlerts: ReadonlySet<string>;
     },
   ) {
     this.project = project;
@@ -72,6 +75,7 @@ export class ProjectRouting {
     this.subscriptions = rows.subscriptions;
     this.sources = rows.sources;
     this.breakers = rows.breakers;
+    this.raisedAlerts = rows.raisedAlerts;
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(

@@ -5,7 +5,7 @@ import { partitionBounds } from './partitions.ts';
 /**
  * Removes what is older than the retention. A partition goes as a whole, detached without blocking writers and then
  * dropped, and only where it lies below the oldest event or delivery that is still open: an open delivery is never
- * dropped, nor the event it needs. Idempotency keys go with their events, counters with their minute, in chunks, so
+ * dropped, nor the event it needs. Idempotency keys go with their events, counters and failures counted for alerts with their minute, in chunks, so
  * that no statement holds many locks for long.
  */
 const LOCK = 7_305_505;
@@ -28,6 +28,7 @@ export async function removeExpired(db: Database, before: { ms: number }): Promi
     await db.query('delete from endpoint_counters where minute < to_timestamp($1::float8 / 1000)', [
       before.ms,
     ]);
+    await db.query('delete from alert_failures where at < to_timestamp($1::float8 / 1000)', [before.ms]);
     return expired.map(({ name }) => name);
   } finally {
     await session.end();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import type { Logger } from '../../src/platform/logger.ts';
 import { ApiClient, type Json } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
@@ -24,7 +25,10 @@ export interface TestApp {
 
 const SECRET_KEY = 'a secret key for tests only, 32+ characters';
 
-export async function startTestApp(env: Record<string, string> = {}): Promise<TestApp> {
+export async function startTestApp(
+  env: Record<string, string> = {},
+  log: Logger = quietLog,
+): Promise<TestApp> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-app-'));
   const nodes: App[] = [];
@@ -39,7 +43,7 @@ export async function startTestApp(env: Record<string, string> = {}): Promise<Te
         ...env,
         ...extra,
       }),
-      quietLog,
+      log,
     );
     nodes.push(node);
     return node;

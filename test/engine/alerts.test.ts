@@ -1,0 +1,265 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { MailServer } from '../support/mail-server.ts';
+import { Receiver } from '../support/receiver.ts';
+
+let app: TestApp;
+let mailServer: MailServer;
+/** Answers deliveries as `status` says, and is Slack, Teams and the meta listener too. */
+let receiver: Receiver;
+let project: ApiClient;
+let status: number;
+let count = 0;
+
+const logged: Json[] = [];
+const log = pino(
+  { level: 'warn', base: null },
+  new Writable({
+    write(line: Buffer, _, done) {
+      logged.push(JSON.parse(line.toString()));
+      done();
+    },
+  }),
+);
+
+beforeAll(async () => {
+  mailServer = await MailServer.start();
+  app = await startTestApp(
+    { POSTHORN_SMTP_URL: mailServer.url, POSTHORN_SMTP_FROM: 'posthorn@example.com' },
+    log,
+  );
+  await app.addNode();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await mailServer?.stop();
+});
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  status = 503;
+  receiver.answerAlways((request, response) => {
+    response.writeHead(request.path.startsWith('/hook') ? status : 200).end();
+  });
+  logged.length = 0;
+  mailServer.mails.length = 0;
+  return () => receiver.stop();
+});
+
+/** Each test has a project of its own that is told of its alerts. */
+async function newProject(config: object = {}): Promise<void> {
+  count += 1;
+  const made = await app.instance.post('/projects', {
+    name: `alerts ${count}`,
+    type: 'outgoing',
+    config: {
+      strategy: { type: 'linear', duration: 1, retry_count: 50 },
+      circuit_breaker: { sample_rate: 3600 },
+      meta_event: {
+        is_enabled: true,
+        url: `${receiver.url}/meta`,
+        secret: 's',
+        event_type: ['alert.*'],
+      },
+      ...config,
+    },
+  });
+  project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+}
+
+const channels = () => ({
+  name: 'orders <!channel>',
+  secret: 'the signing secret',
+  support_email: 'owner@example.com',
+  slack_webhook_url: `${receiver.url}/slack`,
+  teams_webhook_url: `${receiver.url}/teams`,
+});
+const requestsTo = (path: string) => receiver.requests.filter((request) => request.path === path);
+const metaTypes = () => requestsTo('/meta').map(({ json }) => [json.event_type, json.data.kind]);
+const send = (many: number) =>
+  Promise.all(
+    Array.from({ length: many }, (_, n) =>
+      project.post('/events/broadcast', { event_type: 'x', data: { n } }),
+    ),
+  );
+const allDelivered = (many: number) =>
+  eventually(
+    async () => (await project.get('/eventdeliveries?perPage=1000')).content as Json[],
+    (all) => all.length === many && all.every((each) => each.status === 'Success'),
+  );
+/** Every way of telling has told this many alerts. */
+const told = (many: number) =>
+  eventually(
+    async () => ({
+      mail: mailServer.mails.length,
+      slack: requestsTo('/slack').length,
+      teams: requestsTo('/teams').length,
+      meta: requestsTo('/meta').length,
+    }),
+    (seen) => Object.values(seen).every((each) => each >= many),
+  );
+
+describe("a subscription's alert", () => {
+  test('is raised once for many failures over two nodes, everywhere, and cleared after a success', async () => {
+    await newProject();
+    const { endpoint, subscription } = await subscribe(project, `${receiver.url}/hook?token=in-the-query`, {
+      endpoint: channels(),
+      subscription: { alert_config: { count: 5, threshold: '1m' } },
+    });
+    await send(20);
+    await told(1);
+    await eventually(
+      async () => requestsTo('/hook?token=in-the-query').length,
+      (tries) => tries >= 60,
+    );
+    expect(metaTypes()).toEqual([['alert.raised', 'failures']]);
+    expect(requestsTo('/meta')[0]?.json.data).toMatchObject({
+      endpoint_id: endpoint.uid,
+      subscription_id: subscription.uid,
+      summary: '5 attempts failed within 1m.',
+      last_status: '503 Service Unavailable',
+    });
+    status = 200;
+    await told(2);
+    await allDelivered(20);
+    expect(metaTypes()).toEqual([
+      ['alert.raised', 'failures'],
+      ['alert.cleared', 'failures'],
+    ]);
+    expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+
+    const [raised, cleared] = mailServer.mails;
+    expect(raised?.to).toEqual(['owner@example.com']);
+    for (const part of [
+      'needs attention',
+      'orders',
+      `${receiver.url}/hook`,
+      '503 Service Unavailable',
+      'What to do',
+    ])
+      expect(raised?.text).toContain(part);
+    expect(cleared?.text).toContain('recovered');
+    const slack = requestsTo('/slack')[0]?.json.text;
+    expect(slack).toContain('orders &lt;!channel&gt;');
+    const card = requestsTo('/teams')[0]?.json.attachments[0];
+    expect(card).toMatchObject({
+      contentType: 'application/vnd.microsoft.card.adaptive',
+      content: { type: 'AdaptiveCard' },
+    });
+    const everything = [raised?.text, slack, JSON.stringify(card)].join();
+    expect(everything).not.toMatch(/in-the-query|the signing secret/);
+  });
+
+  test('comes again when the endpoint fails again', async () => {
+    await newProject();
+    await subscribe(project, `${receiver.url}/hook`, {
+      endpoint: channels(),
+      subscription: { alert_config: { count: 2, threshold: '1m' } },
+    });
+    await send(1);
+    await told(1);
+    status = 200;
+    await told(2);
+    status = 500;
+    await send(1);
+    await told(3);
+    expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared', 'alert.raised']);
+  });
+
+  test('is not raised by fewer failures, by those outside the threshold, nor without a config', async () => {
+    await newProject();
+    await subscribe(project, `${receiver.url}/hook/few`, {
+      endpoint: channels(),
+      subscription: { alert_config: { count: 1000, threshold: '1m' } },
+    });
+    await subscribe(project, `${receiver.url}/hook/seldom`, {
+      endpoint: channels(),
+      // Tries are a second apart.
+      subscription: { alert_config: { count: 2, threshold: '100ms' } },
+    });
+    await subscribe(project, `${receiver.url}/hook/none`, { endpoint: channels() });
+    await send(1);
+    await eventually(
+      async () => Math.min(...['few', 'seldom', 'none'].map((name) => requestsTo(`/hook/${name}`).length)),
+      (tries) => tries >= 3,
+    );
+    status = 200;
+    await allDelivered(3);
+    expect(metaTypes()).toEqual([]);
+    expect(requestsTo('/slack')).toEqual([]);
+  });
+});
+
+test('an open breaker is told once and its closing too', async () => {
+  await newProject({ circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 5 } });
+  await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
+  await send(10);
+  await told(1);
+  const whenOpen = requestsTo('/hook').length;
+  // Probes fail and open it again, which is no news.
+  await eventually(
+    async () => requestsTo('/hook').length,
+    (tries) => tries >= whenOpen + 2,
+  );
+  status = 200;
+  await told(2);
+  await allDelivered(10);
+  expect(metaTypes()).toEqual([
+    ['alert.raised', 'breaker'],
+    ['alert.cleared', 'breaker'],
+  ]);
+  expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+});
+
+test('an endpoint that the service disabled is told, and its activation; a pause is not', async () => {
+  await newProject();
+  const { endpoint } = await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
+  status = 410;
+  await send(3);
+  await told(1);
+  expect(requestsTo('/slack')[0]?.json.text).toContain('it answered 410 Gone');
+  await project.post(`/endpoints/${endpoint.uid}/activate`, {}, 202);
+  await told(2);
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  expect(metaTypes()).toEqual([
+    ['alert.raised', 'disabled'],
+    ['alert.cleared', 'disabled'],
+  ]);
+  expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+});
+
+test('a dead mail server and a dead chat lose no delivery and are logged', async () => {
+  const dead = await startTestApp(
+    { POSTHORN_SMTP_URL: 'smtp://127.0.0.1:9', POSTHORN_SMTP_FROM: 'posthorn@example.com' },
+    log,
+  );
+  try {
+    ({ project } = dead);
+    await subscribe(project, `${receiver.url}/hook`, {
+      endpoint: { ...channels(), slack_webhook_url: 'http://127.0.0.1:9/the-slack-secret' },
+      subscription: {
+        alert_config: { count: 2, threshold: '1m' },
+        retry_config: { type: 'linear', duration: '1s', retry_count: 20 },
+      },
+    });
+    await send(5);
+    const failed = (channel: string) => logged.filter((line) => line.channel === channel);
+    await eventually(
+      async () => [failed('mail').length, failed('slack').length],
+      (counts) => counts.every((each) => each >= 2),
+    );
+    expect(failed('slack')[0]).toMatchObject({ msg: 'alert not sent; trying again', tries: 1 });
+    expect(JSON.stringify(logged)).not.toContain('the-slack-secret');
+    status = 200;
+    await allDelivered(5);
+    expect(requestsTo('/teams').length).toBeGreaterThan(0);
+  } finally {
+    await dead.stop();
+  }
+});

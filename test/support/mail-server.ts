@@ -1,0 +1,44 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+/** A real SMTP server on loopback that keeps what it is given. */
+export interface Mail {
+  to: string[];
+  /** Headers and body as they came. */
+  text: string;
+}
+
+export class MailServer {
+  readonly mails: Mail[] = [];
+  readonly #server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        this.mails.push({ to, text: Buffer.concat(chunks).toString() });
+        done();
+      });
+    },
+  });
+
+  static async start(): Promise<MailServer> {
+    const server = new MailServer();
+    await new Promise<void>((resolve) => {
+      server.#server.listen(0, '127.0.0.1', () => resolve());
+    });
+    return server;
+  }
+
+  get url(): string {
+    return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+}
