@@ -191,7 +191,7 @@ test('functions that never end or eat memory fail alone; the healthy one beside 
       60_000,
     );
     const failed = ended.filter(({ status }) => status === 'Failure');
-    expect(failed.map(({ description }) => description).sort()).toEqual([
+    expect(failed.map(({ description }): string => description).sort((a, b) => (a < b ? -1 : 1))).toEqual([
       expect.stringContaining('100 ms of CPU time'),
       expect.stringContaining('32 MiB of memory'),
     ]);
@@ -207,10 +207,10 @@ test('functions that never end or eat memory fail alone; the healthy one beside 
 
 /** Asks the API again and again; tells how often it answered. */
 function countServed(): () => Promise<{ answered: number; failed: number }> {
-  let isOver = false;
+  const stop = new AbortController();
   const counts = { answered: 0, failed: 0 };
   const asking = (async () => {
-    while (!isOver) {
+    while (!stop.signal.aborted) {
       const answer = await app.project.raw('GET', '/endpoints');
       await answer.text();
       if (answer.status === 200) counts.answered += 1;
@@ -218,7 +218,7 @@ function countServed(): () => Promise<{ answered: number; failed: number }> {
     }
   })();
   return async () => {
-    isOver = true;
+    stop.abort();
     await asking;
     return counts;
   };
