@@ -15,7 +15,8 @@ import type { ProjectRow } from '../store/projects.ts';
 import { type LockedDelivery, lockDeliveries } from '../store/resend-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { deliveryFilter, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
-import { EventDelivery, toDelivery } from './delivery-schema.ts';
+import { EventDelivery } from './delivery-schema.ts';
+import { deliveryView } from './delivery-view.ts';
 import { found } from './fields.ts';
 import { Job, toJob } from './jobs.ts';
 import { type Call, registerOperation } from './operation.ts';
@@ -200,6 +201,5 @@ async function readDelivery(
   id: string,
 ): Promise<Static<typeof EventDelivery>> {
   const row = found(await getDelivery(context.db, project.id, id), 'event delivery', id);
-  const byId = await context.endpoints.byIds(context.db, [row.endpoint_id]);
-  return toDelivery(row, byId.get(row.endpoint_id));
+  return (await deliveryView(context, project.id, [row]))(row);
 }

@@ -4,9 +4,11 @@ import { idTime } from '../domain/ids.ts';
 import type { StoredAttempt } from '../store/delivery-attempts.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
+import type { SourceRow } from '../store/sources.ts';
 import { Endpoint, toEndpoint } from './endpoint-schema.ts';
 import { AnyJson, HeaderValues, parseHeaders, payloadJson } from './event-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, Time } from './fields.ts';
+import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 
 export const RetryMetadata = Type.Object({
   data: AnyJson('The body sent to the endpoint.'),
@@ -39,7 +41,7 @@ export const EventDelivery = Type.Object({
   metadata: RetryMetadata,
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   event_metadata: Type.Object({ uid: Type.String(), event_type: Type.String(), created_at: Time }),
-  source_metadata: Type.Null(),
+  source_metadata: NullableSourceSummary,
   device_metadata: Type.Null(),
   cli_metadata: Type.Null(),
   acknowledged_at: NullableTime,
@@ -81,8 +83,9 @@ export const DeliveryAttempt = Type.Object({
 
 export function toDelivery(
   row: StoredDelivery,
-  endpoint: EndpointRow | undefined,
+  links: { endpoints: ReadonlyMap<string, EndpointRow>; sources: ReadonlyMap<string, SourceRow> },
 ): Static<typeof EventDelivery> {
+  const endpoint = links.endpoints.get(row.endpoint_id);
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -103,7 +106,7 @@ export function toDelivery(
     metadata: toRetryMetadata(row),
     endpoint_metadata: endpoint === undefined ? null : toEndpoint(endpoint),
     event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
-    source_metadata: null,
+    source_metadata: toSourceSummary(links.sources, row.source_id),
     device_metadata: null,
     cli_metadata: null,
     acknowledged_at: iso(row.acknowledged_at),

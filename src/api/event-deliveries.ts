@@ -9,7 +9,8 @@ import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event
 import type { ApiContext } from './context.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
-import { DeliveryAttempt, EventDelivery, toAttempt, toDelivery } from './delivery-schema.ts';
+import { DeliveryAttempt, EventDelivery, toAttempt } from './delivery-schema.ts';
+import { deliveryView } from './delivery-view.ts';
 import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
@@ -17,7 +18,7 @@ const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
-  const { db, endpoints } = context;
+  const { db } = context;
   registerOperation(app, {
     method: 'GET',
     path,
@@ -34,11 +35,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
       const page = await db.reading((tx) =>
         listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
       );
-      const byId = await endpoints.byIds(
-        db,
-        page.rows.map((row) => row.endpoint_id),
-      );
-      return mapPage(page, (row) => toDelivery(row, byId.get(row.endpoint_id)));
+      return mapPage(page, await deliveryView(context, project.id, page.rows));
     },
   });
   registerOperation(app, {
@@ -53,7 +50,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     portal: 'read',
     handle: async ({ project, params, scope }) => {
       const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
-      return toDelivery(row, (await endpoints.byIds(db, [row.endpoint_id])).get(row.endpoint_id));
+      return (await deliveryView(context, project.id, [row]))(row);
     },
   });
   registerAttempts(app, context);

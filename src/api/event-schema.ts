@@ -5,7 +5,9 @@ import { RawJson } from '../domain/raw-json.ts';
 import type { EventRow } from '../store/accept-events.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredEvent } from '../store/events.ts';
+import type { SourceRow } from '../store/sources.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
+import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 
 /** JSON kept exactly as it came: number text and key order included. */
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
@@ -44,8 +46,9 @@ export const Event = Type.Object({
   failure_reason: Type.Optional(Type.String()),
   endpoints: Type.Array(Type.String()),
   endpoint_metadata: Type.Optional(
-    Type.Array(EndpointSummary, { description: 'The endpoints in short form; on a single read.' }),
+    Type.Array(EndpointSummary, { description: 'The endpoints in short form; not in lists.' }),
   ),
+  source_metadata: NullableSourceSummary,
   headers: HeaderValues,
   data: AnyJson('The payload.'),
   raw: Type.String({ description: 'The payload as text.' }),
@@ -97,8 +100,11 @@ export const DynamicEvent = Type.Object({
 });
 
 /** An event just accepted, without reading it back. */
-export function acceptedEvent(event: EventRow, isDuplicate: boolean): Static<typeof Event> {
-  return toEvent({
+export function acceptedEvent(
+  { event, isDuplicate }: { event: EventRow; isDuplicate: boolean },
+  config: { endpoints: ReadonlyMap<string, { row: EndpointRow }>; sources: ReadonlyMap<string, SourceRow> },
+): Static<typeof Event> {
+  const stored = {
     id: event.id,
     project_id: event.projectId,
     event_type: event.eventType,
@@ -118,10 +124,12 @@ export function acceptedEvent(event: EventRow, isDuplicate: boolean): Static<typ
     acknowledged_at: event.acknowledgedAtMs,
     forwarded_headers: event.forwardedHeaders,
     target: event.target,
-  });
+  };
+  const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
+  return { ...toEvent(stored, config.sources), endpoint_metadata: endpoints.map(toEndpointSummary) };
 }
 
-export function toEvent(row: StoredEvent): Static<typeof Event> {
+export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow>): Static<typeof Event> {
   const createdAt = iso(idTime(row.id));
   return {
     uid: row.id,
@@ -132,6 +140,7 @@ export function toEvent(row: StoredEvent): Static<typeof Event> {
     status: row.status,
     ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
     endpoints: row.endpoints,
+    source_metadata: toSourceSummary(sources, row.source_id),
     headers: parseHeaders(row.headers),
     data: payloadJson(row.payload, row.content_type),
     raw: row.payload.toString(),

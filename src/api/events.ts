@@ -45,7 +45,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     target: EventTarget,
   ): Promise<Out> => {
     const accepted = await context.acceptor.accept(await newEvent(context, call, target));
-    return acceptedEvent(accepted.event, accepted.isDuplicate);
+    return acceptedEvent(accepted, await context.cache.get(call.project.id));
   };
   registerOperation(app, {
     method: 'POST',
@@ -124,7 +124,8 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
           ? listEvents(tx, project.id, { ...filter, page })
           : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
       );
-      return mapPage(events, toEvent);
+      const { sources } = await context.cache.get(project.id);
+      return mapPage(events, (row) => toEvent(row, sources));
     },
   });
   registerOperation(app, {
@@ -203,7 +204,8 @@ async function readEvent(
     row.endpoints.filter((endpointId) => inScope(scope, endpointId)),
   );
   const endpoints = row.endpoints.flatMap((endpointId) => byId.get(endpointId) ?? []);
-  return { ...toEvent(row), endpoint_metadata: endpoints.map(toEndpointSummary) };
+  const { sources } = await context.cache.get(project.id);
+  return { ...toEvent(row, sources), endpoint_metadata: endpoints.map(toEndpointSummary) };
 }
 
 /** An endpoint given by id; an app_id means every endpoint that carries it. */
