@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { signatureHashes } from '../../src/domain/signature-hash.ts';
 import { parseLocation } from '../../src/ingest/location.ts';
 import { providerPresets } from '../../src/ingest/verify/presets.ts';
-import { hashNames, signatureEncodings } from '../../src/ingest/verify/signature.ts';
+import { signatureEncodings } from '../../src/ingest/verify/signature.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/sources.md'), 'utf8');
 
@@ -17,7 +18,7 @@ test('docs/sources.md lists every provider with its headers', () => {
 
 test('docs/sources.md names every hash and encoding of a signature', () => {
   const row = /^\| `hmac` \|.*$/m.exec(page)?.[0] ?? '';
-  for (const name of [...hashNames, ...signatureEncodings]) expect(row).toContain(`\`${name}\``);
+  for (const name of [...signatureHashes, ...signatureEncodings]) expect(row).toContain(`\`${name}\``);
 });
 
 test('the locations of docs/sources.md can be read', () => {
