@@ -15,6 +15,13 @@ function refusal(env: Record<string, string>): string {
 }
 
 describe('settings', () => {
+  test('of mail come together', () => {
+    const url = { POSTHORN_SMTP_URL: 'smtp://user:password@127.0.0.1:587' };
+    expect(refusal(url)).toMatch(/POSTHORN_SMTP_FROM/);
+    expect(refusal({ POSTHORN_SMTP_URL: 'http://user:password@127.0.0.1' })).not.toMatch(/password/);
+    expect(readConfig({ ...url, POSTHORN_SMTP_FROM: 'a@example.com' }).smtpFrom).toBe('a@example.com');
+  });
+
   test('are all optional, and an empty one counts as not given', () => {
     const blank = Object.fromEntries(Object.values(settings).map(({ env }) => [env, '']));
     expect(readConfig(blank)).toEqual(readConfig({}));

@@ -128,7 +128,7 @@ export class SubscriptionAlerts {
       return alerts.record(tx, project, alert, version);
     });
     alerts.notify(told);
-    if (told !== null) log.warn({ project: project.id, subscription: id }, `alert ${change.state}`);
+    if (told !== null) log.info({ project: project.id, subscription: id }, `alert ${change.state}`);
     await cache.refreshQuietly(project.id);
   }
 

@@ -61,8 +61,11 @@ export async function countFailures(
        on conflict (subscription_id, at) do update set failures = f.failures + excluded.failures
        returning failures
      ), expired as (
-       delete from alert_failures
-       where subscription_id = $1 and project_id = $2 and at < now() - $5::float8 * interval '1 second'
+       -- never waits, so that two nodes cannot wait for each other
+       delete from alert_failures where ctid = any(array(
+         select ctid from alert_failures
+         where subscription_id = $1 and project_id = $2 and at < now() - $5::float8 * interval '1 second'
+         for update skip locked))
      )
      select (coalesce(sum(failures), 0) + (select failures from added))::int as failures
      from alert_failures

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { type Alert, alertData, alertLines, alertTitle } from './alert.ts';
+
+const alert: Alert = {
+  kind: 'disabled',
+  state: 'raised',
+  endpoint: {
+    id: 'e1',
+    name: 'orders',
+    url: 'https://user:password@example.com/hook?token=abc',
+    support_email: 'owner@example.com',
+    slack_webhook_url: 'https://slack.example/secret',
+    teams_webhook_url: 'https://teams.example/secret',
+  },
+  subscription: null,
+  summary: 'It was made inactive: it answered 410 Gone.',
+  lastFailure: { status: '410 Gone', reason: 'The endpoint answered 410 Gone' },
+};
+
+test('an alert says which endpoint, what happened, the last status and reason, and what to do', () => {
+  expect(alertTitle(alert)).toBe('Webhook endpoint orders needs attention');
+  expect(alertLines(alert)).toEqual([
+    'Endpoint: orders (e1)',
+    'URL: https://example.com/hook',
+    'What happened: It was made inactive: it answered 410 Gone.',
+    'Last status: 410 Gone',
+    'Last reason: The endpoint answered 410 Gone',
+    expect.stringContaining('activate it and resend'),
+  ]);
+});
+
+test('an all-clear asks for nothing', () => {
+  const cleared: Alert = { ...alert, state: 'cleared', lastFailure: null };
+  expect(alertTitle(cleared)).toBe('Webhook endpoint orders recovered');
+  expect(alertLines(cleared).at(-1)).toBe('What to do: Nothing.');
+});
+
+test('foreign text cannot add lines or fill the message', () => {
+  const hostile: Alert = {
+    ...alert,
+    endpoint: { ...alert.endpoint, name: 'a\r\nBcc: x@example.com\u2028b', url: 'no url' },
+    lastFailure: { status: null, reason: 'x'.repeat(10_000) },
+  };
+  expect(alertTitle(hostile)).toBe('Webhook endpoint a Bcc: x@example.com b needs attention');
+  const lines = alertLines(hostile);
+  expect(lines.join('')).not.toMatch(/[\r\n\u2028]/);
+  expect(lines).toContain('Last status: no answer');
+  expect(lines.join('').length).toBeLessThan(2_000);
+});
+
+test('a meta event leaves out the addresses of chat services', () => {
+  expect(JSON.stringify(alertData(alert, 'p'))).not.toMatch(/slack|teams/);
+});
