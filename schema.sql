@@ -181,6 +181,16 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table intake_windows (
+  key text collate "C" not null,
+  started_at timestamp with time zone not null,
+  max_events bigint not null,
+  seconds integer not null,
+  accepted bigint not null,
+  granted bigint not null,
+  constraint intake_windows_pkey PRIMARY KEY (key)
+) with (fillfactor=50);
+
 create table jobs (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -258,16 +268,6 @@ create table portal_tokens (
   constraint portal_tokens_pkey PRIMARY KEY (hash)
 );
 CREATE INDEX portal_tokens_link ON public.portal_tokens USING btree (portal_link_id, expires_at);
-
-create table project_windows (
-  project_id text collate "C" not null,
-  started_at timestamp with time zone not null,
-  max_events bigint not null,
-  seconds integer not null,
-  accepted bigint not null,
-  granted bigint not null,
-  constraint project_windows_pkey PRIMARY KEY (project_id)
-) with (fillfactor=50);
 
 create table projects (
   id text collate "C" not null,

@@ -161,10 +161,15 @@ async function build(
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isReady = false;
+    const graceMs = config.graceSeconds * 1000;
+    const stopBy = performance.now() + graceMs;
+    // A request that is still being sent to us may take half the grace; deliveries under way need the rest.
+    const hurry = setTimeout(() => server.server.closeAllConnections(), graceMs / 2);
     await server.close();
+    clearTimeout(hurry);
     await acceptor.drain();
     await jobs.stop();
-    await engine.stop();
+    await engine.stop(stopBy);
     await watch.stop();
     await http.close();
     await sandbox.close();

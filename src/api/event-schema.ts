@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
+import { payloadText } from '../domain/payload-text.ts';
 import { RawJson } from '../domain/raw-json.ts';
 import type { EventRow } from '../store/accept-events.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
@@ -155,12 +156,8 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
   };
 }
 
-/** A payload as JSON: itself, or, where it is not JSON, a string of its text, or of its base64 if it is no text. */
 export function payloadJson(payload: Buffer, contentType: string | null): RawJson {
-  const text = payload.toString();
-  if (contentType === null) return new RawJson(text, payload);
-  const isText = Buffer.from(text).equals(payload);
-  return new RawJson(JSON.stringify(isText ? text : payload.toString('base64')), payload);
+  return new RawJson(payloadText(payload, contentType), payload);
 }
 
 export function parseHeaders(json: string | null): Record<string, string[]> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { explainMatch, type MatchExplanation } from '../routing/explain-match.ts';
-import { getEvent } from '../store/events.ts';
+import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../routing/explain-match.ts';
+import { getEvent, type StoredEvent } from '../store/events.ts';
 import type { ApiContext } from './context.ts';
 import { parseHeaders } from './event-schema.ts';
 import { found, oneOf } from './fields.ts';
@@ -10,15 +10,20 @@ import { FilterExplanation, shownExplanation } from './test-filter.ts';
 
 const causes = ['duplicate', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
 
-const SubscriptionExplanation = Type.Object({
-  subscription_id: Type.String(),
-  name: Type.String(),
-  endpoint_id: Type.String(),
+/** Whether a subscription takes an event, and why not. */
+export const Verdict = Type.Object({
   matched: Type.Boolean(),
   cause: Type.Union([oneOf(causes), Type.Null()]),
   reason: Type.String(),
   filter_id: Type.Union([Type.String(), Type.Null()]),
   clause: Type.Union([FilterExplanation, Type.Null()]),
+});
+
+const SubscriptionExplanation = Type.Object({
+  subscription_id: Type.String(),
+  name: Type.String(),
+  endpoint_id: Type.String(),
+  ...Verdict.properties,
 });
 
 const EventExplanation = Type.Object({
@@ -40,16 +45,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiCon
     handle: async ({ project, params }) => {
       const id = params['eventID'] ?? '';
       const event = found(await getEvent(db, project.id, id), 'event', id);
-      const explanations = explainMatch(await cache.refresh(project.id), {
-        eventType: event.event_type,
-        sourceId: event.source_id,
-        payload: event.payload,
-        contentType: event.content_type,
-        headers: parseHeaders(event.headers),
-        urlQueryParams: event.url_query_params,
-        urlPath: event.url_path,
-        isDuplicate: event.is_duplicate,
-      });
+      const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(event));
       return {
         event_id: event.id,
         event_type: event.event_type,
@@ -59,12 +55,26 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiCon
   });
 }
 
+export function explainedEvent(event: StoredEvent): ExplainedEvent {
+  return {
+    eventType: event.event_type,
+    sourceId: event.source_id,
+    payload: event.payload,
+    contentType: event.content_type,
+    headers: parseHeaders(event.headers),
+    urlQueryParams: event.url_query_params,
+    urlPath: event.url_path,
+    isDuplicate: event.is_duplicate,
+  };
+}
+
 function toExplanation(given: MatchExplanation): Static<typeof SubscriptionExplanation> {
   const { row } = given.subscription;
+  return { subscription_id: row.id, name: row.name, endpoint_id: row.endpoint_id, ...toVerdict(given) };
+}
+
+export function toVerdict(given: MatchExplanation): Static<typeof Verdict> {
   return {
-    subscription_id: row.id,
-    name: row.name,
-    endpoint_id: row.endpoint_id,
     matched: given.matched,
     cause: given.cause,
     reason: given.reason,

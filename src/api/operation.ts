@@ -97,11 +97,17 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       ...(body !== undefined && { body }),
       response: { [status]: envelope(data, operation.beside) },
     },
-    preValidation: async (request) => {
-      requirePortalRight(request.caller as Caller, operation);
-      if (body === undefined) return;
-      const version = callerVersion(request.headers['x-convoy-version']);
-      request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
+    preValidation: (request, _reply, done) => {
+      try {
+        requirePortalRight(request.caller as Caller, operation);
+        if (body !== undefined) {
+          const version = callerVersion(request.headers['x-convoy-version']);
+          request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
+        }
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
     },
     handler: async (request, reply) => {
       const { call, wasScoped } = makeCall<Static<Body>>(request);

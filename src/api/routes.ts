@@ -20,6 +20,7 @@ import { registerMetaEvents } from './meta-events.ts';
 import { registerOnboard } from './onboard.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
+import { registerPreviewSubscription } from './preview-subscription.ts';
 import { registerProjects } from './projects.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
@@ -32,6 +33,7 @@ const resources = [
   registerEndpoints,
   registerSources,
   registerSubscriptions,
+  registerPreviewSubscription,
   registerFilters,
   registerEventTypes,
   registerEvents,

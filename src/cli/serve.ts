@@ -8,6 +8,8 @@ import { createLogger } from '../platform/logger.ts';
  * less than a second apart count as one; a later one ends the process at once.
  */
 const ONE_SIGNAL_MS = 1_000;
+/** Past the grace by this much, something does not let go (a database that answers nothing): the process ends anyway. */
+const OVERTIME_MS = 1_000;
 
 export async function serve(config: Config): Promise<void> {
   const log = createLogger(config.logLevel);
@@ -17,6 +19,13 @@ export async function serve(config: Config): Promise<void> {
   log.info({ url: app.url, node: app.engine.nodeId }, 'ready');
   const signal = await asked;
   log.info({ signal }, 'stopping');
+  setTimeout(
+    () => {
+      log.error('not stopped within the grace; others take over in ten seconds what this node still held');
+      process.exit(1);
+    },
+    config.graceSeconds * 1000 + OVERTIME_MS,
+  ).unref();
   await app.stop();
   log.info('stopped');
   process.exit(0);

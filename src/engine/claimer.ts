@@ -1,7 +1,7 @@
 import type { RateGrant } from '../domain/event-delivery.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
-import { takeProbe } from '../store/breakers.ts';
+import { releaseProbe, takeProbe } from '../store/breakers.ts';
 import { claimBatch } from '../store/claim-batch.ts';
 import { type Claim, heldBy, releaseDeliveries, type Want, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
@@ -21,6 +21,10 @@ import type { Lease } from './lease.ts';
  *            rows per key, and the next round is planned.
  *
  * One round at a time. A round is also started when room becomes free or a gate may have opened.
+ *
+ * After a lost answer this node may hold rows in the database that it does not know. Until no statement from then can
+ * still be running, rounds begin by giving such rows back (reconcile). Only a round may do that: beside one, rows just
+ * claimed would look unknown.
  */
 interface DueKey {
   projectId: string;
@@ -74,8 +78,9 @@ const LANE_SHARES = [0.6, 0.3, 0.1];
 /** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
 const WORTH_CLAIMING = 32;
 const AFTER_ERROR_MS = 500;
-const PROBE_SECONDS = 130;
 const PROBE_TAKEN_MS = 1_000;
+/** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
+const UNSURE_MS = 12_000;
 
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
@@ -85,13 +90,15 @@ export class Claimer implements QueueListener {
   #round: Promise<void> | undefined;
   #plannedAt = Number.POSITIVE_INFINITY;
   #stopped = false;
-  #unsure = true;
+  #unsureUntil = Number.NEGATIVE_INFINITY;
+  #reconcileAt = 0;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
   }
 
   async start(): Promise<void> {
+    this.unsure();
     await this.sweep();
   }
 
@@ -120,7 +127,10 @@ export class Claimer implements QueueListener {
   }
 
   unsure(): void {
-    this.#unsure = true;
+    const now = performance.now();
+    this.#unsureUntil = now + UNSURE_MS;
+    this.#reconcileAt = now;
+    this.wake();
   }
 
   expansionStored(): void {
@@ -133,30 +143,28 @@ export class Claimer implements QueueListener {
   }
 
   async sweep(): Promise<void> {
-    clearTimeout(this.#sweepTimer);
     try {
-      if (this.#unsure) await this.#reconcile();
       for (const row of await waitingKeys(this.#deps.db)) {
         this.waiting(row.project_id, { key: row.key, lane: row.lane }, row.due_in_ms);
       }
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'sweep failed; the next one comes in five seconds');
     }
+    if (this.#reconcileAt < this.#unsureUntil) this.wake();
+    // Others ask for sweeps too, so two may run at a time: one timer is left all the same.
+    clearTimeout(this.#sweepTimer);
     if (!this.#stopped) this.#sweepTimer = setTimeout(() => void this.sweep(), SWEEP_MS);
   }
 
   /** Gives back rows that the database says this node holds and the dispatcher does not know. */
   async #reconcile(): Promise<void> {
-    await this.#round;
     const { db, nodeId, dispatcher } = this.#deps;
-    this.#unsure = false;
-    try {
-      const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
-      if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
-    } catch (error) {
-      this.#unsure = true;
-      throw error;
-    }
+    const now = performance.now();
+    if (this.#reconcileAt > now || this.#reconcileAt >= this.#unsureUntil) return;
+    const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
+    if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
+    for (const row of unknown) this.waiting(row.project_id, { key: row.key, lane: row.lane }, 0);
+    this.#reconcileAt = Math.max(now, this.#reconcileAt) + SWEEP_MS;
   }
 
   /** A round will start at this time at the latest. */
@@ -172,10 +180,9 @@ export class Claimer implements QueueListener {
     this.#plannedAt = Number.POSITIVE_INFINITY;
     this.#round = this.#runRound()
       .catch(async (error: unknown) => {
-        this.#unsure = true;
         this.#deps.log.warn({ err: error }, 'claim failed; trying again');
         await new Promise((resolve) => setTimeout(resolve, AFTER_ERROR_MS));
-        this.wake();
+        this.unsure();
       })
       .finally(() => {
         this.#round = undefined;
@@ -195,11 +202,17 @@ export class Claimer implements QueueListener {
 
   async #runRound(): Promise<void> {
     if (!this.#deps.lease.isFresh()) return;
+    await this.#reconcile();
     const chosen = await this.#admit(this.#choose());
     if (chosen.length === 0) return;
     const wants = chosen.map(({ want }) => want);
     const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
-    for (const [n, claim] of claims.entries()) this.#take(chosen[n] as Chosen, claim);
+    for (const [n, claim] of claims.entries()) {
+      const choice = chosen[n] as Chosen;
+      this.#take(choice, claim);
+      if (choice.gate.isProbe && claim.deliveries.length === 0)
+        await releaseProbe(this.#deps.db, choice.gate.endpointId);
+    }
     const unused = claims.flatMap(
       ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],
     );
@@ -266,7 +279,7 @@ export class Claimer implements QueueListener {
     }
     for (const choice of chosen) {
       if (!choice.gate.isProbe || choice.want.count === 0) continue;
-      if (await takeProbe(this.#deps.db, choice.gate.endpointId, PROBE_SECONDS)) continue;
+      if (await takeProbe(this.#deps.db, choice.gate.endpointId, choice.gate.probeSeconds)) continue;
       choice.want.count = 0;
       choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
     }
@@ -281,7 +294,7 @@ export class Claimer implements QueueListener {
     if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
     for (const [n, delivery] of deliveries.entries()) {
       if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {
-        this.#unsure = true;
+        this.unsure();
         continue;
       }
       delivery.isProbe = gate.isProbe;

@@ -12,12 +12,12 @@ import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
+import { runFunction } from '../routing/run-function.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
-import { runFunction } from './run-function.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
@@ -34,6 +34,8 @@ export interface SenderDeps {
   now(): number;
   /** Says in the database that an at-most-once delivery is about to be sent. False: it is no longer ours. */
   markStarted(delivery: HeldDelivery): Promise<boolean>;
+  /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
+  maySend(): boolean;
 }
 
 /** What came of a try, and what it says about the endpoint. */
@@ -48,10 +50,11 @@ export interface Sent {
   isUnsent?: true;
 }
 
-const DEFAULT_TIMEOUT_SECONDS = 10;
+export const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;
 const MAX_RESPONSE_BYTES = 51_200;
 const OUR_FAULT_DELAY_MS = 5_000;
+const INTERRUPTED = 'Its sending was interrupted; at most once, so it is not tried again.';
 const FORM = 'application/x-www-form-urlencoded';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
@@ -68,11 +71,7 @@ export class DeliverySender {
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
     if (delivery.isStarted) {
-      return ended(
-        delivery,
-        'Failure',
-        'Its sending was interrupted; at most once, so it is not tried again.',
-      );
+      return ended(delivery, 'Failure', INTERRUPTED);
     }
     return this.#held(delivery, routing, endpoint) ?? this.#attempt(delivery, { routing, endpoint, signal });
   }
@@ -120,15 +119,12 @@ export class DeliverySender {
     }
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
-    const request = buildRequest(
-      { ...delivery, ...encodeBody(made ?? delivery.body, delivery, row.content_type) },
-      endpoint,
-      {
-        config: routing.project.config,
-        nowMs: this.#deps.now(),
-        authHeaders: auth.headers,
-      },
-    );
+    const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
+      config: routing.project.config,
+      nowMs: this.#deps.now(),
+      authHeaders: auth.headers,
+    });
+    if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
     const certificate = row.secret.mtls_client_cert;
@@ -162,8 +158,12 @@ export class DeliverySender {
       made: Buffer | null;
     },
   ): Sent {
-    if (outcome.kind === 'error' && outcome.code === 'aborted')
-      return { finish: handedBack(delivery, null), effect: 'none' };
+    if (outcome.kind === 'error' && outcome.code === 'aborted') {
+      // It may have arrived: at least once means again, at most once means never again.
+      return delivery.deliveryMode === 'at_most_once'
+        ? { finish: ended(delivery, 'Failure', INTERRUPTED).finish, effect: 'none' }
+        : { finish: handedBack(delivery, null), effect: 'none' };
+    }
     const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
       nowMs: this.#deps.now(),
       random: Math.random(),
@@ -191,14 +191,15 @@ function effectOf(outcome: Outcome, succeeded: boolean): Sent['effect'] {
   return strains ? 'strain' : 'failure';
 }
 
-/** The bytes on the wire and their type: a form endpoint gets a JSON object as form fields. */
+/** The bytes on the wire and their type: what a function made is JSON, and a form endpoint gets a JSON object as form fields. */
 function encodeBody(
-  body: Buffer,
   delivery: HeldDelivery,
+  made: Buffer | null,
   contentType: string,
 ): { body: Buffer; contentType: string | null } {
-  if (contentType !== FORM || delivery.contentType !== null)
-    return { body, contentType: delivery.contentType };
+  const body = made ?? delivery.body;
+  const ownType = made !== null || delivery.hasOwnBody ? null : delivery.contentType;
+  if (contentType !== FORM || ownType !== null) return { body, contentType: ownType };
   const form = formBody(body);
   return form.kind === 'form' ? { body: form.body, contentType: FORM } : { body, contentType: null };
 }

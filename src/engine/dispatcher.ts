@@ -56,6 +56,8 @@ export interface QueueListener {
 
 export interface OutcomeListener {
   attempted(delivery: HeldDelivery, sent: Sent): void;
+  /** A probe was handed back or ended without a try. */
+  notProbed(delivery: HeldDelivery): void;
 }
 
 const SHARE_OF_NEW_EVENTS = 0.8;
@@ -84,6 +86,8 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserve(deliveryId: string, endpointId: string): boolean {
+    // A node that fell silent may be given up by the others: what it stores now is for whoever is there.
+    if (!this.#deps.lease.isFresh()) return false;
     const isFull = this.#places.size >= this.#deps.window * SHARE_OF_NEW_EVENTS;
     return !isFull && this.reserveClaimed(deliveryId, endpointId);
   }
@@ -112,10 +116,16 @@ export class Dispatcher implements DeliverySink {
   /** Starts a delivery between the two moments, by the monotonic clock, or not at all. */
   startBetween(delivery: HeldDelivery, startAt: number, voidAt: number): void {
     const start = () => {
+      // Timers may fire up to a millisecond early; a grant may not be used early.
+      const earlyMs = startAt - performance.now();
+      if (earlyMs > 0) {
+        this.#delayed.set(delivery, setTimeout(start, Math.ceil(earlyMs)));
+        return;
+      }
       this.#delayed.delete(delivery);
       this.#wait({ delivery, voidAt });
     };
-    this.#delayed.set(delivery, setTimeout(start, Math.max(0, startAt - performance.now())));
+    start();
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -228,15 +238,22 @@ export class Dispatcher implements DeliverySink {
     if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
     if (sent?.effect === 'strain') this.#cap(delivery.endpointId).strained(performance.now());
     this.#pump(delivery.endpointId, queue);
-    if (sent !== undefined) await this.#record(delivery, sent);
+    const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
-    if (sent === undefined) this.unsure();
+    if (!isRecorded) this.unsure();
   }
 
-  async #record(delivery: HeldDelivery, sent: Sent): Promise<void> {
+  /** False: it could not be. The row stays held and is given back like one that could not be tried. */
+  async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
     const { finish } = sent;
     if (sent.isUnsent === true && delivery.grant !== null) await this.#deps.returnGrants([delivery.grant]);
-    const moved = await this.#deps.finisher.finish(finish);
+    let moved: boolean;
+    try {
+      moved = await this.#deps.finisher.finish(finish);
+    } catch (error) {
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
+      return false;
+    }
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },
@@ -256,5 +273,7 @@ export class Dispatcher implements DeliverySink {
       this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
+    else if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+    return true;
   }
 }

@@ -5,7 +5,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import { endpointData } from '../routing/meta-event-data.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { attemptsSince, countProbe, lockBreaker, saveBreaker } from '../store/breakers.ts';
+import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -70,6 +70,10 @@ export class EndpointHealth implements OutcomeListener {
       this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId));
     }
     if (!succeeded) this.#watch(projectId, endpointId);
+  }
+
+  notProbed({ endpointId }: HeldDelivery): void {
+    this.#run(() => releaseProbe(this.#deps.db, endpointId));
   }
 
   #watch(projectId: string, endpointId: string): void {

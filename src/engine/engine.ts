@@ -53,6 +53,9 @@ export interface EngineDeps {
   log: Logger;
 }
 
+/** Kept of the grace for recording what was cut off and handing back the rest. */
+const RECORD_MS = 2_000;
+
 export class Engine {
   readonly nodeId: string;
   readonly #deps: EngineDeps;
@@ -80,6 +83,7 @@ export class Engine {
       auth: new EndpointAuth(http),
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
+      maySend: () => lease.isFresh(),
     });
     // A grant that cannot be given back only lowers the rate for a while.
     const giveBack = (grants: RateGrant[]) =>
@@ -162,14 +166,18 @@ export class Engine {
     if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
   }
 
-  /** Waits for deliveries under way, at most the grace, and hands back the rest. The lease is kept until then. */
-  async stop(): Promise<void> {
-    const { db, config, log } = this.#deps;
-    await this.#janitor.stop();
-    await this.#expander.stop();
-    await this.#claimer.stop();
-    const unsent = await this.#dispatcher.close(config.graceSeconds * 1000);
-    await this.#finisher.drain();
+  /**
+   * Waits for deliveries under way and hands back the rest. The lease is kept until then. What is still being sent
+   * shortly before `stopBy` (by the monotonic clock) is cut off; what cannot be recorded by then is left to others.
+   */
+  async stop(stopBy: number): Promise<void> {
+    const { db, log } = this.#deps;
+    const leftMs = () => Math.max(0, stopBy - performance.now());
+    const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
+    const parts = Promise.all([this.#janitor.stop(), this.#expander.stop(), this.#claimer.stop()]);
+    const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
+    await parts;
+    clearTimeout(giveUp);
     await this.#health.stop();
     await this.#heartbeat.stop();
     try {

@@ -3,22 +3,25 @@ import type { Logger } from '../platform/logger.ts';
 import type { Database } from '../store/database.ts';
 import { finishBatch } from '../store/finish-batch.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
-import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+import { isConnectionError, isDataError, isTimeout } from '../store/pg-errors.ts';
 
 /**
  * Records outcomes, many to a commit. An outcome is never dropped: while the database is away it is kept and sent
  * again until it is stored (the dispatcher's window bounds how many there can be), and a batch the database
- * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response.
+ * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response and its
+ * description. Only a node that stops gives up, at the end of its grace.
  */
 const MAX_BATCH = 500;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const RETRY_MS = 250;
+const COULD_NOT_BE_STORED = 'What came of it could not be stored.';
 
 export class Finisher {
   readonly #deps: { db: Database; nodeId: string; log: Logger };
   readonly #batcher: Batcher<Finish, boolean>;
+  #hasGivenUp = false;
 
   constructor(deps: { db: Database; nodeId: string; log: Logger }) {
     this.#deps = deps;
@@ -39,8 +42,9 @@ export class Finisher {
     return this.#batcher.add(finish);
   }
 
-  drain(): Promise<void> {
-    return this.#batcher.drain();
+  /** What is not recorded by now is not recorded by this node. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
   }
 
   async #run(batch: Finish[]): Promise<boolean[]> {
@@ -54,7 +58,9 @@ export class Finisher {
           { err: error, deliveries: batch.length },
           'outcomes not recorded yet; trying again',
         );
-        if (!isConnectionError(error) && (batch.length > 1 || batch[0]?.metaEvent !== undefined))
+        if (this.#hasGivenUp) throw error;
+        const isRefused = !isConnectionError(error);
+        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== undefined)
           return this.#split(batch, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
@@ -78,15 +84,12 @@ export class Finisher {
       { err: error, delivery: finish.deliveryId },
       'an attempt cannot be stored as it is; stored without its response',
     );
-    if (finish.attempt === null) throw error;
-    const bare = {
-      ...finish.attempt,
-      responseHeaders: null,
-      responseBody: null,
-      error: 'The response could not be stored.',
-    };
-    return this.#run([
-      { ...finish, description: finish.status, attempt: finish.attempt.responseBody === null ? null : bare },
-    ]);
+    const { attempt } = finish;
+    if (attempt === null && finish.description === COULD_NOT_BE_STORED) throw error;
+    const bare =
+      attempt === null || attempt.error === COULD_NOT_BE_STORED
+        ? null
+        : { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
+    return this.#run([{ ...finish, description: COULD_NOT_BE_STORED, attempt: bare }]);
   }
 }

@@ -1,6 +1,7 @@
 import { breakerState } from '../domain/circuit-breaker.ts';
 import type { RateLimit } from '../domain/rate-grants.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import { DEFAULT_TIMEOUT_SECONDS } from './delivery-sender.ts';
 
 /**
  * What may keep due deliveries waiting. A gate belongs to the endpoint (or to a rate-limited subscription), never to
@@ -15,7 +16,11 @@ export type GateDecision =
       limits: readonly { key: string; limit: RateLimit }[];
       /** Half-open breaker: one delivery, by the one node that takes the probe. */
       isProbe: boolean;
+      /** How long the right to probe lasts: as long as the try may take, and soon over if its node dies with it. */
+      probeSeconds: number;
     };
+
+const PROBE_SLACK_SECONDS = 5;
 
 /** An endpoint that is gone or inactive has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
@@ -30,9 +35,10 @@ export function decideGate(
   }
   const { key, nowMs } = context;
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
-  const status = routing.endpoints.get(endpointId)?.row.status;
+  const row = routing.endpoints.get(endpointId)?.row;
+  const status = row?.status;
   if (status === 'paused') return { open: false };
-  if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false };
+  if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
   const state = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
   if (state === 'open') return { open: false };
   return {
@@ -40,5 +46,6 @@ export function decideGate(
     endpointId,
     limits: routing.limitsOf(endpointId, key),
     isProbe: state === 'half-open',
+    probeSeconds: (row?.http_timeout || DEFAULT_TIMEOUT_SECONDS) + PROBE_SLACK_SECONDS,
   };
 }

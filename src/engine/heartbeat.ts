@@ -12,7 +12,8 @@ import { BEAT_MS, type Lease, SILENT_SECONDS } from './lease.ts';
  * Keeps this node's lease and watches the others'. Each beat also measures the database's clock.
  *
  * connected -> beats are confirmed; after SILENT_SECONDS without a break this node also frees the rows of nodes
- *              that fell silent. The wait matters after an outage: until then everybody is only just coming back.
+ *              that fell silent. The wait matters after an outage, and after a sleep of the whole machine: until then
+ *              everybody is only just coming back.
  * silent    -> beats fail; the lease runs out and nothing is sent. If the silence lasted so long that others may have
  *              taken this node's rows, what waits in memory is given back at the first confirmed beat.
  */
@@ -27,7 +28,9 @@ export interface HeartbeatDeps {
   log: Logger;
 }
 
-const REAP_MS = 3_500;
+/** With beats every two seconds a silence shows after twelve at most: in time for fifteen. */
+const REAP_MS = 1_500;
+const LOOK_FOR_STRAYS_MS = 60_000;
 
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
@@ -35,8 +38,9 @@ export class Heartbeat {
   #beating: Promise<void> = Promise.resolve();
   #stopped = false;
   #connectedSince: number | null = null;
-  #lastConfirmed: number | null = null;
+  #lastConfirmed: { at: number; elapsed: number } | null = null;
   #lastReap = Number.NEGATIVE_INFINITY;
+  #lastLookForStrays = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
@@ -76,10 +80,15 @@ export class Heartbeat {
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
     databaseClock.measured(await beat(db, node), sentAt);
-    const silentMs = this.#lastConfirmed === null ? 0 : sentElapsed - this.#lastConfirmed;
-    if (silentMs > SILENT_SECONDS * 1000) await this.#giveBack();
+    // By both clocks, like the lease.
+    const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
+    const silentMs = Math.max(sentElapsed - last.elapsed, sentAt - last.at);
+    if (silentMs > SILENT_SECONDS * 1000) {
+      this.#connectedSince = null;
+      await this.#giveBack();
+    }
     lease.confirmed(sentAt, sentElapsed);
-    this.#lastConfirmed = sentElapsed;
+    this.#lastConfirmed = { at: sentAt, elapsed: sentElapsed };
     this.#connectedSince ??= sentElapsed;
     dispatcher.resume();
   }
@@ -100,7 +109,9 @@ export class Heartbeat {
     const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
     if (connectedMs < SILENT_SECONDS * 1000 || clock.elapsed() - this.#lastReap < REAP_MS) return;
     this.#lastReap = clock.elapsed();
-    const freed = await reapSilentNodes(db, SILENT_SECONDS);
+    const strays = clock.elapsed() - this.#lastLookForStrays > LOOK_FOR_STRAYS_MS;
+    if (strays) this.#lastLookForStrays = clock.elapsed();
+    const freed = await reapSilentNodes(db, SILENT_SECONDS, { strays });
     if (freed === 0) return;
     log.warn({ deliveries: freed }, 'took over the deliveries of a silent node');
     await claimer.sweep();

@@ -6,12 +6,12 @@ import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { acceptEvents, type EventRow } from '../store/accept-events.ts';
+import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
 import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
+import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
-import { ProjectLimits } from './project-limits.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
@@ -20,12 +20,16 @@ import { applySourceFunctions } from './source-functions.ts';
  *
  * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
  *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
- *   over limit -> its project accepts no more events for now: the caller is told when it will;
+ *   over limit -> its project or source takes no more events for now: the caller is told when it will;
  *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
  *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
  *   no partition -> partitions are made and the batch goes again;
- *   answer lost -> the same ids are sent again (inserting twice changes nothing), a few times; then the callers are
- *                 told to try again, and the dispatcher that rows may be held by this node which it does not know.
+ *   answer lost -> the same ids are sent again (inserting twice changes nothing) for a moment; then the callers are
+ *                 told to try again, and the dispatcher that rows may be held by this node which it does not know;
+ *   known      -> it turns out that an answer was lost and the event had been stored: the caller is answered, and
+ *                 its deliveries, whatever became of them meanwhile, are left to the queue.
+ *
+ * While the database is away nobody waits long: events that waited for their turn longer than MAX_WAIT_MS are refused.
  */
 export interface AcceptedEvent {
   event: EventRow;
@@ -55,23 +59,35 @@ const BYTES_PER_WEIGHT = 4_096;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const MAX_WAITING = 20_000;
-const LOST_ANSWER_TRIES = 3;
+const MAX_WAITING_BYTES = 128 * 1024 * 1024;
+const MAX_WAIT_MS = 3_000;
+/** A try is begun for this long after the first; the longest a try takes is the database's own limit. */
+const TRY_AGAIN_FOR_MS = 1_000;
 const LOST_ANSWER_PAUSE_MS = 300;
+const RETRY_SECONDS = 1;
+
+interface Waiting {
+  item: PreparedEvent;
+  /** By the monotonic clock. */
+  since: number;
+}
 
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
-  readonly #batcher: Batcher<PreparedEvent, Result>;
-  readonly #limits: ProjectLimits;
+  readonly #batcher: Batcher<Waiting, Result>;
+  #waitingBytes = 0;
+  readonly #limits: IntakeLimits;
   /** Events on their way, in all and by project. */
   #waiting = 0;
   readonly #waitingOf = new Map<string, number>();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
-    this.#limits = new ProjectLimits(deps);
+    this.#limits = new IntakeLimits(deps);
     this.#batcher = new Batcher({
-      run: (items) => this.#admitAndStore(items),
-      weigh: ({ deliveries, event }) => 1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
+      run: (waiting) => this.#storeInTime(waiting),
+      weigh: ({ item: { deliveries, event } }) =>
+        1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
       maxWeight: MAX_BATCH_WEIGHT,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
@@ -80,10 +96,14 @@ export class EventAcceptor {
 
   /** Resolves once the event and its deliveries are committed. */
   async accept(event: NewEvent): Promise<AcceptedEvent> {
+    const bytes = event.payload.length;
+    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) throw new AppError('overloaded', { retry: 1 });
     this.#enter(event.projectId);
+    this.#waitingBytes += bytes;
     try {
       return await this.#accept(event);
     } finally {
+      this.#waitingBytes -= bytes;
       this.#leave(event.projectId);
     }
   }
@@ -107,7 +127,7 @@ export class EventAcceptor {
     const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
-      const result = await this.#batcher.add(prepared);
+      const result = await this.#batcher.add({ item: prepared, since: performance.now() });
       if (result instanceof Error) throw result;
       if (result !== STALE) return result;
       await this.#deps.cache.refresh(event.projectId);
@@ -142,7 +162,20 @@ export class EventAcceptor {
     });
   }
 
-  /** Leaves out what is over its project's limit, and stores the rest. */
+  /** A database that hangs makes batches slow to fail: those behind them are refused instead of tried in turn. */
+  async #storeInTime(waiting: Waiting[]): Promise<Result[]> {
+    const tooLate = performance.now() - MAX_WAIT_MS;
+    const inTime = waiting.filter(({ since }) => since >= tooLate);
+    const stored = inTime.length === 0 ? [] : await this.#admitAndStore(inTime.map(({ item }) => item));
+    const results = stored.values();
+    return waiting.map(({ since }) =>
+      since >= tooLate
+        ? (results.next().value as Result)
+        : new AppError('database_unavailable', { retry: RETRY_SECONDS }),
+    );
+  }
+
+  /** Leaves out what is over a limit of its project or source, and stores the rest. */
   async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
     const refused = await this.#limits.refused(items);
     const stored = await this.#store(items.filter((item) => !refused.has(item)));
@@ -155,12 +188,16 @@ export class EventAcceptor {
     const current = await this.#alignVersions(items);
     this.#reserve(current);
     try {
-      const { staleProjects, duplicateEvents } = await this.#insert(current);
+      const { staleProjects, duplicateEvents, knownEvents } = await this.#insert(current);
+      const storedBefore = await this.#readKnown(knownEvents);
       return current.map((item) => {
-        if (!staleProjects.has(item.event.projectId))
-          return this.#stored(item, duplicateEvents.has(item.event.id));
-        this.#unreserve([item]);
-        return STALE;
+        const { id, projectId } = item.event;
+        if (staleProjects.has(projectId)) {
+          this.#unreserve([item]);
+          return STALE;
+        }
+        if (knownEvents.has(id)) return this.#storedBefore(item, storedBefore.has(id));
+        return this.#stored(item, duplicateEvents.has(id));
       });
     } catch (error) {
       this.#unreserve(current);
@@ -208,23 +245,36 @@ export class EventAcceptor {
       ),
       nodeId: this.#deps.nodeId,
     };
+    const tryUntil = performance.now() + TRY_AGAIN_FOR_MS;
     for (let tries = 1; ; tries++) {
       try {
         return await acceptEvents(this.#deps.db, batch);
       } catch (error) {
         if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
-        else if (isConnectionError(error) && tries < LOST_ANSWER_TRIES) await pause(LOST_ANSWER_PAUSE_MS);
+        else if (isConnectionError(error) && performance.now() < tryUntil) await pause(LOST_ANSWER_PAUSE_MS);
         else throw error;
       }
     }
+  }
+
+  /** Which of the events that were stored before are duplicates; their rows are committed by now. */
+  #readKnown(knownEvents: ReadonlySet<string>): Promise<Set<string>> {
+    if (knownEvents.size === 0) return Promise.resolve(new Set());
+    this.#deps.sink.unsure();
+    return storedDuplicates(this.#deps.db, knownEvents);
+  }
+
+  #storedBefore(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {
+    this.#unreserve([item]);
+    this.#deps.sink.unsure();
+    return isDuplicate ? duplicate(item.event) : { event: item.event, isDuplicate };
   }
 
   #stored(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {
     const { sink } = this.#deps;
     if (isDuplicate) {
       this.#unreserve([item]);
-      const event = { ...item.event, status: 'Success', failureReason: null, endpointIds: [] };
-      return { event, isDuplicate };
+      return duplicate(item.event);
     }
     if (item.expansion !== null) sink.expansionStored();
     for (const delivery of item.deliveries) {
@@ -245,7 +295,9 @@ export class EventAcceptor {
         { err: error, events: items.length },
         'events refused: the database cannot be reached',
       );
-      return items.map(() => new AppError('database_unavailable', { retry: 1 }, { cause: error }));
+      return items.map(
+        () => new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error }),
+      );
     }
     if (isDataError(error)) {
       return items.map(
@@ -259,6 +311,10 @@ export class EventAcceptor {
     }
     return items.map(() => asError(error));
   }
+}
+
+function duplicate(event: EventRow): AcceptedEvent {
+  return { event: { ...event, status: 'Success', failureReason: null, endpointIds: [] }, isDuplicate: true };
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

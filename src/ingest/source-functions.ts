@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { payloadText } from '../domain/payload-text.ts';
 import { compactJson } from '../domain/raw-json.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -28,9 +29,7 @@ export async function applySourceFunctions(
     event = withHeaders(event, headers, source.forward_headers);
   }
   if (source.body_function !== '') {
-    const input =
-      event.contentType === null ? event.payload.toString() : JSON.stringify(event.payload.toString());
-    const result = await run(source.body_function, input);
+    const result = await run(source.body_function, payloadText(event.payload, event.contentType));
     if (!result.ok) return failed(event, result.message);
     event = { ...event, payload: Buffer.from(compactJson(result.output)), contentType: null };
   }

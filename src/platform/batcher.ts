@@ -47,7 +47,8 @@ export class Batcher<Item, Result> {
   /** Waits until nothing is waiting or running. */
   async drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#running.size > 0) {
-      await Promise.race([...this.#running, new Promise((resolve) => setImmediate(resolve))]);
+      if (this.#running.size > 0) await Promise.race(this.#running);
+      else await new Promise((resolve) => setTimeout(resolve, this.#options.paceMs));
     }
   }
 

@@ -62,7 +62,12 @@ export class ConfigWatch {
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) void this.#deps.cache.refreshQuietly(payload);
     });
-    await client.query(`listen ${CONFIG_CHANNEL}`);
+    try {
+      await client.query(`listen ${CONFIG_CHANNEL}`);
+    } catch (error) {
+      await client.end().catch(lost);
+      throw error;
+    }
     this.#listener = client;
   }
 }

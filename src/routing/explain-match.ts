@@ -1,4 +1,5 @@
 import type { Mismatch } from '../matcher/explain.ts';
+import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { eventSubject } from './event-subject.ts';
 import { type Matchable, type ProjectRouting, subscriptionRefusal } from './project-routing.ts';
 import { decidingFilter, type RoutedSubscription } from './routed-subscription.ts';
@@ -13,43 +14,46 @@ export interface MatchExplanation {
   clause: Mismatch | null;
 }
 
-/**
- * Every subscription of the project, oldest first, judged by the tests that matching applies. Whom an event was
- * addressed to is not kept with it, so that is left out: a subscription may match here and not have been asked.
- */
-export function explainMatch(
-  routing: ProjectRouting,
-  event: Omit<Matchable, 'target'> & { isDuplicate: boolean },
-): MatchExplanation[] {
+/** An event to be judged by. Whom it was addressed to is left out: a subscription may match here and not have been asked. */
+export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean };
+
+/** Every subscription of the project, oldest first, judged by the tests that matching applies. */
+export function explainMatch(routing: ProjectRouting, event: ExplainedEvent): MatchExplanation[] {
   const subject = eventSubject(event);
-  const judge = (subscription: RoutedSubscription): Omit<MatchExplanation, 'subscription'> => {
-    const no = (cause: MatchExplanation['cause'], reason: string, filterId: string | null = null) => ({
-      matched: false,
-      cause,
-      reason,
-      filterId,
-      clause: null,
-    });
-    if (event.isDuplicate)
-      return no('duplicate', 'The event repeats an idempotency key, so it goes nowhere.');
-    switch (subscriptionRefusal(subscription, event)) {
-      case 'inactive':
-        return no('inactive', 'The subscription is inactive.');
-      case 'source':
-        return no('source', `The subscription takes only events of source ${subscription.row.source_id}.`);
-      case null:
-    }
-    const filter = decidingFilter(subscription, event.eventType);
-    if (filter === undefined)
-      return no('type', `No enabled filter of the subscription is for the type ${event.eventType}.`);
-    const filterId = filter.record.uid;
-    const verdict = filter.compiled?.explain(subject) ?? { matched: true };
-    if (!verdict.matched) return { ...no('filter', verdict.reason, filterId), clause: verdict };
-    return { matched: true, ...endpointState(routing, subscription), filterId, clause: null };
-  };
   return [...routing.subscriptions.values()]
     .sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
-    .map((subscription) => ({ subscription, ...judge(subscription) }));
+    .map((subscription) => explainSubscription(routing, subscription, { ...event, subject }));
+}
+
+/** One subscription, which need not be stored, judged as matching would. */
+export function explainSubscription(
+  routing: ProjectRouting,
+  subscription: RoutedSubscription,
+  event: ExplainedEvent & { subject?: FilterSubject },
+): MatchExplanation {
+  const no = (cause: MatchExplanation['cause'], reason: string, filterId: string | null = null) => ({
+    subscription,
+    matched: false,
+    cause,
+    reason,
+    filterId,
+    clause: null,
+  });
+  if (event.isDuplicate) return no('duplicate', 'The event repeats an idempotency key, so it goes nowhere.');
+  switch (subscriptionRefusal(subscription, event)) {
+    case 'inactive':
+      return no('inactive', 'The subscription is inactive.');
+    case 'source':
+      return no('source', `The subscription takes only events of source ${subscription.row.source_id}.`);
+    case null:
+  }
+  const filter = decidingFilter(subscription, event.eventType);
+  if (filter === undefined)
+    return no('type', `No enabled filter of the subscription is for the type ${event.eventType}.`);
+  const filterId = filter.record.uid;
+  const verdict = filter.compiled?.explain(event.subject ?? eventSubject(event)) ?? { matched: true };
+  if (!verdict.matched) return { ...no('filter', verdict.reason, filterId), clause: verdict };
+  return { subscription, matched: true, ...endpointState(routing, subscription), filterId, clause: null };
 }
 
 function endpointState(

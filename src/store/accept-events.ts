@@ -68,6 +68,8 @@ export interface AcceptResult {
   /** Projects whose config moved on, with nothing of theirs stored. */
   staleProjects: Set<string>;
   duplicateEvents: Set<string>;
+  /** Stored before, by a batch whose answer was lost; nothing was added, and whether each is a duplicate is unknown. */
+  knownEvents: Set<string>;
 }
 
 const FIRST_TRY_LANE = 0;
@@ -112,6 +114,7 @@ with wanted as materialized (
   from (select e.*, id in (select id from duplicate) as is_duplicate from e) as e
   order by id
   on conflict do nothing
+  returning id
 ), new_deliveries as (
   insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
     delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, next_send_at, updated_at)
@@ -123,6 +126,8 @@ with wanted as materialized (
       interval_seconds, max_retry_seconds, retry_limit)
   where project_id = any(array(select id from wanted where version = now_version))
     and event_id not in (select id from duplicate)
+    -- an event has the deliveries it was first stored with: matched again after a lost answer it gets no second set
+    and coalesce(event_id in (select id from new_events), false)
   order by id
   on conflict do nothing
   returning id
@@ -138,11 +143,14 @@ with wanted as materialized (
   from unnest($35::text[], $36::text[], $37::text[]) as x(event_id, project_id, subscription_ids)
   where project_id = any(array(select id from wanted where version = now_version))
     and event_id not in (select id from duplicate)
+    and coalesce(event_id in (select id from new_events), false)
   on conflict do nothing
 )
 select 'stale' as what, id from wanted where version is distinct from now_version
 union all
-select 'duplicate', id from duplicate`;
+select 'duplicate', id from duplicate
+union all
+select 'known', id from e where not coalesce(id in (select id from new_events), false)`;
 
 export async function acceptEvents(
   db: Database,
@@ -163,7 +171,19 @@ export async function acceptEvents(
     events.map((e) => e.target),
   ]);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
-  return { staleProjects: pick('stale'), duplicateEvents: pick('duplicate') };
+  return {
+    staleProjects: pick('stale'),
+    duplicateEvents: pick('duplicate'),
+    knownEvents: pick('known'),
+  };
+}
+
+/** Which of the events are stored as duplicates. */
+export async function storedDuplicates(db: Database, eventIds: Iterable<string>): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>('select id from events where id = any($1) and is_duplicate', [
+    [...eventIds],
+  ]);
+  return new Set(rows.map((row) => row.id));
 }
 
 function eventParameters(events: EventRow[]): unknown[] {

@@ -58,6 +58,11 @@ export async function takeProbe(db: Database, endpointId: string, seconds: numbe
   return rows.length > 0;
 }
 
+/** The probe was not sent after all: another may go. */
+export async function releaseProbe(db: Database, endpointId: string): Promise<void> {
+  await db.query('update endpoint_breakers set probe_until = null where endpoint_id = $1', [endpointId]);
+}
+
 /** A probe succeeded and more are needed: the next may go. */
 export async function countProbe(db: Database, endpointId: string): Promise<number> {
   const [row] = await db.query<{ probes: number }>(

@@ -175,8 +175,14 @@ export async function releaseDeliveries(
 }
 
 /** What this node holds according to the database; read only when the two may differ. */
-export function heldBy(db: Database, nodeId: string): Promise<{ id: string; fence: number }[]> {
-  return db.query('select delivery_id as id, fence from delivery_queue where node_id = $1', [nodeId]);
+export function heldBy(
+  db: Database,
+  nodeId: string,
+): Promise<{ id: string; fence: number; project_id: string; key: string; lane: number }[]> {
+  return db.query(
+    'select delivery_id as id, fence, project_id, key, lane from delivery_queue where node_id = $1',
+    [nodeId],
+  );
 }
 
 /** Notes that an at-most-once delivery is about to be sent. False: it is no longer this node's. */

@@ -1,12 +1,17 @@
 import pg from 'pg';
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { isTimeout } from './pg-errors.ts';
+import { isConnectionError, isTimeout } from './pg-errors.ts';
 
 /**
- * The two pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
+ * The pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
  * generic plan, and joins that could flip to scanning a whole table are switched off there. `general` serves
- * everything else, so that a slow list cannot hold up deliveries.
+ * everything else, so that a slow list cannot hold up deliveries. `lease` is one connection for heartbeats alone: a
+ * beat that had to queue behind others' statements could cost this node its lease.
+ *
+ * Every statement has two limits: the server's, after which it is rolled back, and a later one here, after which the
+ * connection is given up. The second is for a server that is no longer there to keep the first: a peer that vanished
+ * without closing would otherwise be waited for until the kernel gives up, a quarter of an hour.
  *
  * `roundTrips` counts statements sent; a test holds the hot path to its budget with it.
  */
@@ -33,8 +38,14 @@ pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => Date.parse(text)
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 const HOT_SETTINGS =
-  "set plan_cache_mode = force_generic_plan; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set statement_timeout = '30s'";
+  "set plan_cache_mode = force_generic_plan; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set statement_timeout = '8s'";
 const GENERAL_SETTINGS = "set statement_timeout = '60s'; set jit = off";
+const LEASE_SETTINGS = "set statement_timeout = '2s'";
+
+/** What an answer may take at most, and a new connection: a little longer than the server's own limit. */
+const HOT = { settings: HOT_SETTINGS, answerMs: 10_000, connectMs: 5_000 };
+const GENERAL = { settings: GENERAL_SETTINGS, answerMs: 65_000, connectMs: 5_000 };
+const LEASE = { settings: LEASE_SETTINGS, answerMs: 2_500, connectMs: 2_500 };
 
 /** The most that one statement of a list or search may take. */
 export const READING_MS = 5_000;
@@ -48,14 +59,16 @@ export interface DatabaseOptions {
 export class Database implements HotQueryable {
   readonly #general: pg.Pool;
   readonly #hot: pg.Pool;
+  readonly #lease: pg.Pool;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
     const hot = Math.max(2, Math.floor(options.connections / 3));
-    this.#hot = this.#pool(hot, HOT_SETTINGS);
-    this.#general = this.#pool(options.connections - hot, GENERAL_SETTINGS);
+    this.#hot = this.#pool(hot, HOT);
+    this.#general = this.#pool(Math.max(2, options.connections - hot - 1), GENERAL);
+    this.#lease = this.#pool(1, LEASE);
   }
 
   get roundTrips(): number {
@@ -71,6 +84,12 @@ export class Database implements HotQueryable {
   async hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
     return (await this.#hot.query({ name, text, values })).rows as R[];
+  }
+
+  /** A heartbeat, on the connection that serves nothing else. */
+  async beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
+    this.#roundTrips += 1;
+    return (await this.#lease.query({ name, text, values })).rows as R[];
   }
 
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
@@ -99,7 +118,9 @@ export class Database implements HotQueryable {
       await client.query('commit');
       return result;
     } catch (error) {
-      await client.query('rollback').catch(lost);
+      // On a connection that does not answer a rollback would only wait as well; closing it has the same effect.
+      if (isConnectionError(error)) broken ??= error as Error;
+      else await client.query('rollback').catch(lost);
       throw error;
     } finally {
       client.off('error', lost);
@@ -138,13 +159,18 @@ export class Database implements HotQueryable {
 
   /** A connection of its own, for LISTEN and for locks that live as long as the session. */
   async dedicated(): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.#options.connection, keepAlive: true });
+    const client = new pg.Client({
+      ...this.#options.connection,
+      keepAlive: true,
+      connectionTimeoutMillis: GENERAL.connectMs,
+      query_timeout: GENERAL.answerMs,
+    });
     await client.connect();
     return client;
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#hot.end(), this.#general.end()]);
+    await Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]);
   }
 
   async #count<R extends object>(result: Promise<pg.QueryResult>): Promise<R[]> {
@@ -152,15 +178,16 @@ export class Database implements HotQueryable {
     return (await result).rows as R[];
   }
 
-  #pool(max: number, settings: string): pg.Pool {
+  #pool(max: number, limits: typeof HOT): pg.Pool {
     const pool = new pg.Pool({
       ...this.#options.connection,
       max,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: limits.connectMs,
+      query_timeout: limits.answerMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       // The pool waits for the promise before it hands the connection out; its types do not say so.
-      onConnect: (client) => client.query(settings) as unknown as void,
+      onConnect: (client) => client.query(limits.settings) as unknown as void,
     });
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => this.#options.log.warn({ err: error.message }, 'database connection lost'));

@@ -112,6 +112,30 @@ export function listEvents(
   return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
 }
 
+/**
+ * The latest events, newest first: at most `limit`, and no more than have `maxBytes` of payload together, but one at
+ * least. Sizes are known without reading the payloads, so that those left out cost nothing.
+ */
+export async function latestEvents(
+  db: Queryable,
+  projectId: string,
+  wanted: { limit: number; maxBytes: number; scope?: EndpointScope | undefined },
+): Promise<{ events: StoredEvent[]; isCut: boolean }> {
+  const where = withinScope(new Where().add('project_id = ?', projectId), wanted.scope);
+  const limit = where.values.push(wanted.limit);
+  const maxBytes = where.values.push(wanted.maxBytes);
+  const rows = await db.query<StoredEvent & { found: number }>(
+    `select ${COLUMNS}, found from (
+       select *, count(*) over ()::int as found, row_number() over latest as place,
+         sum(octet_length(payload)) over latest as bytes
+       from (select ${COLUMNS} from events where ${where.toString()} order by id desc limit $${limit}) e
+       window latest as (order by id desc)
+     ) sized where place = 1 or bytes <= $${maxBytes} order by id desc`,
+    where.values,
+  );
+  return { events: rows, isCut: rows.length < (rows[0]?.found ?? 0) };
+}
+
 /** Duplicates of events are left out: a replay sends none of them. */
 export async function countEvents(db: Queryable, projectId: string, filter: EventFilter): Promise<number> {
   const where = eventConditions(projectId, filter).add('not is_duplicate');

@@ -82,6 +82,7 @@ with f as materialized (
     to_timestamp(requested_ms / 1000), to_timestamp(responded_ms / 1000)
   from f where attempt_id is not null
   on conflict do nothing
+  returning id
 ), deliveries as (
   update event_deliveries d
   set status = f.status, description = f.description, num_trials = f.num_trials,
@@ -93,7 +94,8 @@ with f as materialized (
   insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
   select endpoint_id, date_trunc('minute', now()), $1, count(*) filter (where num_trials = 1),
     count(*) filter (where succeeded), count(*) filter (where not succeeded)
-  from f where attempt_id is not null
+  -- sent again after a lost answer, an attempt is there already and was counted
+  from f where coalesce(attempt_id in (select id from attempts), false)
   group by endpoint_id order by endpoint_id
   on conflict (endpoint_id, minute, node_id) do update
   set deliveries = endpoint_counters.deliveries + excluded.deliveries,

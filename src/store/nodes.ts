@@ -1,10 +1,12 @@
 import type { Database } from './database.ts';
 
 const REAPER_LOCK = 7_305_503;
+/** Longer than any statement of the hot path may take. */
+const REMEMBERED = '1 minute';
 
 /** Says that this node is alive; returns the database's clock in milliseconds. */
 export async function beat(db: Database, node: { id: string; roles: string }): Promise<number> {
-  const rows = await db.hot<{ now_ms: number }>(
+  const rows = await db.beat<{ now_ms: number }>(
     'beat',
     `insert into nodes (id, roles) values ($1, $2)
      on conflict (id) do update set beat_at = clock_timestamp()
@@ -16,27 +18,39 @@ export async function beat(db: Database, node: { id: string; roles: string }): P
 
 /**
  * Frees the rows of nodes that have been silent for `silentSeconds`. A freed row gets a higher fence, so that its
- * former holder, should it still live, can no longer finish it. A silent node is remembered for ten more minutes
- * and its rows freed again and again: a batch it sent just before it fell silent may commit after the first pass.
+ * former holder, should it still live, can no longer finish it. A silent node is remembered for a minute and its rows
+ * freed again and again: a batch it sent just before it fell silent may commit after the first pass. With `strays`
+ * rows of nodes that nobody remembers are freed too, which reads the whole queue.
  * One node reaps at a time; the others skip their turn. Returns what was freed.
  */
-export async function reapSilentNodes(db: Database, silentSeconds: number): Promise<number> {
+export async function reapSilentNodes(
+  db: Database,
+  silentSeconds: number,
+  also: { strays: boolean },
+): Promise<number> {
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
       REAPER_LOCK,
     ]);
+    if (lock?.mine !== true) return 0;
     const dead = await tx.query<{ id: string }>(
       `select id from nodes where beat_at < clock_timestamp() - $1 * interval '1 second'`,
       [silentSeconds],
     );
-    if (lock?.mine !== true || dead.length === 0) return 0;
+    if (dead.length === 0 && !also.strays) return 0;
     const [freed] = await tx.query<{ count: number }>(
       `with freed as (
-         update delivery_queue set node_id = null, fence = fence + 1 where node_id = any($1) returning 1
+         update delivery_queue set node_id = null, fence = fence + 1
+         where node_id is not null
+           and node_id not in (select id from nodes where beat_at >= clock_timestamp() - $1 * interval '1 second')
+         returning 1
        ) select count(*) from freed`,
+      [silentSeconds],
+    );
+    await tx.query(
+      `delete from nodes where id = any($1) and beat_at < clock_timestamp() - interval '${REMEMBERED}'`,
       [dead.map((node) => node.id)],
     );
-    await tx.query(`delete from nodes where beat_at < clock_timestamp() - interval '10 minutes'`);
     return freed?.count ?? 0;
   });
 }

@@ -1,33 +1,41 @@
 /** SQLSTATEs and socket codes by what they mean to us. */
-const CONNECTION_CODES = new Set([
+const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ENOENT',
+  'EACCES',
+  'EAGAIN',
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '08000',
-  '08001',
-  '08003',
-  '08004',
-  '08006',
+  'ENETUNREACH',
+  'EMFILE',
+  'ENFILE',
 ]);
+/**
+ * By class: 08 connection, 40 rolled back for the sake of others (deadlock), 53 out of something (disk, memory,
+ * connections), 57 operator intervened or the statement took too long, 58 the server's own disk. Of 25 only a server
+ * that takes no writes (a standby after a switch of servers), of 55 only a lock that could not be had.
+ */
+const AWAY = /^(08|40|53|57|58|25006$|55P03$)/;
+const SQLSTATE_LENGTH = 5;
 const CONNECTION_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
+  /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|not queryable|Cannot use a pool after/;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** The database is away, or went away while it worked: what it did last is unknown. */
+/**
+ * The database is away or in trouble of its own, or went away while it worked: what it did last is unknown, and the
+ * same statement may succeed later.
+ */
 export function isConnectionError(error: unknown): boolean {
-  if (CONNECTION_CODES.has(codeOf(error))) return true;
+  const code = codeOf(error);
+  if (SOCKET_CODES.has(code) || (code.length === SQLSTATE_LENGTH && AWAY.test(code))) return true;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionError);
   return error instanceof Error && CONNECTION_TEXT.test(error.message);
 }
 

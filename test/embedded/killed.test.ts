@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { StartupError } from '../../src/domain/startup-error.ts';
-import { locateBinaries } from '../../src/store/embedded/binaries.ts';
+import { copyBinaries, locateBinaries } from '../../src/store/embedded/binaries.ts';
 import {
   isAlive,
   isRoot,
@@ -101,7 +101,8 @@ it('leaves alone a server that somebody else started on its cluster, and says so
   const dataDir = temporaryDirectory();
   await (await start(dataDir)).stop();
   const cluster = path.join(dataDir, 'postgres');
-  const { postgres } = await locateBinaries();
+  // The stranger is another user, who may not be able to enter the checkout.
+  const { postgres } = await copyBinaries(await locateBinaries(), temporaryDirectory());
   const args = ['-D', cluster, '-c', 'listen_addresses=', '-c', 'unix_socket_directories=.'];
   const stranger = spawn(postgres, args, { ...(isRoot ? NOBODY : {}), cwd: cluster });
   later(async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,13 +73,26 @@ export interface Node {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
+const CHECKOUT = path.join(import.meta.dirname, '../..');
+
+/** The checkout again, where any user may read it: a clone often lies below a directory that only root may enter. */
+function checkoutForOthers(): string {
+  const copy = temporaryDirectory();
+  const parts = ['package.json', 'src', 'test', 'node_modules'].map((name) => path.join(CHECKOUT, name));
+  // Hard links cost nothing; another file system takes a real copy.
+  if (spawnSync('cp', ['-al', ...parts, copy]).status !== 0) execFileSync('cp', ['-a', ...parts, copy]);
+  return copy;
+}
+
 /** Another process of ours on that data directory, once it is ready or has given up. */
 export async function startNode(
   dataDir: string,
   options: { exits?: boolean; as?: { uid: number; gid: number }; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Node> {
-  const program = path.join(import.meta.dirname, 'node-with-database.ts');
-  const child = spawn(process.execPath, [program, dataDir, options.exits === true ? 'exit' : ''], {
+  const checkout = options.as === undefined ? CHECKOUT : checkoutForOthers();
+  const program = path.join(checkout, 'test/embedded/node-with-database.ts');
+  const node = process.execPath.replace(CHECKOUT, checkout);
+  const child = spawn(node, [program, dataDir, options.exits === true ? 'exit' : ''], {
     ...options.as,
     cwd: '/',
     env: { ...process.env, ...options.env },

@@ -213,6 +213,23 @@ test('functions of a source change headers and payload before matching; a failin
   expect(event.failure_reason).toContain('bad day');
 });
 
+test('a function of a subscription gets other bodies as a string, and what it makes is JSON, on retries too', async () => {
+  const source = await makeSource();
+  await listen(source, '/made-json', {
+    function: 'function transform(text) { return { text } }',
+    retry_config: { type: 'linear', interval_seconds: 0, retry_count: 3 },
+  });
+  receiver.answerNext(500);
+  await post(source, 'plain words', { 'content-type': 'text/plain' });
+  const requests = await arrived('/made-json', 2);
+  expect(requests.map((request) => [request.json, request.headers['content-type']])).toEqual([
+    [{ text: 'plain words' }, 'application/json'],
+    [{ text: 'plain words' }, 'application/json'],
+  ]);
+  await post(source, Buffer.from([0, 255]), { 'content-type': 'application/octet-stream' });
+  expect((await arrived('/made-json', 3))[2]?.json).toEqual({ text: 'AP8=' });
+});
+
 test('a disabled source is 403, an unknown mask 404, another type 400; nothing is stored', async () => {
   const source = await makeSource();
   await app.project.put(`/sources/${source.uid}`, { name: 'source', type: 'http', is_disabled: true });

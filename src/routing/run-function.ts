@@ -1,5 +1,6 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import { idTime } from '../domain/ids.ts';
+import { payloadText } from '../domain/payload-text.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
@@ -15,15 +16,13 @@ export type FunctionRun =
 export async function runFunction(
   sandbox: Sandbox,
   code: string,
-  delivery: HeldDelivery,
+  delivery: Pick<HeldDelivery, 'eventId' | 'projectId' | 'body' | 'contentType'>,
 ): Promise<FunctionRun> {
-  const input =
-    delivery.contentType === null ? delivery.body.toString() : JSON.stringify(delivery.body.toString());
   const result = await sandbox.run({
     code,
     version: functionVersion(code),
     tenant: delivery.projectId,
-    input,
+    input: payloadText(delivery.body, delivery.contentType),
     seed: delivery.eventId,
     nowMs: idTime(delivery.eventId),
   });

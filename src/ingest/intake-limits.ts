@@ -1,0 +1,91 @@
+import { AppError } from '../domain/errors.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Database } from '../store/database.ts';
+import { takeFromWindows, type WindowRequest } from '../store/intake-windows.ts';
+import type { NewEvent } from './new-event.ts';
+import type { PreparedEvent } from './prepare-event.ts';
+
+/**
+ * Holds projects to their `ratelimit` and sources to their `rate_limit`. Costs nothing while no event of a batch is
+ * under one, else one statement per batch for the sources and one for the projects. Of an event that its source let
+ * in and its project did not, the source gets its place back. An event that was let in stays so when it has to be
+ * matched again.
+ */
+type Limit = Pick<WindowRequest, 'key' | 'maxEvents' | 'seconds'>;
+type Refused = Map<PreparedEvent, AppError>;
+
+export class IntakeLimits {
+  readonly #deps: { db: Database; cache: ConfigCache };
+  readonly #admitted = new WeakSet<NewEvent>();
+
+  constructor(deps: { db: Database; cache: ConfigCache }) {
+    this.#deps = deps;
+  }
+
+  /** The items of a batch that are over a limit, with what to tell their callers. */
+  async refused(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
+    const fresh = items.filter((item) => !this.#admitted.has(item.source));
+    const bySource = await this.#take(fresh, (event) => this.#sourceLimit(event));
+    const left = fresh.filter((item) => !bySource.has(item));
+    const byProject = await this.#take(left, (event) => this.#projectLimit(event));
+    for (const item of left) if (!byProject.has(item)) this.#admitted.add(item.source);
+    const unused = group([...byProject.keys()], (event) => this.#sourceLimit(event));
+    if (unused.length > 0) {
+      await takeFromWindows(
+        this.#deps.db,
+        unused.map(({ limit, items: ofSource }) => ({ ...limit, wanted: -ofSource.length })),
+      );
+    }
+    return new Map([...bySource, ...byProject]);
+  }
+
+  async #take(items: readonly PreparedEvent[], limitOf: (event: NewEvent) => Limit | null): Promise<Refused> {
+    const refused: Refused = new Map();
+    const limited = group(items, limitOf);
+    if (limited.length === 0) return refused;
+    const requests = limited.map(({ limit, items: under }) => ({ ...limit, wanted: under.length }));
+    const grants = await takeFromWindows(this.#deps.db, requests);
+    for (const { limit, items: under } of limited) {
+      const { granted, endsInSeconds } = grants.get(limit.key) ?? {
+        granted: 0,
+        endsInSeconds: limit.seconds,
+      };
+      for (const item of under.slice(granted)) refused.set(item, overLimit(limit, endsInSeconds));
+    }
+    return refused;
+  }
+
+  #sourceLimit({ projectId, sourceId }: NewEvent): Limit | null {
+    const source = sourceId === null ? undefined : this.#deps.cache.peek(projectId)?.sources.get(sourceId);
+    return source === undefined ? null : limit(source.id, source.rate_limit, source.rate_limit_duration);
+  }
+
+  #projectLimit({ projectId }: NewEvent): Limit | null {
+    const { count, duration } = this.#deps.cache.peek(projectId)?.project.config.ratelimit ?? {};
+    return limit(projectId, count, duration);
+  }
+}
+
+function limit(key: string, maxEvents = 0, seconds = 0): Limit | null {
+  return maxEvents === 0 || seconds === 0 ? null : { key, maxEvents, seconds };
+}
+
+function group(
+  items: readonly PreparedEvent[],
+  limitOf: (event: NewEvent) => Limit | null,
+): { limit: Limit; items: PreparedEvent[] }[] {
+  const groups = new Map<string, { limit: Limit; items: PreparedEvent[] }>();
+  for (const item of items) {
+    const of = limitOf(item.source);
+    if (of === null) continue;
+    const known = groups.get(of.key);
+    if (known === undefined) groups.set(of.key, { limit: of, items: [item] });
+    else known.items.push(item);
+  }
+  return [...groups.values()];
+}
+
+function overLimit({ maxEvents, seconds }: Limit, endsInSeconds: number): AppError {
+  const retry = Math.max(1, Math.ceil(endsInSeconds));
+  return new AppError('rate_limited', { limit: maxEvents, duration: seconds, retry });
+}

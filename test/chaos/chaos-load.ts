@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+/**
+ * A bounded stream of events over keep-alive connections to every node. Each answer is noted; nothing is sent again,
+ * except events with an idempotency key, which are sent until they are answered 201.
+ */
+export interface Target {
+  path: string;
+  body: Record<string, unknown>;
+  isRepeatable: boolean;
+}
+
+export interface ChaosLoadOptions {
+  urls: string[];
+  key: string;
+  connectionsPerNode: number;
+  /** Pause of each connection between two requests. */
+  paceMs: number;
+  next(n: number): Target;
+}
+
+export class ChaosLoad {
+  /** Event ids of requests answered 201, with the events' types. */
+  readonly accepted = new Map<string, string>();
+  /** Ids of accepted events that were said to be duplicates. */
+  readonly duplicates = new Set<string>();
+  readonly refused = new Map<string, number>();
+  /** The longest that a request waited for its answer or refusal. */
+  slowestMs = 0;
+  readonly #options: ChaosLoadOptions;
+  readonly #pools: Pool[];
+  readonly #done: Promise<unknown>;
+  #sent = 0;
+  #isStopped = false;
+
+  constructor(options: ChaosLoadOptions) {
+    this.#options = options;
+    const { urls, connectionsPerNode } = options;
+    this.#pools = urls.map(
+      (url) => new Pool(url, { connections: connectionsPerNode, pipelining: 1, headersTimeout: 60_000 }),
+    );
+    this.#done = Promise.all(
+      this.#pools.flatMap((pool) => Array.from({ length: connectionsPerNode }, () => this.#work(pool))),
+    );
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#done;
+    await Promise.all(this.#pools.map((pool) => pool.destroy()));
+  }
+
+  async #work(pool: Pool): Promise<void> {
+    while (!this.#isStopped) {
+      const target = this.#options.next(this.#sent++);
+      for (let tries = 0; tries < 200; tries++) {
+        if ((await this.#send(pool, target)) || !target.isRepeatable) break;
+        await delay(100);
+      }
+      await delay(this.#options.paceMs);
+    }
+  }
+
+  async #send(pool: Pool, { path, body }: Target): Promise<boolean> {
+    const startedAt = performance.now();
+    try {
+      const answer = await pool.request({
+        path,
+        method: 'POST',
+        headers: { authorization: this.#options.key, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const text = await answer.body.text();
+      if (answer.statusCode !== 201) return this.#refuse(`${answer.statusCode}`);
+      const { data } = JSON.parse(text) as {
+        data: { uid: string; event_type: string; is_duplicate_event: boolean };
+      };
+      if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was handed out twice`);
+      this.accepted.set(data.uid, data.event_type);
+      if (data.is_duplicate_event) this.duplicates.add(data.uid);
+      return true;
+    } catch (error) {
+      if (error instanceof TypeError) throw error;
+      return this.#refuse((error as { code?: string }).code ?? String(error));
+    } finally {
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - startedAt);
+    }
+  }
+
+  #refuse(reason: string): false {
+    this.refused.set(reason, (this.refused.get(reason) ?? 0) + 1);
+    return false;
+  }
+}

@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest';
+import { IdFactory } from '../../src/domain/ids.ts';
+import { acceptEvents, type DeliveryRow, type EventRow } from '../../src/store/accept-events.ts';
+import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
+import { Database } from '../../src/store/database.ts';
+import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
+import { beat, reapSilentNodes } from '../../src/store/nodes.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { Receiver } from '../support/receiver.ts';
+
+const EARLY = '00000000000000000000000001';
+const LATE = '00000000000000000000000002';
+
+test('a finish under an old fence is recorded as a stale attempt and changes no state', async ({
+  onTestFinished,
+}) => {
+  // A node without the deliver role stores the delivery for others; the test plays those others.
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const { db } = app.app;
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['late'] });
+  await app.project.post('/events/broadcast', { event_type: 'late', data: {} });
+  const claim = async (nodeId: string) => {
+    await beat(db, { id: nodeId, roles: 'deliver' });
+    const [taken] = await claimDeliveries(db, nodeId, [{ key: endpoint.uid, lane: 0, count: 1 }]);
+    return taken!.deliveries[0]!;
+  };
+
+  const held = await claim(LATE);
+  await app.database.query("update nodes set beat_at = now() - interval '11 seconds' where id = $1", [LATE]);
+  expect(await reapSilentNodes(db, 10, { strays: false })).toBe(1);
+  const taken = await claim(EARLY);
+  expect(taken).toMatchObject({ id: held.id });
+  expect(taken.fence).toBeGreaterThan(held.fence);
+
+  const lateFirst = finishOf(held, '00000000000000000000000003', 'Retry');
+  expect(await finishDeliveries(db, LATE, [lateFirst])).toEqual(new Set());
+  expect(
+    await finishDeliveries(db, EARLY, [finishOf(taken, '00000000000000000000000004', 'Success')]),
+  ).toEqual(new Set([held.id]));
+  const lateAgain = finishOf(held, '00000000000000000000000005', 'Failure');
+  expect(await finishDeliveries(db, LATE, [lateAgain])).toEqual(new Set());
+
+  expect(await app.database.query('select status, num_trials from event_deliveries')).toEqual([
+    { status: 'Success', num_trials: 1 },
+  ]);
+  expect(await app.database.query('select is_stale from delivery_attempts order by id')).toEqual([
+    { is_stale: true },
+    { is_stale: false },
+    { is_stale: true },
+  ]);
+  expect(await app.database.query('select * from delivery_queue')).toEqual([]);
+});
+
+test('the same finish sent twice, as after a lost answer, is recorded and counted once', async ({
+  onTestFinished,
+}) => {
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const { db } = app.app;
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['twice'] });
+  await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
+  const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
+  const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
+  expect((await finishDeliveries(db, EARLY, [finish])).size).toBe(1);
+  expect((await finishDeliveries(db, EARLY, [finish])).size).toBe(0);
+  expect(await app.database.query('select is_stale from delivery_attempts')).toEqual([{ is_stale: false }]);
+  expect(await app.database.query('select sum(successes)::int as successes from endpoint_counters')).toEqual([
+    { successes: 1 },
+  ]);
+});
+
+test('rows held by a node that nobody remembers are freed', async ({ onTestFinished }) => {
+  const database = await createTestDatabase();
+  const db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  await beat(db, { id: EARLY, roles: 'deliver' });
+  await database.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
+     values ('stray', 'e', 'p', 'k', 0, now(), $1), ('held', 'e', 'p', 'k', 0, now(), $2)`,
+    [LATE, EARLY],
+  );
+  expect(await reapSilentNodes(db, 10, { strays: false })).toBe(0);
+  expect(await reapSilentNodes(db, 10, { strays: true })).toBe(1);
+  expect(await database.query('select delivery_id, node_id, fence from delivery_queue order by 1')).toEqual([
+    { delivery_id: 'held', node_id: EARLY, fence: 1 },
+    { delivery_id: 'stray', node_id: null, fence: 2 },
+  ]);
+});
+
+test('an event stored by a batch whose answer was lost keeps its deliveries when it is sent again', async ({
+  onTestFinished,
+}) => {
+  const app = await startTestApp();
+  const receiver = await Receiver.start();
+  onTestFinished(async () => {
+    await app.stop();
+    await receiver.stop();
+  });
+  await subscribe(app.project, receiver.url, { eventTypes: ['lost'] });
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, async (_, n) => {
+      // Connections go while the batches are under way: some commit, and nobody hears of it.
+      if (n % 8 === 0)
+        await app.database.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and query like '%new_deliveries%'`,
+        );
+      return app.project.raw('POST', '/events/broadcast', {
+        body: { event_type: 'lost', data: { n }, idempotency_key: `key-${n}` },
+      });
+    }),
+  );
+  const accepted = answers.filter((answer) => answer.status === 201).length;
+  expect(accepted + answers.filter((answer) => answer.status === 503).length).toBe(40);
+  await eventually(
+    () => app.database.query('select delivery_id, node_id from delivery_queue'),
+    (rows) => rows.length === 0,
+  );
+  const [doubled] = await app.database.query(
+    `select count(*)::int as events from (
+       select event_id from event_deliveries group by event_id having count(*) <> 1) d`,
+  );
+  expect(doubled).toEqual({ events: 0 });
+  expect(await app.database.query('select id from events where is_duplicate')).toEqual([]);
+  expect(receiver.requests.length).toBeGreaterThanOrEqual(accepted);
+});
+
+test('an event that is stored again, matched otherwise, gets no second set of deliveries', async ({
+  onTestFinished,
+}) => {
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['again'] });
+  const [project] = await app.database.query('select id, version::int from projects');
+  const ids = new IdFactory(Date.now);
+  const eventId = ids.next();
+  const store = (deliveryId: string) =>
+    acceptEvents(app.app.db, {
+      events: [eventRow(eventId, project as { id: string; version: number }, endpoint.uid)],
+      deliveries: [deliveryRow(deliveryId, eventId, { projectId: app.projectId, endpointId: endpoint.uid })],
+      expansions: [],
+      nodeId: EARLY,
+    });
+  const [first, second] = [ids.next(), ids.next()];
+  expect(await store(first)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set() });
+  expect(await store(second)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set([eventId]) });
+  expect(await app.database.query('select id from event_deliveries')).toEqual([{ id: first }]);
+  expect(await app.database.query('select delivery_id as id from delivery_queue')).toEqual([{ id: first }]);
+});
+
+function eventRow(id: string, project: { id: string; version: number }, endpointId: string): EventRow {
+  return {
+    id,
+    projectId: project.id,
+    configVersion: project.version,
+    eventType: 'again',
+    sourceId: null,
+    appId: null,
+    status: 'Success',
+    failureReason: null,
+    idempotencyKey: 'a key',
+    endpointIds: [endpointId],
+    headers: null,
+    payload: Buffer.from('{}'),
+    contentType: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+    forwardedHeaders: null,
+    target: null,
+    acknowledgedAtMs: Date.now(),
+  };
+}
+
+function deliveryRow(
+  id: string,
+  eventId: string,
+  { projectId, endpointId }: { projectId: string; endpointId: string },
+): DeliveryRow {
+  return {
+    id,
+    projectId,
+    eventId,
+    endpointId,
+    subscriptionId: null,
+    eventType: 'again',
+    deliveryMode: 'at_least_once',
+    strategy: 'linear',
+    intervalSeconds: 10,
+    maxRetrySeconds: 7_200,
+    retryLimit: 3,
+    key: endpointId,
+    isUngated: true,
+    held: true,
+  };
+}
+
+function finishOf(
+  delivery: { id: string; fence: number; projectId: string; endpointId: string; key: string },
+  attemptId: string,
+  status: 'Success' | 'Failure' | 'Retry',
+): Finish {
+  return {
+    deliveryId: delivery.id,
+    projectId: delivery.projectId,
+    endpointId: delivery.endpointId,
+    fence: delivery.fence,
+    status,
+    description: null,
+    numTrials: 1,
+    latencyMs: null,
+    delayMs: status === 'Retry' ? 0 : null,
+    lane: 0,
+    key: delivery.key,
+    body: null,
+    attempt: {
+      id: attemptId,
+      url: 'http://127.0.0.1:9/',
+      ipAddress: null,
+      httpStatus: status === 'Success' ? '200 OK' : null,
+      error: null,
+      succeeded: status === 'Success',
+      requestHeaders: '{}',
+      responseHeaders: null,
+      responseBody: null,
+      timings: '{}',
+      requestedAtMs: Date.now(),
+      respondedAtMs: null,
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { clientOf, readCredentials } from '../support/program.ts';
+import { Receiver } from '../support/receiver.ts';
+import { ChaosDatabase } from './chaos-database.ts';
+import { ChaosNode } from './chaos-node.ts';
+
+/** Resources that keep a process alive, by kind. */
+function resources(): Record<string, number> {
+  const kinds = Map.groupBy(process.getActiveResourcesInfo(), (kind) => kind);
+  return Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]));
+}
+
+test('after a stop no timer, socket, connection, lease or node is left', async ({ onTestFinished }) => {
+  const receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+  const run = async () => {
+    const app = await startTestApp();
+    await subscribe(app.project, receiver.url, { eventTypes: ['last'] });
+    await app.project.post('/events/broadcast', { event_type: 'last', data: {} });
+    await eventually(
+      () => app.database.query('select delivery_id from delivery_queue'),
+      (rows) => rows.length === 0,
+    );
+    await app.app.stop();
+    const left = () =>
+      app.database.query(
+        `select (select count(*)::int from nodes) as nodes,
+         (select count(*)::int from delivery_queue where node_id is not null) as held,
+         (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
+      );
+    // The server notices a closed connection in its own time; nobody opens one any more.
+    const settled = await eventually(left, ([row]) => row?.['connections'] === 0);
+    await app.stop();
+    return settled;
+  };
+  // Whatever a first start leaves behind for good (the resolver, say) is there before the second.
+  await run();
+  const settled = async () => {
+    // fetch keeps its own connections to the stopped server for a moment.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return resources();
+  };
+  const before = await settled();
+  expect(await run()).toEqual([{ nodes: 0, held: 0, connections: 0 }]);
+  const after = await eventually(settled, (now) => total(now) <= total(before), 10_000);
+  expect(after['Timeout'] ?? 0).toBeLessThanOrEqual(before['Timeout'] ?? 0);
+});
+
+const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, n) => sum + n, 0);
+
+test('a delivery under way past the grace is cut off, handed back and sent once more by another node', async (context) => {
+  const database = await createTestDatabase();
+  context.onTestFinished(() => database.drop());
+  const receiver = await Receiver.start();
+  context.onTestFinished(() => receiver.stop());
+  receiver.answerAlways(() => {});
+  const nodes: ChaosNode[] = [];
+  for (const name of ['leaving', 'staying']) {
+    const node = await ChaosNode.place(name, database.url, { POSTHORN_GRACE: '3' });
+    context.onTestFinished(() => node.end());
+    await node.start();
+    nodes.push(node);
+  }
+  const [leaving] = nodes as [ChaosNode];
+  const client = clientOf(leaving.url, readCredentials(leaving.dataDir));
+  const endpoint = { http_timeout: 60 };
+  await subscribe(client, receiver.url, { eventTypes: ['cut'], endpoint });
+  await subscribe(client, receiver.url, {
+    eventTypes: ['cut.once'],
+    endpoint,
+    subscription: { delivery_mode: 'at_most_once' },
+  });
+  await client.post('/events/broadcast', { event_type: 'cut', data: {} });
+  await client.post('/events/broadcast', { event_type: 'cut.once', data: {} });
+  await receiver.received(2);
+  receiver.answerAlways(200);
+  const signalledAt = performance.now();
+  leaving.program.signal('SIGTERM');
+  expect(await leaving.program.ended).toEqual({ code: 0, signal: null });
+  // It waited for the answers, and not for the sixty seconds these might have taken.
+  expect(performance.now() - signalledAt).toBeGreaterThan(2_000);
+  await eventually(
+    () => database.query('select delivery_id from delivery_queue'),
+    (rows) => rows.length === 0,
+  );
+  expect(await database.query('select event_type, status from event_deliveries order by 1')).toEqual([
+    { event_type: 'cut', status: 'Success' },
+    { event_type: 'cut.once', status: 'Failure' },
+  ]);
+  expect(receiver.requests).toHaveLength(3);
+  expect(await database.query('select count(*)::int as nodes from nodes')).toEqual([{ nodes: 1 }]);
+}, 60_000);
+
+test('a second signal more than a second later ends the process at once', async (context) => {
+  const database = await createTestDatabase();
+  context.onTestFinished(() => database.drop());
+  const receiver = await Receiver.start();
+  context.onTestFinished(() => receiver.stop());
+  receiver.answerAlways(() => {});
+  const node = await ChaosNode.place('impatient', database.url, { POSTHORN_LOG_LEVEL: 'info' });
+  context.onTestFinished(() => node.end());
+  await node.start();
+  const client = clientOf(node.url, readCredentials(node.dataDir));
+  await subscribe(client, receiver.url, { eventTypes: ['stuck'], endpoint: { http_timeout: 60 } });
+  await client.post('/events/broadcast', { event_type: 'stuck', data: {} });
+  await receiver.received(1);
+  node.program.signal('SIGTERM');
+  await eventually(
+    async () => node.program.stderr,
+    (text) => text.includes('"stopping"'),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  expect(node.program.isRunning).toBe(true);
+  node.program.signal('SIGTERM');
+  expect(await node.program.ended).toEqual({ code: 1, signal: null });
+  expect(node.program.stderr).not.toContain('"stopped"');
+}, 60_000);
+
+test('ten seconds without a database use up no retry and lose nothing; a stop meanwhile keeps its grace', async (context) => {
+  const database = await ChaosDatabase.start();
+  context.onTestFinished(() => database.stop());
+  const receiver = await Receiver.start();
+  context.onTestFinished(() => receiver.stop());
+  const nodes: ChaosNode[] = [];
+  for (const name of ['waiting', 'leaving']) {
+    const node = await ChaosNode.place(name, database.url, { POSTHORN_GRACE: '4' });
+    context.onTestFinished(() => node.end());
+    await node.start();
+    nodes.push(node);
+  }
+  const [waiting, leaving] = nodes as [ChaosNode, ChaosNode];
+  const credentials = readCredentials(waiting.dataDir);
+  const clients = [waiting, leaving].map(({ url }) => clientOf(url, credentials));
+  const held: (() => void)[] = [];
+  receiver.answerAlways((_request, response) => held.push(() => response.writeHead(200).end()));
+  await subscribe(clients[0]!, receiver.url, { eventTypes: ['outage'], endpoint: { http_timeout: 60 } });
+  for (const client of clients)
+    for (let n = 0; n < 10; n++)
+      await client.post('/events/broadcast', { event_type: 'outage', data: { n } });
+  await receiver.received(20);
+  const outage = database.outage(10_000);
+  await eventually(
+    async () => (await fetch(`${waiting.url}/readyz`)).status,
+    (status) => status === 503,
+  );
+  for (const answer of held) answer();
+  receiver.answerAlways(200);
+  const refused = await clients[0]!.raw('POST', '/events/broadcast', {
+    body: { event_type: 'outage', data: {} },
+  });
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  leaving.program.signal('SIGTERM');
+  const exit = await leaving.program.ended;
+  expect(exit.signal).toBe(null);
+  await outage;
+  await eventually(
+    () => database.query<{ open: number }>('select count(*)::int as open from delivery_queue'),
+    ([row]) => row?.open === 0,
+    40_000,
+  );
+  expect(
+    await database.query('select status, num_trials, count(*)::int from event_deliveries group by 1, 2'),
+  ).toEqual([{ status: 'Success', num_trials: 1, count: 20 }]);
+  // The node that stayed kept its ten outcomes; those of the one that left during the outage are sent again.
+  expect(receiver.requests.length).toBeLessThanOrEqual(30);
+}, 120_000);
