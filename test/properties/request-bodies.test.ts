@@ -219,4 +219,16 @@ describe('every operation that takes a body', () => {
       );
     },
   );
+
+  test.each(['/endpoints', '/sources', '/subscriptions', '/portal-links', '/event-types', '/keys'])(
+    'POST %s names the field with a zero character, which no text can hold',
+    async (path) => {
+      const [body] = fc.sample(validValue(bodySchema(path), creations[path]!.known()), {
+        seed: 1,
+        numRuns: 1,
+      });
+      const answer = await app.project.post(path, { ...(body as object), name: 'a\u0000b' }, 400);
+      expect(answer.message).toBe('name: holds a zero character, which cannot be stored');
+    },
+  );
 });
