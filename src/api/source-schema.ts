@@ -1,15 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
+import { signatureHashes } from '../domain/signature-hash.ts';
 import { type SourceVerifier, sourceTypes } from '../domain/source.ts';
 import { providerPresets } from '../ingest/verify/presets.ts';
-import { hashNames, signatureEncodings } from '../ingest/verify/signature.ts';
+import { signatureEncodings } from '../ingest/verify/signature.ts';
 import type { SourceRow } from '../store/sources.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 
 const Hmac = Type.Object({
   header: Type.Optional(Text(256, 'Header that carries the signature.')),
-  hash: Type.Optional(oneOf([...hashNames, ''])),
+  hash: Type.Optional(oneOf([...signatureHashes, ''])),
   secret: Type.Optional(Text(4096)),
   encoding: Type.Optional(oneOf([...signatureEncodings, ''])),
 });

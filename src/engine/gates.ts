@@ -29,6 +29,9 @@ export function decideGate(
   context: { key: string; nowMs: number },
 ): GateDecision {
   const routing = cache.peek(projectId);
+  // What a deleted project left waiting is claimed and ends as discarded.
+  if (cache.isGone(projectId))
+    return { open: true, endpointId: context.key, limits: [], isProbe: false, probeSeconds: 0 };
   if (routing === undefined) {
     void cache.load(projectId);
     return { open: false };

@@ -26,6 +26,8 @@ export class ConfigCache {
   readonly #log: Logger;
   readonly #onChange: ((routing: ProjectRouting) => void) | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
+  /** Projects found to be deleted. */
+  readonly #gone = new Set<string>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
   constructor(deps: {
@@ -44,6 +46,10 @@ export class ConfigCache {
 
   peek(projectId: string): ProjectRouting | undefined {
     return this.#projects.get(projectId);
+  }
+
+  isGone(projectId: string): boolean {
+    return this.#gone.has(projectId);
   }
 
   async get(projectId: string): Promise<ProjectRouting> {
@@ -94,6 +100,8 @@ export class ConfigCache {
     const project = await getProject(this.#db, projectId);
     if (project === undefined) {
       this.#projects.delete(projectId);
+      if (this.#gone.size >= MAX_PROJECTS) this.#gone.clear();
+      this.#gone.add(projectId);
       throw new AppError('project_not_found', { id: projectId });
     }
     const known = this.#projects.get(projectId);

@@ -136,6 +136,19 @@ test('a breaker opens on failures, holds, probes, and closes when the endpoint r
   receiver.answerAlways(200);
 });
 
+test('deliveries that wait when their project is deleted end as discarded', async () => {
+  const created = await app.instance.post('/projects', { name: 'short-lived', type: 'outgoing' });
+  const client = new ApiClient(`${app.url}/api/v1/projects/${created.project.uid}`, created.api_key.key);
+  const { endpoint } = await subscribe(client, `${receiver.url}/deleted`);
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  await client.post('/events/broadcast', { event_type: 'x', data: {} });
+  await client.delete('');
+  const states = () =>
+    app.database.query('select status from event_deliveries where endpoint_id = $1', [endpoint.uid]);
+  await eventually(states, ([delivery]) => delivery?.['status'] === 'Discarded');
+  expect(requestsTo('/deleted')).toEqual([]);
+});
+
 test('a fan-out over a thousand deliveries is expanded in chunks and all arrive', async () => {
   const created = await app.instance.post('/projects', { name: 'fan-out', type: 'outgoing' });
   const projectId = created.project.uid;
