@@ -41,7 +41,7 @@ class Walk {
   readonly #there: string[];
   #from = 0;
   #to = 0;
-  #page: Json | undefined;
+  #page: Json;
   readonly #path: string;
   readonly #sort: string;
 
