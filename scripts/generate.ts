@@ -7,6 +7,7 @@ import {
   errorSection,
   layerSection,
   operationSection,
+  presetSection,
 } from './doc-sections.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
@@ -26,6 +27,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
 };
 

@@ -77,7 +77,10 @@ const optionalFields = {
     }),
   ),
   event_type_location: Type.Optional(
-    Text(512, 'Where the event type is found, such as request.header.x-github-event.'),
+    Text(
+      512,
+      'Where the event type is found, such as request.body.type. Under a signature, only in the body.',
+    ),
   ),
   forward_headers: Type.Optional(
     Type.Array(RequiredText(256), { maxItems: 100, description: 'Headers sent on with each delivery.' }),
