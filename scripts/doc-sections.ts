@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { errorTable } from '../src/domain/errors.ts';
+import { metricTable } from '../src/platform/metrics.ts';
+import { processMetrics } from '../src/platform/process-metrics.ts';
 
 /** The parts of our Markdown pages that are made from the program. */
 
@@ -28,6 +30,27 @@ export function errorSection(): string {
       String(status),
       code(message),
     ]),
+  );
+}
+
+export function metricSection(): string {
+  const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
+    labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
+  return table(
+    ['metric', 'type', 'labels', 'meaning'],
+    Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
+      code(name),
+      type,
+      labelled(labels),
+      'buckets' in rest ? `${help} Buckets: ${rest.buckets.join(', ')}.` : help,
+    ]),
+  );
+}
+
+export function processMetricSection(): string {
+  return table(
+    ['metric', 'type', 'meaning'],
+    processMetrics.map(({ name, type, help }) => [code(name), type, help]),
   );
 }
 
