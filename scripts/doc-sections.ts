@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { errorTable } from '../src/domain/errors.ts';
+import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/platform/metrics.ts';
 import { processMetrics } from '../src/platform/process-metrics.ts';
 
@@ -33,10 +34,23 @@ export function errorSection(): string {
   );
 }
 
+export function presetSection(): string {
+  return table(
+    ['provider', 'sender', 'secret', 'signature in', 'needs too'],
+    providerPresets.map(({ name, title, secretName, signatureHeaders, otherHeaders }) => [
+      code(name),
+      title,
+      secretName,
+      signatureHeaders.map(code).join(', '),
+      otherHeaders.map(code).join(', '),
+    ]),
+  );
+}
+
 export function metricSection(): string {
   const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
     labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
-  return table(
+  const service = table(
     ['metric', 'type', 'labels', 'meaning'],
     Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
       code(name),
@@ -45,13 +59,11 @@ export function metricSection(): string {
       'buckets' in rest ? `${help} Buckets: ${rest.buckets.join(', ')}.` : help,
     ]),
   );
-}
-
-export function processMetricSection(): string {
-  return table(
+  const process = table(
     ['metric', 'type', 'meaning'],
     processMetrics.map(({ name, type, help }) => [code(name), type, help]),
   );
+  return `## The service\n\n${service}\n## The process\n\n${process}`;
 }
 
 export function commandSection(): string {

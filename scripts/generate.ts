@@ -7,7 +7,7 @@ import {
   errorSection,
   layerSection,
   metricSection,
-  processMetricSection,
+  presetSection,
 } from './doc-sections.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
@@ -18,34 +18,27 @@ import { makeSchema } from './make-schema.ts';
  */
 const ROOT = join(import.meta.dirname, '..');
 
-function withSections(path: string, sections: Record<string, () => string>): () => Promise<string> {
-  return async () => {
-    let page = await readFile(join(ROOT, path), 'utf8');
-    for (const [name, make] of Object.entries(sections)) {
-      const begin = `<!-- begin ${name} -->\n`;
-      const end = `<!-- end ${name} -->`;
-      const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-      if (from < 0 || to < from) throw new Error(`${path} has no section ${name}`);
-      page = `${page.slice(0, from + begin.length)}\n${make()}\n${page.slice(to)}`;
-    }
-    return page;
-  };
-}
-
-const withSection = (path: string, name: string, make: () => string) => withSections(path, { [name]: make });
-
 const files: Record<string, () => Promise<string>> = {
   'openapi.json': makeOpenApi,
   'schema.sql': makeSchema,
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
-  'docs/metrics.md': withSections('docs/metrics.md', {
-    metrics: metricSection,
-    process: processMetricSection,
-  }),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
+  'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
 };
+
+function withSection(path: string, name: string, make: () => string): () => Promise<string> {
+  return async () => {
+    const page = await readFile(join(ROOT, path), 'utf8');
+    const begin = `<!-- begin ${name} -->\n`;
+    const end = `<!-- end ${name} -->`;
+    const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${path} has no section ${name}`);
+    return `${page.slice(0, from + begin.length)}\n${make()}\n${page.slice(to)}`;
+  };
+}
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const outdated: string[] = [];
