@@ -4,6 +4,8 @@ import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
+import { metricTable } from '../src/platform/metrics.ts';
+import { processMetrics } from '../src/platform/process-metrics.ts';
 
 /** The parts of our Markdown pages that are made from the program. */
 
@@ -45,6 +47,25 @@ export function presetSection(): string {
   );
 }
 
+export function metricSection(): string {
+  const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
+    labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
+  const service = table(
+    ['metric', 'type', 'labels', 'meaning'],
+    Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
+      code(name),
+      type,
+      labelled(labels),
+      'buckets' in rest ? `${help} Buckets: ${rest.buckets.join(', ')}.` : help,
+    ]),
+  );
+  const process = table(
+    ['metric', 'type', 'meaning'],
+    processMetrics.map(({ name, type, help }) => [code(name), type, help]),
+  );
+  return `## The service\n\n${service}\n## The process\n\n${process}`;
+}
+
 export function commandSection(): string {
   return `\`\`\`text\n${helpText()}\n\`\`\`\n`;
 }
@@ -62,4 +83,22 @@ export function layerSection(): string {
       allowed.map(code).join(', ') || 'nothing of ours',
     ]),
   );
+}
+
+/** Every operation, by the OpenAPI document; those of the portal only repeat others. */
+export function operationSection(openApi: string): string {
+  const { paths } = JSON.parse(openApi) as {
+    paths: Record<string, Record<string, { summary: string; responses: object }>>;
+  };
+  const rows = Object.entries(paths)
+    .filter(([path]) => path.startsWith('/api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { summary, responses }]) => [
+        method.toUpperCase(),
+        code(path),
+        Object.keys(responses).join(', '),
+        summary,
+      ]),
+    );
+  return table(['method', 'path', 'success', 'what it does'], rows);
 }
