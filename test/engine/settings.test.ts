@@ -122,6 +122,23 @@ describe('headers', () => {
   });
 });
 
+test('an endpoint with OAuth 2 gets the token that its token server gives', async () => {
+  receiver.answerAlways(({ path }, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(path === '/token' ? '{"access_token":"t0ken","expires_in":60}' : '{}');
+  });
+  const project = await newProject({});
+  const url = `${receiver.url}/token`;
+  const oauth2 = { url, client_id: 'me', authentication_type: 'shared_secret', client_secret: 'hush' };
+  await subscribe(project, `${receiver.url}/hook`, {
+    endpoint: { authentication: { type: 'oauth2', oauth2 } },
+  });
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  const [asked, delivered] = await receiver.received(2);
+  expect([asked?.path, delivered?.path]).toEqual(['/token', '/hook']);
+  expect(delivered?.headers.authorization).toBe('Bearer t0ken');
+});
+
 test('an endpoint’s new URL is where the next event goes', async () => {
   const project = await newProject({});
   const { endpoint } = await subscribe(project, `${receiver.url}/old`);
