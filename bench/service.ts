@@ -41,7 +41,7 @@ export class Service {
   static async start(options: ServiceOptions): Promise<Service> {
     const { databaseUrl, dataDir, profileDir } = options;
     const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const child = spawn(process.execPath, [...profiling, MAIN, 'serve'], {
+    const child = spawn(process.execPath, [...profiling, '--max-semi-space-size=64', MAIN, 'serve'], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         PATH: process.env['PATH'],

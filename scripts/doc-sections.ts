@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { errorTable } from '../src/domain/errors.ts';
+import { providerPresets } from '../src/ingest/verify/presets.ts';
 
 /** The parts of our Markdown pages that are made from the program. */
 
@@ -27,6 +28,19 @@ export function errorSection(): string {
       code(name),
       String(status),
       code(message),
+    ]),
+  );
+}
+
+export function presetSection(): string {
+  return table(
+    ['provider', 'sender', 'secret', 'signature in', 'needs too'],
+    providerPresets.map(({ name, title, secretName, signatureHeaders, otherHeaders }) => [
+      code(name),
+      title,
+      secretName,
+      signatureHeaders.map(code).join(', '),
+      otherHeaders.map(code).join(', '),
     ]),
   );
 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { commandSection, configSection, errorSection, layerSection } from './doc-sections.ts';
+import { commandSection, configSection, errorSection, layerSection, presetSection } from './doc-sections.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
 
@@ -17,6 +17,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
 };
 

@@ -11,6 +11,6 @@ export async function deliveryView(
 ): Promise<(row: StoredDelivery) => Static<typeof EventDelivery>> {
   const { sources } = await cache.get(projectId);
   const ids = rows.map((row) => row.endpoint_id);
-  const links = { endpoints: await endpoints.byIds(db, ids), sources };
+  const links = { endpoints: await endpoints.byIds(db, projectId, ids), sources };
   return (row) => toDelivery(row, links);
 }

@@ -219,7 +219,7 @@ class Endpoints {
     await changeConfig(db, project.id, async (tx, version) => {
       const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       await endpoints.delete(tx, id, version);
-      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, id, version);
+      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, { projectId: project.id, id }, version);
       await this.#tell(tx, project, {
         type: 'endpoint.deleted',
         row: { ...row, deleted_at: this.#context.now() },

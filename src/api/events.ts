@@ -201,6 +201,7 @@ async function readEvent(
   const row = found(await getEvent(context.db, project.id, id, scope), 'event', id);
   const byId = await context.endpoints.byIds(
     context.db,
+    project.id,
     row.endpoints.filter((endpointId) => inScope(scope, endpointId)),
   );
   const endpoints = row.endpoints.flatMap((endpointId) => byId.get(endpointId) ?? []);

@@ -1,13 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { parseGoDuration } from '../domain/duration.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import {
-  CircuitBreaker,
-  hashNames,
-  MetaEventConfig,
-  ProjectConfig,
-  Strategy,
-} from '../domain/project-config.ts';
+import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../domain/project-config.ts';
+import { signatureHashes } from '../domain/signature-hash.ts';
 import { generateSecret } from '../signing/secrets.ts';
 import { invalid, oneOf, Text } from './fields.ts';
 
@@ -28,7 +23,7 @@ const SignatureInput = Type.Object({
     Type.Array(
       Type.Object({
         uid: Type.Optional(Type.String()),
-        hash: oneOf(hashNames),
+        hash: oneOf(signatureHashes),
         encoding: oneOf(['hex', 'base64']),
         created_at: Type.Optional(Type.String()),
       }),

@@ -1,15 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
+import { signatureHashes } from '../domain/signature-hash.ts';
 import { type SourceVerifier, sourceTypes } from '../domain/source.ts';
 import { providerPresets } from '../ingest/verify/presets.ts';
-import { hashNames, signatureEncodings } from '../ingest/verify/signature.ts';
+import { signatureEncodings } from '../ingest/verify/signature.ts';
 import type { SourceRow } from '../store/sources.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 
 const Hmac = Type.Object({
   header: Type.Optional(Text(256, 'Header that carries the signature.')),
-  hash: Type.Optional(oneOf([...hashNames, ''])),
+  hash: Type.Optional(oneOf([...signatureHashes, ''])),
   secret: Type.Optional(Text(4096)),
   encoding: Type.Optional(oneOf([...signatureEncodings, ''])),
 });
@@ -76,7 +77,10 @@ const optionalFields = {
     }),
   ),
   event_type_location: Type.Optional(
-    Text(512, 'Where the event type is found, such as request.header.x-github-event.'),
+    Text(
+      512,
+      'Where the event type is found, such as request.body.type. Under a signature, only in the body.',
+    ),
   ),
   forward_headers: Type.Optional(
     Type.Array(RequiredText(256), { maxItems: 100, description: 'Headers sent on with each delivery.' }),

@@ -185,6 +185,7 @@ class Subscriptions {
     const [endpointRows, sourceRows] = await Promise.all([
       endpoints.byIds(
         db,
+        project.id,
         page.rows.map((row) => row.endpoint_id),
       ),
       sources.byIds(

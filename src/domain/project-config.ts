@@ -1,23 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition that validation, storage, the wire and the docs share. */
 const seconds = (description: string, minimum = 0) =>
   Type.Integer({ minimum, maximum: 31_536_000, description });
-
-export const hashNames = [
-  'MD5',
-  'SHA1',
-  'SHA224',
-  'SHA256',
-  'SHA384',
-  'SHA512',
-  'SHA3_224',
-  'SHA3_256',
-  'SHA3_384',
-  'SHA3_512',
-  'SHA512_224',
-  'SHA512_256',
-] as const;
 
 const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
@@ -34,7 +20,7 @@ export const Strategy = Type.Object({
 
 const SignatureVersion = Type.Object({
   uid: Type.String(),
-  hash: oneOf(hashNames, 'Hash of the HMAC.'),
+  hash: oneOf(signatureHashes, 'Hash of the HMAC.'),
   encoding: oneOf(['hex', 'base64'], 'How the digest is written.'),
   created_at: Type.String(),
 });

@@ -30,6 +30,9 @@ declare module 'fastify' {
   }
 }
 
+/** A content type that names none is as good as absent: the sender is not refused for it. */
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+
 export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -38,6 +41,8 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
     );
     scope.addHook('onRequest', async (request) => {
       request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
+      const { headers } = request.raw;
+      if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
     });
     const options = { schema: { hide: true } };
     scope.post('/ingest/:maskID', options, (request, reply) => ingest(deps, request, reply));

@@ -10,6 +10,7 @@ import type { SourceRow, SourceStore } from '../store/sources.ts';
  * source itself comes from the compiled config, which is kept fresh. Unknown masks are asked for each time.
  */
 const MAX_REMEMBERED = 100_000;
+const CHALLENGE_PAUSE_MS = 60_000;
 
 export interface FoundSource {
   routing: ProjectRouting;
@@ -34,9 +35,14 @@ export class SourceFinder {
     return { routing, row };
   }
 
-  /** Remembers when a Twitter source last answered its challenge. */
+  /**
+   * Remembers when a Twitter source last answered its challenge, to the minute: anybody may ask, and each write is a
+   * change of config that events on their way have to be matched against again.
+   */
   async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
     const { db, cache, sources } = this.#deps;
+    const known = row.provider_config?.twitter.crc_verified_at ?? null;
+    if (known !== null && Date.parse(verifiedAt) - Date.parse(known) < CHALLENGE_PAUSE_MS) return;
     await changeConfig(db, row.project_id, async (tx, version) => {
       const current = await sources.get(tx, row.project_id, row.id);
       if (current === undefined) return;

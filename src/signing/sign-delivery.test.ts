@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { signatureHashes } from '../domain/signature-hash.ts';
 import { compileSigner, type SigningConfig, type SigningInput } from './sign-delivery.ts';
-import { signatureHashes } from './signature-hash.ts';
 
 const defaults: SigningConfig = {
   schemes: ['convoy'],

@@ -7,8 +7,8 @@
 // A secret signs while `nowMs` is before its `expiresAt`; that instant itself is already too late. An empty
 // secret never signs: anybody could make the same signature. A scheme without a live key sends no headers.
 import { createHmac, createSecretKey, type KeyObject, sign } from 'node:crypto';
+import { digestName, isSignatureHash } from '../domain/signature-hash.ts';
 import { standardWebhooksKey } from './secrets.ts';
-import { digestName, isSignatureHash } from './signature-hash.ts';
 
 export interface SigningSecret {
   value: string;

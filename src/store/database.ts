@@ -62,6 +62,7 @@ export class Database implements HotQueryable {
   readonly #lease: pg.Pool;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
+  #isClosing = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -170,6 +171,7 @@ export class Database implements HotQueryable {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]);
   }
 
@@ -190,7 +192,9 @@ export class Database implements HotQueryable {
       onConnect: (client) => client.query(limits.settings) as unknown as void,
     });
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
-    pool.on('error', (error) => this.#options.log.warn({ err: error.message }, 'database connection lost'));
+    pool.on('error', (error) => {
+      if (!this.#isClosing) this.#options.log.warn({ err: error.message }, 'database connection lost');
+    });
     return pool;
   }
 }

@@ -161,11 +161,12 @@ export class EndpointStore {
     );
   }
 
-  async byIds(db: Queryable, ids: readonly string[]): Promise<Map<string, EndpointRow>> {
+  async byIds(db: Queryable, projectId: string, ids: readonly string[]): Promise<Map<string, EndpointRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await db.query<Sealed>(`select ${COLUMNS} from endpoints where id = any($1)`, [
-      [...new Set(ids)],
-    ]);
+    const rows = await db.query<Sealed>(
+      `select ${COLUMNS} from endpoints where project_id = $1 and id = any($2)`,
+      [projectId, [...new Set(ids)]],
+    );
     return new Map(rows.map((row) => [row.id, this.#open(row)]));
   }
 

@@ -195,12 +195,12 @@ export async function deleteSubscriptionsOfSource(
 /** The subscriptions of an endpoint end with it; returns them. */
 export function deleteSubscriptionsOfEndpoint(
   tx: Queryable,
-  endpointId: string,
+  endpoint: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
   return tx.query<SubscriptionRow>(
-    `update subscriptions set deleted_at = now(), version = $2
-     where endpoint_id = $1 and deleted_at is null returning ${COLUMNS}`,
-    [endpointId, version],
+    `update subscriptions set deleted_at = now(), version = $3
+     where project_id = $1 and endpoint_id = $2 and deleted_at is null returning ${COLUMNS}`,
+    [endpoint.projectId, endpoint.id, version],
   );
 }

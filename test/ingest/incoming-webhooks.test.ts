@@ -5,6 +5,7 @@ import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { storedRows } from '../support/stored-rows.ts';
 
 let app: TestApp;
 let receiver: Receiver;
@@ -117,6 +118,9 @@ test('a Twitter source answers the challenge and remembers when', async () => {
   ]);
   const stored = await app.project.get(`/sources/${source.uid}`);
   expect(Date.parse(stored.provider_config.twitter.crc_verified_at)).toBeGreaterThan(0);
+  const before = await storedRows(app.database);
+  for (let n = 0; n < 3; n++) expect((await fetch(`${source.url}?crc_token=again${n}`)).status).toBe(200);
+  expect(await storedRows(app.database)).toEqual(before);
   expect((await fetch(`${(await makeSource()).url}?crc_token=x`)).status).toBe(400);
 });
 

@@ -1,4 +1,5 @@
-import { compileSigner, hashNames, signatureEncodings } from './signature.ts';
+import { signatureHashes } from '../../domain/signature-hash.ts';
+import { compileSigner, signatureEncodings } from './signature.ts';
 import { readHeader, refuseAll, refused, type Verifier, verified } from './verifier.ts';
 
 interface HmacConfig {
@@ -18,7 +19,7 @@ export function hmacVerifier(config: HmacConfig): Verifier {
   if (header === '') return refuseAll('the source names no signature header');
   const encoding = signatureEncodings.find((known) => known === config.encoding);
   if (encoding === undefined) return refuseAll('the signature encoding of the source is not known');
-  const hash = hashNames.find((known) => known === config.hash);
+  const hash = signatureHashes.find((known) => known === config.hash);
   if (hash === undefined) return refuseAll('the signature hash of the source is not known');
   const signer = compileSigner(hash, encoding, secret);
   return (request) => {

@@ -3,26 +3,7 @@
  * lenient decoder would accept several texts for one digest. No comparison stops at the first difference.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-
-const algorithms = {
-  MD5: 'md5',
-  SHA1: 'sha1',
-  SHA224: 'sha224',
-  SHA256: 'sha256',
-  SHA384: 'sha384',
-  SHA512: 'sha512',
-  SHA3_224: 'sha3-224',
-  SHA3_256: 'sha3-256',
-  SHA3_384: 'sha3-384',
-  SHA3_512: 'sha3-512',
-  SHA512_224: 'sha512-224',
-  SHA512_256: 'sha512-256',
-} as const;
-
-type HashName = keyof typeof algorithms;
-
-/** The values of `verifier.hmac.hash`. */
-export const hashNames = Object.keys(algorithms) as readonly HashName[];
+import { digestName, type SignatureHash } from '../../domain/signature-hash.ts';
 
 type SignatureEncoding = 'hex' | 'base64';
 
@@ -36,8 +17,12 @@ export interface Signer {
 }
 
 /** The key must not be empty: that is the caller's refusal to make. */
-export function compileSigner(hash: HashName, encoding: SignatureEncoding, secret: string | Buffer): Signer {
-  const algorithm = algorithms[hash];
+export function compileSigner(
+  hash: SignatureHash,
+  encoding: SignatureEncoding,
+  secret: string | Buffer,
+): Signer {
+  const algorithm = digestName(hash);
   const key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret);
   const sign = (...parts: readonly (string | Buffer)[]) => digest(algorithm, key, parts).toString(encoding);
   const matches = (given: string, ...parts: readonly (string | Buffer)[]) =>

@@ -1,4 +1,4 @@
-// The hash names a project's signature versions may use, each with the name node:crypto knows it by.
+// The hash names that signatures may use, going out and coming in, each with the name node:crypto knows it by.
 const digestNames = {
   MD5: 'md5',
   SHA1: 'sha1',

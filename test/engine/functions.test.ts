@@ -1,0 +1,225 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Load } from '../support/load.ts';
+import { Receiver } from '../support/receiver.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const at = (path: string) => receiver.requests.filter((request) => request.path === path);
+
+const broadcast = (type: string, data: unknown = {}): Promise<Json> =>
+  app.project.post('/events/broadcast', { event_type: type, data });
+
+const listen = (path: string, type: string, code: string, fields: object = {}) =>
+  subscribe(app.project, `${receiver.url}${path}`, {
+    eventTypes: [type],
+    subscription: { function: code, ...fields },
+  });
+
+const deliveryWith = (event: Json, satisfied: (delivery: Json) => boolean): Promise<Json> =>
+  eventually(
+    async () => (await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content[0],
+    (delivery) => delivery !== undefined && satisfied(delivery),
+  );
+
+const change = (subscription: Json, code: string) =>
+  app.project.put(`/subscriptions/${subscription.uid}`, { function: code });
+
+test('a function changed between a try and its retry does not change the body: the one first made is kept', async () => {
+  const { subscription } = await listen(
+    '/kept',
+    'kept',
+    'function transform() { return { made: "first" } }',
+    {
+      retry_config: { type: 'linear', interval_seconds: 1, retry_count: 3 },
+    },
+  );
+  receiver.answerNext(500);
+  const event = await broadcast('kept');
+  await deliveryWith(event, (delivery) => delivery.metadata.num_trials === 1);
+  await change(subscription, 'function transform() { return { made: "second" } }');
+  await deliveryWith(event, (delivery) => delivery.status === 'Success');
+  expect(at('/kept').map((request) => request.json)).toEqual([{ made: 'first' }, { made: 'first' }]);
+  await broadcast('kept');
+  await eventually(
+    async () => at('/kept'),
+    (all) => all.length === 3,
+  );
+  expect(at('/kept')[2]?.json).toEqual({ made: 'second' });
+});
+
+test('a delivery that a function failed makes no attempt, and a resend runs the function as it is now', async () => {
+  const { subscription } = await listen('/again', 'again', 'function transform(p) { return p.no.such }');
+  const event = await broadcast('again', { n: 1 });
+  const failed = await deliveryWith(event, (delivery) => delivery.status === 'Failure');
+  expect([failed.metadata.num_trials, failed.description]).toEqual([
+    0,
+    expect.stringContaining('function failed'),
+  ]);
+  expect(await app.project.get(`/eventdeliveries/${failed.uid}/deliveryattempts`)).toEqual([]);
+  await change(subscription, 'function transform(p) { return { fixed: p.n } }');
+  await app.project.put(`/eventdeliveries/${failed.uid}/resend`, undefined, 200);
+  await deliveryWith(event, (delivery) => delivery.status === 'Success');
+  expect(at('/again').map((request) => request.json)).toEqual([{ fixed: 1 }]);
+});
+
+test('replaying an event that a function of its source failed runs the source’s functions again', async () => {
+  const source = await app.project.post('/sources', {
+    name: 'source',
+    type: 'http',
+    body_function: 'function transform() { throw new Error("not yet") }',
+  });
+  await subscribe(app.project, `${receiver.url}/replayed`, { subscription: { source_id: source.uid } });
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(source.url, { method: 'POST', body: '{"n":1}', headers })).status).toBe(200);
+  const [event] = (await app.project.get(`/events?sourceId=${source.uid}`)).content;
+  expect([event.status, event.failure_reason]).toEqual(['Failure', expect.stringContaining('not yet')]);
+  await app.project.put(`/sources/${source.uid}`, {
+    name: 'source',
+    type: 'http',
+    body_function: 'function transform(payload) { return { ...payload, late: true } }',
+  });
+  await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
+  await eventually(
+    async () => at('/replayed'),
+    (all) => all.length === 1,
+  );
+  expect(at('/replayed')[0]?.json).toEqual({ n: 1, late: true });
+});
+
+test('functions of a rest_api source run on events by API before they are matched', async () => {
+  const source = await app.project.post('/sources', {
+    name: 'rest',
+    type: 'rest_api',
+    body_function: 'function transform(payload) { return { kind: "seen", was: payload } }',
+    header_function: 'function transform(headers) { return { ...headers, "X-Added": "yes" } }',
+  });
+  await subscribe(app.project, `${receiver.url}/rest`, {
+    subscription: {
+      source_id: source.uid,
+      filter_config: {
+        event_types: ['rest'],
+        filter: { body: { kind: 'seen' }, headers: { 'x-added': 'yes' } },
+      },
+    },
+  });
+  await app.project.post('/events/broadcast', {
+    event_type: 'rest',
+    data: { n: 1.5 },
+    source_id: source.uid,
+  });
+  const [request] = await eventually(
+    async () => at('/rest'),
+    (all) => all.length === 1,
+  );
+  expect([request?.json, request?.headers['x-added']]).toEqual([{ kind: 'seen', was: { n: 1.5 } }, 'yes']);
+});
+
+test('a sandbox that is lost costs a delivery nothing: it is sent later, at its first try', async () => {
+  await listen(
+    '/lost',
+    'lost',
+    'function transform() { let n = 0; while (n < 3e7) n++; return { fine: true } }',
+    {
+      retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 },
+    },
+  );
+  killSandboxes();
+  const killing = setInterval(killSandboxes, 5);
+  try {
+    const event = await broadcast('lost');
+    await deliveryWith(event, (delivery) => delivery.description?.startsWith('Not tried:') === true);
+    clearInterval(killing);
+    const sent = await deliveryWith(event, (delivery) => delivery.status === 'Success');
+    expect(sent.metadata.num_trials).toBe(1);
+    expect(await app.project.get(`/eventdeliveries/${sent.uid}/deliveryattempts`)).toHaveLength(1);
+    expect(at('/lost').map((request) => request.json)).toEqual([{ fine: true }]);
+  } finally {
+    clearInterval(killing);
+  }
+});
+
+/** The processes of the sandbox: children of this one that run its worker. */
+function killSandboxes(): void {
+  const children = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  for (const line of children) {
+    const [pid, ppid] = line.trim().split(/\s+/).map(Number);
+    if (ppid === process.pid && line.includes('sandbox/worker-main')) process.kill(pid as number, 'SIGKILL');
+  }
+}
+
+test('functions that never end or eat memory fail alone; the healthy one beside them and the node go on', async () => {
+  const hostile = 20;
+  await listen('/loop', 'both', 'function transform() { for (;;); }');
+  await listen(
+    '/bomb',
+    'both',
+    'function transform() { const all = []; for (;;) all.push(new Array(1e6).fill(1)); }',
+  );
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/healthy`, {
+    eventTypes: ['both', 'load'],
+    subscription: { function: 'function transform(p) { return { n: p.n } }' },
+  });
+  const load = new Load([app.project], 400, 8);
+  const served = countServed();
+  const events = await Promise.all(
+    Array.from({ length: hostile }, (_, n) => broadcast('both', { n: `both ${n}` })),
+  );
+  await load.done;
+  await eventually(
+    async () => at('/healthy').length,
+    (count) => count >= load.accepted.size + hostile,
+  );
+  for (const event of events) {
+    const ended = await eventually(
+      async () => (await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content as Json[],
+      (all) => all.length === 3 && all.every(({ status }) => ['Success', 'Failure'].includes(status)),
+      60_000,
+    );
+    const failed = ended.filter(({ status }) => status === 'Failure');
+    expect(failed.map(({ description }): string => description).sort((a, b) => (a < b ? -1 : 1))).toEqual([
+      expect.stringContaining('100 ms of CPU time'),
+      expect.stringContaining('32 MiB of memory'),
+    ]);
+    expect(ended.find(({ status }) => status === 'Success').endpoint_id).toBe(endpoint.uid);
+  }
+  const { answered, failed } = await served();
+  expect([load.refused.size, failed]).toEqual([0, 0]);
+  expect(answered).toBeGreaterThan(100);
+  expect(at('/loop').length + at('/bomb').length).toBe(0);
+  const numbers = at('/healthy').map((request) => request.json.n);
+  expect(new Set(numbers).size).toBe(load.accepted.size + hostile);
+}, 120_000);
+
+/** Asks the API again and again; tells how often it answered. */
+function countServed(): () => Promise<{ answered: number; failed: number }> {
+  const stop = new AbortController();
+  const counts = { answered: 0, failed: 0 };
+  const asking = (async () => {
+    while (!stop.signal.aborted) {
+      const answer = await app.project.raw('GET', '/endpoints');
+      await answer.text();
+      if (answer.status === 200) counts.answered += 1;
+      else counts.failed += 1;
+    }
+  })();
+  return async () => {
+    stop.abort();
+    await asking;
+    return counts;
+  };
+}

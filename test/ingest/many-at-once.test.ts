@@ -1,0 +1,76 @@
+import { Pool } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const POSTS = 10_000;
+const IN_FLIGHT = 500;
+const KEYS = 100;
+
+test('of 10,000 posts with 100 keys, 500 in flight over two nodes, 100 are delivered and none locks another up', async () => {
+  const node = await app.addNode();
+  const source = await app.project.post('/sources', {
+    name: 'source',
+    type: 'http',
+    idempotency_keys: ['request.body.id'],
+  });
+  await subscribe(app.project, `${receiver.url}/once`, { subscription: { source_id: source.uid } });
+  const messages = await postAll([app.url, node.url], source);
+  expect(messages).toEqual(
+    new Map([
+      ['200 Event received', KEYS],
+      ['200 Duplicate event received; it is not sent again', POSTS - KEYS],
+    ]),
+  );
+  const requests = await receiver.received(KEYS);
+  await eventually(
+    () => app.database.query('select count(*)::int as open from delivery_queue'),
+    (rows) => rows[0]?.['open'] === 0,
+  );
+  expect(new Set(requests.map((request) => request.json.id)).size).toBe(KEYS);
+  expect(receiver.requests.length).toBe(KEYS);
+  const [stored] = await app.database.query(
+    'select count(*)::int as events, (count(*) filter (where is_duplicate))::int as duplicates from events',
+  );
+  expect(stored).toEqual({ events: POSTS, duplicates: POSTS - KEYS });
+  const [{ deadlocks } = {}] = await app.database.query(
+    'select deadlocks::int from pg_stat_database where datname = current_database()',
+  );
+  expect(deadlocks).toBe(0);
+}, 60_000);
+
+/** How often each answer was given. */
+async function postAll(urls: string[], source: Json): Promise<Map<string, number>> {
+  const answers = new Map<string, number>();
+  const pools = urls.map((url) => new Pool(url, { connections: IN_FLIGHT / urls.length, pipelining: 1 }));
+  let next = 0;
+  const work = async (pool: Pool) => {
+    while (next < POSTS) {
+      const body = JSON.stringify({ id: next++ % KEYS });
+      const headers = { 'content-type': 'application/json' };
+      const path = `/ingest/${source.mask_id}`;
+      const answer = await pool.request({ path, method: 'POST', headers, body });
+      const { message } = (await answer.body.json()) as Json;
+      const seen = `${answer.statusCode} ${message}`;
+      answers.set(seen, (answers.get(seen) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, (_, n) => work(pools[n % pools.length] as Pool)));
+  await Promise.all(pools.map((pool) => pool.destroy()));
+  return answers;
+}

@@ -1,0 +1,265 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { storedRows } from '../support/stored-rows.ts';
+
+/**
+ * Requests of the shapes that providers send, signed here by what each documents, through the real route: accepted
+ * as they are, and with any one bit of the body or the signature changed refused, with nothing stored.
+ */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+const SECRET = 'a shared secret';
+const STANDARD_SECRET = `whsec_${Buffer.from('thirty-two bytes of signing key!').toString('base64')}`;
+
+interface Provider {
+  provider: string;
+  secret: string;
+  contentType: string;
+  body: string;
+  /** Headers; the first carries the signature. */
+  headers(body: string, url: string): Record<string, string>;
+  eventTypeLocation?: string;
+  eventType?: string;
+  /** The secret itself is the header: the body is not signed. */
+  isBare?: true;
+}
+
+const hmac = (hash: string, key: string | Buffer, text: string) => createHmac(hash, key).update(text);
+const seconds = () => String(Math.floor(Date.now() / 1000));
+
+function standardHeaders(body: string): Record<string, string> {
+  const [id, at] = ['msg_2KWPBgLlAfxdpx2AI54pPJ85f4W', seconds()];
+  const key = Buffer.from(STANDARD_SECRET.slice('whsec_'.length), 'base64');
+  const signature = hmac('sha256', key, `${id}.${at}.${body}`).digest('base64');
+  return { 'webhook-signature': `v1,${signature}`, 'webhook-id': id, 'webhook-timestamp': at };
+}
+
+function sortedForm(body: string): string {
+  return [...new URLSearchParams(body)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => name + value)
+    .join('');
+}
+
+const gitlabPush = JSON.stringify({
+  object_kind: 'push',
+  event_name: 'push',
+  before: '95790bf891e76fee5e1747ab589903a6a1f80f22',
+  after: 'da1560886d4f094c3e6c9ef40349f7d38b5d27d7',
+  ref: 'refs/heads/master',
+  user_username: 'jsmith',
+  project: { id: 15, name: 'Diaspora', path_with_namespace: 'mike/diaspora' },
+  commits: [{ id: 'b6568db1bc1dcd7f8b4d5a946b0b91f9dacd7327', message: 'Update Catalan translation' }],
+  total_commits_count: 4,
+});
+
+const providers: Record<string, Provider> = {
+  'a GitHub push': {
+    provider: 'github',
+    secret: SECRET,
+    contentType: 'application/json',
+    body: JSON.stringify({
+      ref: 'refs/heads/main',
+      before: '6113728f27ae82c7b1a177c8d03f9e96e0adf246',
+      after: '0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c',
+      repository: { id: 186853002, full_name: 'octo/hello', private: false },
+      pusher: { name: 'octo', email: 'octo@example.com' },
+      commits: [{ id: '0d1a26e', message: 'Änderung — „quoted“', added: [], modified: ['README.md'] }],
+    }),
+    headers: (body) => ({
+      'x-hub-signature-256': `sha256=${hmac('sha256', SECRET, body).digest('hex')}`,
+      'x-github-event': 'push',
+      'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+    }),
+  },
+  'a Shopify order': {
+    provider: 'shopify',
+    secret: SECRET,
+    contentType: 'application/json',
+    body: '{"id":820982911946154508,"email":"jon@example.com","total_price":"388.00","line_items":[{"sku":"IPOD2008PINK","quantity":1}],"note":null}',
+    headers: (body) => ({
+      'x-shopify-hmac-sha256': hmac('sha256', SECRET, body).digest('base64'),
+      'x-shopify-topic': 'orders/create',
+      'x-shopify-shop-domain': 'example.myshopify.com',
+    }),
+  },
+  'a Stripe event': {
+    provider: 'stripe',
+    secret: 'whsec_test_secret',
+    contentType: 'application/json; charset=utf-8',
+    body: '{\n  "id": "evt_1NG8Du2eZvKYlo2CUI79vXWy",\n  "object": "event",\n  "type": "charge.succeeded",\n  "data": {"object": {"id": "ch_1", "amount": 2000, "currency": "usd"}}\n}',
+    headers: (body) => {
+      const at = seconds();
+      const v1 = hmac('sha256', 'whsec_test_secret', `${at}.${body}`).digest('hex');
+      return { 'stripe-signature': `t=${at},v1=${v1}` };
+    },
+    eventTypeLocation: 'request.body.type',
+    eventType: 'charge.succeeded',
+  },
+  'a Slack event': {
+    provider: 'slack',
+    secret: SECRET,
+    contentType: 'application/json',
+    body: JSON.stringify({
+      token: 'z26uFbvR1xHJEdHE1OQiO6t8',
+      team_id: 'T123ABC456',
+      event: {
+        type: 'app_mention',
+        user: 'U123',
+        text: 'What is the hour of the pearl?',
+        ts: '1515449522.000016',
+      },
+      type: 'event_callback',
+      event_id: 'Ev123ABC456',
+    }),
+    headers: slackHeaders,
+    eventTypeLocation: 'request.body.event.type',
+    eventType: 'app_mention',
+  },
+  'a GitLab push with a signing token': {
+    provider: 'gitlab',
+    secret: STANDARD_SECRET,
+    contentType: 'application/json',
+    body: gitlabPush,
+    headers: (body) => ({ ...standardHeaders(body), 'x-gitlab-event': 'Push Hook' }),
+  },
+  'a GitLab push with a secret token': {
+    provider: 'gitlab',
+    secret: SECRET,
+    contentType: 'application/json',
+    body: gitlabPush,
+    headers: () => ({ 'x-gitlab-token': SECRET, 'x-gitlab-event': 'Push Hook' }),
+    isBare: true,
+  },
+  'a Twilio form': {
+    provider: 'twilio',
+    secret: 'twilio auth token',
+    contentType: 'application/x-www-form-urlencoded',
+    body: 'ToCountry=US&SmsMessageSid=SM1&NumMedia=0&Body=Ahoy%20%26+welcome&From=%2B14017122661&To=%2B15558675310&ApiVersion=2010-04-01',
+    headers: (body, url) => ({
+      'x-twilio-signature': hmac('sha1', 'twilio auth token', url + sortedForm(body)).digest('base64'),
+    }),
+    eventTypeLocation: 'request.body.ToCountry',
+    eventType: 'US',
+  },
+  'a Standard Webhooks message': {
+    provider: 'standard_webhooks',
+    secret: STANDARD_SECRET,
+    contentType: 'application/json',
+    body: '{"type":"user.created","timestamp":"2026-11-03T20:26:10.344522Z","data":{"id":"1f81eb52-5198-4599-803e-771906343485"}}',
+    headers: standardHeaders,
+    eventTypeLocation: 'request.body.type',
+    eventType: 'user.created',
+  },
+};
+
+function slackHeaders(body: string): Record<string, string> {
+  const at = seconds();
+  const signature = `v0=${hmac('sha256', SECRET, `v0:${at}:${body}`).digest('hex')}`;
+  return { 'x-slack-signature': signature, 'x-slack-request-timestamp': at };
+}
+
+const makeSource = ({ provider, secret, eventTypeLocation = '' }: Provider): Promise<Json> =>
+  app.project.post('/sources', {
+    name: provider,
+    type: 'http',
+    provider,
+    event_type_location: eventTypeLocation,
+    verifier: { type: 'hmac', hmac: { secret, header: '', hash: '', encoding: '' } },
+  });
+
+const post = (source: Json, body: string | Buffer, headers: Record<string, string>): Promise<Response> =>
+  fetch(source.url, { method: 'POST', body, headers });
+
+/** The text with one bit of one of its characters changed. */
+function flipped(text: string, at: number): Buffer {
+  const bytes = Buffer.from(text);
+  bytes[at] = (bytes[at] as number) ^ 1;
+  return bytes;
+}
+
+test.each(Object.entries(providers))('%s is accepted and stored with its type', async (_, provider) => {
+  const source = await makeSource(provider);
+  const headers = { 'content-type': provider.contentType, ...provider.headers(provider.body, source.url) };
+  const answer = await post(source, provider.body, headers);
+  expect([answer.status, await answer.json()]).toMatchObject([200, { status: true }]);
+  const { content } = await app.project.get(`/events?sourceId=${source.uid}`);
+  expect(content).toHaveLength(1);
+  expect(content[0].event_type).toBe(provider.eventType ?? source.mask_id);
+  const [signature = ''] = Object.keys(provider.headers(provider.body, source.url));
+  const storedNames = Object.keys(content[0].headers).map((name) => name.toLowerCase());
+  expect(storedNames).not.toContain(signature);
+});
+
+test.each(Object.entries(providers))(
+  '%s with one bit changed is refused and not stored',
+  async (_, provider) => {
+    const source = await makeSource(provider);
+    const before = await storedRows(app.database);
+    const { body } = provider;
+    const headers = { 'content-type': provider.contentType, ...provider.headers(body, source.url) };
+    const [name = ''] = Object.keys(provider.headers(body, source.url));
+    const signature = provider.headers(body, source.url)[name] ?? '';
+    const places = (text: string) => [0, 1, 2, 3].map((n) => Math.floor((n * (text.length - 2)) / 3));
+    const forged: [Buffer, Record<string, string>][] = [
+      // The last character of base64 may hold bits that stand for nothing, so the signature's places end before it.
+      ...places(signature.slice(0, -2)).map((at): [Buffer, Record<string, string>] => [
+        Buffer.from(body),
+        { ...headers, [name]: flipped(signature, at).toString('latin1') },
+      ]),
+      ...(provider.isBare === true ? [] : places(body)).map((at): [Buffer, Record<string, string>] => [
+        flipped(body, at),
+        headers,
+      ]),
+      [Buffer.from(body), { 'content-type': provider.contentType }],
+    ];
+    for (const [bytes, given] of forged) {
+      const answer = await post(source, bytes, given);
+      expect([answer.status, ((await answer.json()) as Json).code]).toEqual([400, 'verification_failed']);
+    }
+    expect(await storedRows(app.database)).toEqual(before);
+  },
+);
+
+test('Slack’s url_verification is answered with its challenge if it is signed, and makes no event', async () => {
+  const source = await makeSource({ ...(providers['a Slack event'] as Provider), eventTypeLocation: '' });
+  const body = JSON.stringify({
+    token: 'Jhj5',
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY',
+    type: 'url_verification',
+  });
+  const before = await storedRows(app.database);
+  const answer = await post(source, body, { 'content-type': 'application/json', ...slackHeaders(body) });
+  expect([answer.status, await answer.text()]).toEqual([200, '3eZbrw1aBm2rZgRNFdxV2595E9CY']);
+  const forged = await post(source, `${body} `, {
+    'content-type': 'application/json',
+    ...slackHeaders(body),
+  });
+  expect(forged.status).toBe(400);
+  expect(await storedRows(app.database)).toEqual(before);
+});
+
+test.each(['stripe', 'slack', 'standard_webhooks'])(
+  'a request of %s from long ago is refused',
+  async (name) => {
+    const provider = Object.values(providers).find((each) => each.provider === name) as Provider;
+    const source = await makeSource(provider);
+    const fresh = provider.headers(provider.body, source.url);
+    const now = seconds();
+    const old = String(Number(now) - 3600);
+    const stale = Object.fromEntries(
+      Object.entries(fresh).map(([key, text]) => [key, text.replaceAll(now, old)]),
+    );
+    expect((await post(source, provider.body, { 'content-type': 'application/json', ...stale })).status).toBe(
+      400,
+    );
+  },
+);
