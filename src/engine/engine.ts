@@ -147,11 +147,7 @@ export class Engine {
     });
     this.#janitor = new Janitor({
       makePartitions: deps.makePartitions,
-      removeExpired: async () => {
-        const nowMs = databaseClock.now();
-        await removeExpiredOfProjects(db, nowMs);
-        return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
-      },
+      removeExpired: () => this.#removeExpired(),
       log,
     });
   }
@@ -202,5 +198,12 @@ export class Engine {
 
   metaEventsStored(projectId: string): void {
     this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
+  }
+
+  async #removeExpired(): Promise<string[]> {
+    const { db, databaseClock, config } = this.#deps;
+    const nowMs = databaseClock.now();
+    await removeExpiredOfProjects(db, nowMs);
+    return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
   }
 }

@@ -24,13 +24,14 @@ const WITHOUT_EFFECT = [
 const LABELS = /^(name|description|signature\.versions\.(uid|created_at)|meta_event\.type)$/;
 
 interface Schema {
-  properties?: Record<string, Schema>;
+  properties?: Record<string, object>;
   items?: Schema;
 }
 
 /** The dotted names of all that can be set. */
-function leaves(schema: Schema, prefix = ''): string[] {
-  const properties = schema.properties ?? schema.items?.properties;
+function leaves(schema: object, prefix = ''): string[] {
+  const { properties: own, items } = schema as Schema;
+  const properties = own ?? items?.properties;
   if (properties === undefined) return [prefix];
   return Object.entries(properties).flatMap(([name, below]) =>
     leaves(below, prefix === '' ? name : `${prefix}.${name}`),
