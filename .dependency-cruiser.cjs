@@ -32,6 +32,7 @@ module.exports = {
     onlyIn('sql-only-in-store', ['pg'], ['store/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
+    onlyIn('metrics-library-only-in-platform', ['prom-client'], ['platform/']),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

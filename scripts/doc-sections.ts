@@ -4,6 +4,8 @@ import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
+import { metricTable } from '../src/platform/metrics.ts';
+import { processMetrics } from '../src/platform/process-metrics.ts';
 
 /** The parts of our Markdown pages that are made from the program. */
 
@@ -43,6 +45,25 @@ export function presetSection(): string {
       otherHeaders.map(code).join(', '),
     ]),
   );
+}
+
+export function metricSection(): string {
+  const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
+    labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
+  const service = table(
+    ['metric', 'type', 'labels', 'meaning'],
+    Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
+      code(name),
+      type,
+      labelled(labels),
+      'buckets' in rest ? `${help} Buckets: ${rest.buckets.join(', ')}.` : help,
+    ]),
+  );
+  const process = table(
+    ['metric', 'type', 'meaning'],
+    processMetrics.map(({ name, type, help }) => [code(name), type, help]),
+  );
+  return `## The service\n\n${service}\n## The process\n\n${process}`;
 }
 
 export function commandSection(): string {

@@ -6,9 +6,11 @@ import {
   configSection,
   errorSection,
   layerSection,
+  metricSection,
   operationSection,
   presetSection,
 } from './doc-sections.ts';
+
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
 
@@ -26,6 +28,7 @@ const files: Record<string, () => Promise<string>> = {
   ),
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
+  'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),

@@ -4,6 +4,7 @@ import { registerRoutes } from '../src/api/routes.ts';
 import { createServer } from '../src/api/server.ts';
 import { IdFactory } from '../src/domain/ids.ts';
 import { createLogger } from '../src/platform/logger.ts';
+import { createMetrics } from '../src/platform/metrics.ts';
 
 /** The OpenAPI document of the real routes. No handler runs, so what they work with is never there. */
 export async function makeOpenApi(): Promise<string> {
@@ -18,6 +19,8 @@ export async function makeOpenApi(): Promise<string> {
     context: absent('context') as ApiContext,
     authenticator: absent('authenticator') as Authenticator,
     isReady: async () => null,
+    metrics: createMetrics().metrics,
+    metricsPage: null,
   });
   await server.ready();
   const document = JSON.stringify(server.swagger(), null, 2);

@@ -6,7 +6,7 @@ import type { ApiContext } from './api/context.ts';
 import { onboardWork } from './api/onboard-job.ts';
 import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
-import { type Config, egressRule } from './config.ts';
+import { type Config, egressRule, servesMetrics } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
 import { fetchToken } from './dispatch/oauth2-token.ts';
 import type { DeliverySink } from './domain/delivery-sink.ts';
@@ -16,12 +16,15 @@ import { batchCancel, batchRetry } from './engine/delivery-jobs.ts';
 import { Engine } from './engine/engine.ts';
 import { JobRunner } from './engine/job-runner.ts';
 import { type Credentials, firstStart } from './first-start.ts';
+import { GaugeReader } from './gauge-reader.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
 import { EventReplayer } from './ingest/event-replayer.ts';
 import { openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
+import { createMetrics, type MetricsRegistry } from './platform/metrics.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
+import { collectProcessMetrics } from './platform/process-metrics.ts';
 import { Sealer } from './platform/sealer.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
@@ -83,6 +86,7 @@ async function build(
     onChange: (routing) => engine.configChanged(routing),
   });
   const sandbox = new Sandbox();
+  const { metrics, registry } = createMetrics();
   const engine = new Engine({
     config,
     metaEvents,
@@ -96,6 +100,7 @@ async function build(
     makePartitions,
     // The embedded database's directory is locked by this process.
     isAlone: config.databaseUrl === '',
+    metrics,
     log,
   });
   const intake = {
@@ -109,6 +114,7 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
     sandbox,
+    metrics,
   };
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
@@ -147,6 +153,10 @@ async function build(
     authenticator,
     roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
+    metrics,
+    metricsPage: servesMetrics(config)
+      ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
+      : null,
   });
   const watch = new ConfigWatch({ db, cache, log });
 
@@ -176,6 +186,17 @@ async function build(
     await database.close();
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+}
+
+function metricsPage(registry: MetricsRegistry, gauges: GaugeReader) {
+  collectProcessMetrics(registry);
+  return {
+    contentType: registry.contentType,
+    render: async () => {
+      await gauges.read();
+      return registry.metrics();
+    },
+  };
 }
 
 function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {

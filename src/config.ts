@@ -198,6 +198,12 @@ export const settings = {
     doc: 'Most requests a node sends to one endpoint at the same time.',
     parse: integer(1, 10_000),
   },
+  metrics: {
+    env: 'POSTHORN_METRICS',
+    fallback: '',
+    doc: 'Whether `GET /metrics` answers, without a key: on or off. Default: on while bound to loopback, else off.',
+    parse: oneOf('on', 'off', ''),
+  },
   logLevel: {
     env: 'POSTHORN_LOG_LEVEL',
     fallback: 'info',
@@ -248,4 +254,9 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/;
 export function egressRule(config: Config): 'any' | 'public' {
   if (config.egress !== '') return config.egress;
   return config.databaseUrl === '' && LOOPBACK.test(config.host) ? 'any' : 'public';
+}
+
+/** Metrics need no key, so by default only this machine may read them. */
+export function servesMetrics(config: Config): boolean {
+  return config.metrics === '' ? LOOPBACK.test(config.host) : config.metrics === 'on';
 }

@@ -2,6 +2,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source-finder.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
@@ -17,6 +18,7 @@ import { registerFilters } from './filters.ts';
 import { registerHealth } from './health.ts';
 import { registerJobs } from './jobs.ts';
 import { registerMetaEvents } from './meta-events.ts';
+import { countRequests, registerMetrics } from './metrics.ts';
 import { registerOnboard } from './onboard.ts';
 import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
@@ -58,10 +60,15 @@ export async function registerRoutes(
     authenticator: Authenticator;
     roles: readonly string[];
     isReady(): Promise<string | null>;
+    metrics: Metrics;
+    /** Null: not served. */
+    metricsPage: Parameters<typeof registerMetrics>[1] | null;
   },
 ): Promise<void> {
   const { context, roles } = deps;
+  countRequests(app, deps.metrics);
   registerHealth(app, deps.isReady);
+  if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
   if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });
   if (!roles.includes('api')) return;
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());

@@ -50,4 +50,6 @@ export interface HeldDelivery {
   urlQueryParams: string | null;
   idempotencyKey: string | null;
   acknowledgedAtMs: number;
+  /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
+  dueAt: number | null;
 }

@@ -1,6 +1,7 @@
 import type { RateGrant } from '../domain/event-delivery.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { releaseProbe, takeProbe } from '../store/breakers.ts';
 import { claimBatch } from '../store/claim-batch.ts';
 import { type Claim, heldBy, releaseDeliveries, type Want, waitingKeys } from '../store/claim-deliveries.ts';
@@ -67,6 +68,7 @@ export interface ClaimerDeps {
   expansionStored(): void;
   /** Never rejects. */
   returnGrants(grants: RateGrant[]): Promise<void>;
+  metrics: Metrics;
   log: Logger;
 }
 
@@ -213,6 +215,8 @@ export class Claimer implements QueueListener {
       if (choice.gate.isProbe && claim.deliveries.length === 0)
         await releaseProbe(this.#deps.db, choice.gate.endpointId);
     }
+    const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+    if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
     const unused = claims.flatMap(
       ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],
     );

@@ -48,6 +48,8 @@ export interface Sent {
   isExhausted?: boolean;
   /** Nothing was sent: a rate grant goes back. */
   isUnsent?: true;
+  /** Length of the request, where one was made. */
+  durationMs?: number;
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -178,7 +180,13 @@ export class DeliverySender {
         })
       : null;
     const finish = { ...identity(delivery), ...judgement, body: sent.made, attempt };
-    return { finish, effect: wasTried ? effectOf(outcome, succeeded) : 'none', isGone, isExhausted };
+    return {
+      finish,
+      effect: wasTried ? effectOf(outcome, succeeded) : 'none',
+      isGone,
+      isExhausted,
+      durationMs: outcome.timings.totalMs,
+    };
   }
 }
 

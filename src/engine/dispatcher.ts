@@ -2,7 +2,9 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { type HeldDelivery, LANE, type RateGrant } from '../domain/event-delivery.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
+import { countOutcome, countStart } from './count-outcome.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
@@ -38,6 +40,7 @@ export interface DispatcherDeps {
   lease: Lease;
   /** Never rejects. */
   returnGrants(grants: RateGrant[]): Promise<void>;
+  metrics: Metrics;
   log: Logger;
   window: number;
   endpointConcurrency: number;
@@ -155,6 +158,17 @@ export class Dispatcher implements DeliverySink {
     return (this.#endpoints.get(endpointId)?.held ?? 0) > 0;
   }
 
+  /** What this node holds at this moment. */
+  usage(): { size: number; used: number; waiting: number; sending: number } {
+    let waiting = this.#delayed.size;
+    let sending = 0;
+    for (const queue of this.#endpoints.values()) {
+      waiting += queue.waiting.length;
+      sending += queue.sending;
+    }
+    return { size: this.#deps.window, used: this.#places.size, waiting, sending };
+  }
+
   /** A breaker closed: begin again with one request at a time. */
   restartCap(endpointId: string): void {
     this.#cap(endpointId).restart();
@@ -217,7 +231,9 @@ export class Dispatcher implements DeliverySink {
     while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
       const { delivery, voidAt } = queue.waiting.shift() as Waiting;
       queue.sending += 1;
-      const sending = this.#send(delivery, { queue, isVoid: performance.now() > voidAt });
+      const isVoid = performance.now() > voidAt;
+      if (!isVoid) countStart(this.#deps.metrics, delivery);
+      const sending = this.#send(delivery, { queue, isVoid });
       const tracked = sending.finally(() => this.#sending.delete(tracked));
       this.#sending.add(tracked);
     }
@@ -254,6 +270,7 @@ export class Dispatcher implements DeliverySink {
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
       return false;
     }
+    countOutcome(this.#deps.metrics, delivery, sent, moved);
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },

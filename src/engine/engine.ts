@@ -6,6 +6,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
@@ -51,6 +52,7 @@ export interface EngineDeps {
   makePartitions(): Promise<void>;
   /** No other node can be alive: whatever is held is held by a node that was killed. */
   isAlone: boolean;
+  metrics: Metrics;
   log: Logger;
 }
 
@@ -70,12 +72,12 @@ export class Engine {
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
-    const { config, db, cache, http, ids, databaseClock, log } = deps;
+    const { config, db, cache, http, ids, databaseClock, metrics, log } = deps;
     this.#deps = deps;
     this.nodeId = ids.next();
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
-    this.#finisher = new Finisher({ db, nodeId: this.nodeId, log });
+    this.#finisher = new Finisher({ db, nodeId: this.nodeId, metrics, log });
     const sender = new DeliverySender({
       cache,
       http,
@@ -86,11 +88,7 @@ export class Engine {
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
     });
-    // A grant that cannot be given back only lowers the rate for a while.
-    const giveBack = (grants: RateGrant[]) =>
-      returnGrants(db, grants).catch((error: unknown) =>
-        log.warn({ err: error }, 'rate grants not returned'),
-      );
+    const giveBack = (grants: RateGrant[]) => this.#giveBack(grants);
     this.#dispatcher = new Dispatcher({
       returnGrants: giveBack,
       sender: new MetaSender({
@@ -103,6 +101,7 @@ export class Engine {
       }),
       finisher: this.#finisher,
       lease,
+      metrics,
       log,
       // A node that does not deliver has no window: what it accepts waits for one that does.
       window: this.#delivers ? config.window : 0,
@@ -113,6 +112,7 @@ export class Engine {
       nodeId: this.nodeId,
       dispatcher: this.#dispatcher,
       lease,
+      metrics,
       log,
       expansionStored: () => this.#expander.wake(),
       returnGrants: giveBack,
@@ -143,6 +143,7 @@ export class Engine {
       lease,
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
+      metrics,
       log,
     });
     this.#janitor = new Janitor({
@@ -154,6 +155,10 @@ export class Engine {
 
   get sink(): DeliverySink {
     return this.#dispatcher;
+  }
+
+  usage(): ReturnType<Dispatcher['usage']> {
+    return this.#dispatcher.usage();
   }
 
   async start(): Promise<void> {
@@ -194,6 +199,17 @@ export class Engine {
     if (!this.#delivers) return;
     if (project.config.meta_event.is_enabled) this.metaEventsStored(project.id);
     this.#claimer.wake();
+  }
+
+  /** A grant that cannot be given back only lowers the rate for a while. */
+  async #giveBack(grants: RateGrant[]): Promise<void> {
+    const { db, metrics, log } = this.#deps;
+    try {
+      await returnGrants(db, grants);
+      metrics.grantsReturned.inc(grants.length);
+    } catch (error) {
+      log.warn({ err: error }, 'rate grants not returned');
+    }
   }
 
   metaEventsStored(projectId: string): void {

@@ -1,5 +1,6 @@
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Database } from '../store/database.ts';
 import { finishBatch } from '../store/finish-batch.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
@@ -19,11 +20,11 @@ const RETRY_MS = 250;
 const COULD_NOT_BE_STORED = 'What came of it could not be stored.';
 
 export class Finisher {
-  readonly #deps: { db: Database; nodeId: string; log: Logger };
+  readonly #deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger };
   readonly #batcher: Batcher<Finish, boolean>;
   #hasGivenUp = false;
 
-  constructor(deps: { db: Database; nodeId: string; log: Logger }) {
+  constructor(deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger }) {
     this.#deps = deps;
     this.#batcher = new Batcher({
       run: (batch) => this.#run(batch),
@@ -51,6 +52,7 @@ export class Finisher {
     for (;;) {
       try {
         const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
+        this.#deps.metrics.batchSize.finish.observe(batch.length);
         return batch.map((finish) => moved.has(finish.deliveryId));
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, error);

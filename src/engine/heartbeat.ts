@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import { releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
@@ -25,6 +26,7 @@ export interface HeartbeatDeps {
   lease: Lease;
   dispatcher: Dispatcher;
   claimer: Claimer;
+  metrics: Metrics;
   log: Logger;
 }
 
@@ -105,7 +107,7 @@ export class Heartbeat {
   }
 
   async #reap(): Promise<void> {
-    const { clock, db, claimer, log } = this.#deps;
+    const { clock, db, claimer, metrics, log } = this.#deps;
     const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
     if (connectedMs < SILENT_SECONDS * 1000 || clock.elapsed() - this.#lastReap < REAP_MS) return;
     this.#lastReap = clock.elapsed();
@@ -113,6 +115,7 @@ export class Heartbeat {
     if (strays) this.#lastLookForStrays = clock.elapsed();
     const freed = await reapSilentNodes(db, SILENT_SECONDS, { strays });
     if (freed === 0) return;
+    metrics.reaped.inc(freed);
     log.warn({ deliveries: freed }, 'took over the deliveries of a silent node');
     await claimer.sweep();
   }

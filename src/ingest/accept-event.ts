@@ -4,6 +4,7 @@ import { LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
@@ -48,6 +49,7 @@ export interface EventAcceptorDeps {
   log: Logger;
   maxRetrySeconds: number;
   sandbox: Sandbox;
+  metrics: Metrics;
 }
 
 const STALE = Symbol('stale');
@@ -96,6 +98,20 @@ export class EventAcceptor {
 
   /** Resolves once the event and its deliveries are committed. */
   async accept(event: NewEvent): Promise<AcceptedEvent> {
+    const { events } = this.#deps.metrics;
+    try {
+      const accepted = await this.#enterAndAccept(event);
+      if (accepted.isDuplicate) events.duplicate.inc();
+      else if (accepted.event.status === 'Failure') events.unmatched.inc();
+      else events.stored.inc();
+      return accepted;
+    } catch (error) {
+      events.refused.inc();
+      throw error;
+    }
+  }
+
+  async #enterAndAccept(event: NewEvent): Promise<AcceptedEvent> {
     const bytes = event.payload.length;
     if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) throw new AppError('overloaded', { retry: 1 });
     this.#enter(event.projectId);
@@ -248,7 +264,9 @@ export class EventAcceptor {
     const tryUntil = performance.now() + TRY_AGAIN_FOR_MS;
     for (let tries = 1; ; tries++) {
       try {
-        return await acceptEvents(this.#deps.db, batch);
+        const accepted = await acceptEvents(this.#deps.db, batch);
+        this.#deps.metrics.batchSize.accept.observe(items.length);
+        return accepted;
       } catch (error) {
         if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
         else if (isConnectionError(error) && performance.now() < tryUntil) await pause(LOST_ANSWER_PAUSE_MS);

@@ -106,5 +106,6 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
     acknowledgedAtMs: event.acknowledgedAtMs,
+    dueAt: null,
   };
 }

@@ -40,6 +40,7 @@ interface ClaimedRow {
   url_query_params: string | null;
   idempotency_key: string | null;
   acknowledged_at: number;
+  late_ms: number;
 }
 
 /** What came of one want: the deliveries, and when the next row that is not due yet will be. */
@@ -63,7 +64,8 @@ with picked as materialized (
 ), held as (
   update delivery_queue q set node_id = $1, fence = q.fence + 1
   from picked where q.delivery_id = picked.delivery_id
-  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
+    extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
 )
 select want.n, (
     select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
@@ -129,6 +131,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     urlQueryParams: row.url_query_params,
     idempotencyKey: row.idempotency_key,
     acknowledgedAtMs: row.acknowledged_at,
+    dueAt: performance.now() - row.late_ms,
   };
 }
 
@@ -143,7 +146,7 @@ export interface WaitingKey {
  * Every (key, lane) with waiting rows and when its first is due: one index probe per pair, however many rows
  * wait behind each.
  */
-const WAITING = `
+export const WAITING = `
 with recursive w as (
   (select project_id, key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
   union all

@@ -96,5 +96,6 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     urlQueryParams: null,
     idempotencyKey: null,
     acknowledgedAtMs: idTime(row.id),
+    dueAt: null,
   };
 }

@@ -72,6 +72,16 @@ export class Database implements HotQueryable {
     this.#lease = this.#pool(1, LEASE);
   }
 
+  /** Connections and waiting statements of each pool. */
+  pools(): Record<'hot' | 'general' | 'lease', { busy: number; idle: number; waiting: number }> {
+    const state = ({ totalCount, idleCount, waitingCount }: pg.Pool) => ({
+      busy: totalCount - idleCount,
+      idle: idleCount,
+      waiting: waitingCount,
+    });
+    return { hot: state(this.#hot), general: state(this.#general), lease: state(this.#lease) };
+  }
+
   get roundTrips(): number {
     return this.#roundTrips;
   }

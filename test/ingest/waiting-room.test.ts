@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -54,6 +55,7 @@ test('a project that floods the door while the database is slow leaves room for 
     makePartitions: () => Promise.resolve(),
     log: quietLog,
     maxRetrySeconds: 60,
+    metrics: createMetrics().metrics,
     sandbox,
   });
   const accept = (projectId: string) =>

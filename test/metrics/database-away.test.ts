@@ -1,0 +1,36 @@
+import { createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GaugeReader } from '../../src/gauge-reader.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
+import { Database } from '../../src/store/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+/** A database server that takes connections and never says a word. */
+const sockets = new Set<Socket>();
+const silent = createServer((socket) => sockets.add(socket));
+beforeAll(() => new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve)));
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+});
+
+test('a database that does not answer is told of instead of waited for', async () => {
+  const { port } = silent.address() as { port: number };
+  const connection = { host: '127.0.0.1', port, user: 'nobody', database: 'nothing' };
+  const db = new Database({ connection, connections: 4, log: quietLog });
+  const { metrics, registry } = createMetrics();
+  const engine = { usage: () => ({ size: 2000, used: 3, waiting: 2, sending: 1 }) };
+  const gauges = new GaugeReader({ db, engine, metrics, log: quietLog });
+  await Promise.all([gauges.read(), gauges.read()]);
+  // However many ask, one connection asks the database.
+  expect(sockets.size).toBe(1);
+  const page = await registry.metrics();
+  expect(page).toContain('posthorn_database_up 0\n');
+  expect(page).toMatch(/posthorn_queue_waiting\{lane="first"\} NaN/i);
+  expect(page).toMatch(/posthorn_circuit_breakers_open NaN/i);
+  // What the node knows by itself is there all the same.
+  expect(page).toContain('posthorn_window_used 3\n');
+  expect(page).toContain('posthorn_deliveries_held{state="sending"} 1\n');
+  for (const socket of sockets) socket.destroy();
+  await db.close();
+});
