@@ -33,7 +33,7 @@ describe('settings', () => {
     ['POSTHORN_PORT', '65536', 'a whole number from 0 to 65535'],
     ['POSTHORN_PORT', '-1', 'a whole number from 0 to 65535'],
     ['POSTHORN_PORT', '80.5', 'a whole number from 0 to 65535'],
-    ['POSTHORN_DATABASE_CONNECTIONS', '3', 'a whole number from 4 to 1000'],
+    ['POSTHORN_DATABASE_CONNECTIONS', '6', 'a whole number from 7 to 1000'],
     ['POSTHORN_LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, silent'],
     ['POSTHORN_EGRESS', 'private', 'one of any, public'],
     ['POSTHORN_ROLES', 'api,cook', 'one of api, ingest, deliver, broker, janitor'],

@@ -108,9 +108,9 @@ export const settings = {
   },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
-    fallback: '12',
+    fallback: '14',
     doc: 'Most connections a node opens to the database.',
-    parse: integer(4, 1000),
+    parse: integer(7, 1000),
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',

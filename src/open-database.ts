@@ -30,8 +30,11 @@ export async function openDatabase(
   }
 }
 
+/** Beside the pools: one that hears of config changes, one for upkeep. */
+const SESSIONS = 2;
+
 async function connect(connection: Connection, config: Config, log: Logger): Promise<Database> {
-  const db = new Database({ connection, connections: config.databaseConnections, log });
+  const db = new Database({ connection, connections: config.databaseConnections - SESSIONS, log });
   const problem = await db.problem();
   if (problem === null) return db;
   await db.close();

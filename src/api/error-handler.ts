@@ -6,7 +6,9 @@ import { describeValidationErrors, fieldsWithZero } from './validation.ts';
 /** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request);
-  if (known.code === 'internal') request.log.error({ err: error, request: request.id }, 'request failed');
+  const caller = { request: request.id, ip: request.ip };
+  if (known.code === 'internal') request.log.error({ err: error, ...caller }, 'request failed');
+  else request.log.debug({ code: known.code, ...caller }, 'request refused');
   if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
   if (known.code === 'rate_limited') {
     reply.header('x-ratelimit-limit', known.params['limit']);

@@ -17,6 +17,7 @@ import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
+import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
 import { removeExpired } from '../store/retention.ts';
 import { Claimer } from './claimer.ts';
@@ -148,7 +149,7 @@ export class Engine {
     });
     this.#janitor = new Janitor({
       makePartitions: deps.makePartitions,
-      removeExpired: () => removeExpired(db, { ms: databaseClock.now() - config.retentionHours * 3_600_000 }),
+      removeExpired: () => this.#removeExpired(),
       log,
     });
   }
@@ -225,5 +226,12 @@ export class Engine {
 
   metaEventsStored(projectId: string): void {
     this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
+  }
+
+  async #removeExpired(): Promise<string[]> {
+    const { db, databaseClock, config } = this.#deps;
+    const nowMs = databaseClock.now();
+    await removeExpiredOfProjects(db, nowMs);
+    return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
   }
 }

@@ -1,6 +1,9 @@
 import type { Logger } from '../platform/logger.ts';
 
-/** Regular upkeep: partitions are made ahead of need, and what is older than the retention is removed. */
+/**
+ * Regular upkeep: partitions are made ahead of need, and what is older than the retention is removed. At once on a
+ * start as well, or a node that never runs for long would never tidy.
+ */
 export interface JanitorDeps {
   makePartitions(): Promise<void>;
   /** Names of what was removed. */
@@ -20,9 +23,11 @@ export class Janitor {
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
+    const tidy = () => {
       this.#working = this.#tidy();
-    }, EVERY_MS);
+    };
+    tidy();
+    this.#timer = setInterval(tidy, EVERY_MS);
     this.#timer.unref();
   }
 

@@ -115,6 +115,12 @@ describe('OAuth 2', () => {
     expect(server.forms).toHaveLength(2);
   });
 
+  test('asks for the grant it is told to', async () => {
+    const server = await tokenServer(() => [200, { access_token: 't' }]);
+    await endpointAuth().headers('e', shared(server.url, { grant_type: 'urn:example:other' }));
+    expect(server.forms[0]?.get('grant_type')).toBe('urn:example:other');
+  });
+
   test('reads renamed fields and units of time', async () => {
     const server = await tokenServer((n) => [200, { tok: `t${n}`, kind: 'MAC', ttl: '1' }]);
     const auth = endpointAuth();
@@ -209,6 +215,7 @@ describe('a client assertion', () => {
       signing_algorithm: algorithm,
       signing_key: { ...jwk, kid: 'key-1' },
       issuer: 'us',
+      subject: 'on their behalf',
     });
     expect(await endpointAuth().headers('e', config)).toEqual(bearer('t'));
     const form = server.forms[0]!;
@@ -218,7 +225,12 @@ describe('a client assertion', () => {
     const read = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
     expect(read(header)).toEqual({ alg: algorithm, typ: 'JWT', kid: 'key-1' });
     const claims = read(payload) as { iat: number; exp: number };
-    expect(claims).toMatchObject({ iss: 'us', sub: 'me', aud: server.url, jti: expect.any(String) });
+    expect(claims).toMatchObject({
+      iss: 'us',
+      sub: 'on their behalf',
+      aud: server.url,
+      jti: expect.any(String),
+    });
     expect(claims.exp - claims.iat).toBe(300);
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     const data = Buffer.from(`${header}.${payload}`);

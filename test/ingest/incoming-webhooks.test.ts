@@ -263,3 +263,24 @@ test('the event type comes from where the source says', async () => {
   expect(refused.status).toBe(400);
   expect((await eventsOf(source)).length).toBe(1);
 });
+
+test('subscriptions with conditions on query and path get the webhooks that meet them', async () => {
+  const source = await makeSource();
+  const path = new URL(source.url).pathname;
+  const met = { query: { kind: 'a' }, path: { path } };
+  for (const [name, filter] of Object.entries({
+    met,
+    query: { ...met, query: { kind: 'b' } },
+    path: { ...met, path: { path: '/elsewhere' } },
+  })) {
+    await listen(source, `/conditions-${name}`, { filter_config: { filter } });
+  }
+  expect((await post(source, '{}', {}, '?kind=a')).status).toBe(200);
+  await arrived('/conditions-');
+  const [event] = await eventsOf(source);
+  const { content } = await app.project.get(`/eventdeliveries?eventId=${event.uid}`);
+  expect(content).toHaveLength(1);
+  expect(receiver.requests.filter((request) => request.path.startsWith('/conditions-'))).toMatchObject([
+    { path: expect.stringMatching('^/conditions-met') },
+  ]);
+});

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
 import { Database } from '../../src/store/database.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
+import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
 import { removeExpired } from '../../src/store/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -69,4 +70,35 @@ test('partitions of another width are not made over existing ones', async () => 
     for (const [n, p] of bounds.slice(1).entries()) expect(p.from >= (bounds[n]?.to ?? '')).toBe(true);
   }
   expect(after.length).toBeGreaterThanOrEqual(before.length);
+});
+
+test('what a project keeps for a shorter time goes in chunks, but never below its open delivery', async () => {
+  const now = Date.now();
+  const [older, old] = [now - 6 * DAY_MS, now - 4 * DAY_MS];
+  for (const at of [older, old]) await ensurePartitions(db, at, DAY_MS);
+  await database.query(
+    `insert into projects (id, name, type, logo_url, config)
+     values ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}')`,
+  );
+  for (const at of [older, old])
+    await database.query(
+      `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+       select $1 || lpad(n::text, 16, '0'), 'short', 't', 'Success', false, '{}', '{}', now()
+       from generate_series(1, 1500) n`,
+      [firstIdAt(at).slice(0, 10)],
+    );
+  const left = async () =>
+    (await database.query("select count(*)::int as left from events where project_id = 'short'"))[0]?.[
+      'left'
+    ];
+  const open = `${firstIdAt(old).slice(0, 10)}${'1'.padStart(16, '0')}`;
+  await database.query(
+    "insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, 'short', 'e', 0, now())",
+    [open],
+  );
+  await removeExpiredOfProjects(db, now);
+  expect(await left()).toBe(1_500);
+  await database.query('delete from delivery_queue');
+  await removeExpiredOfProjects(db, now);
+  expect(await left()).toBe(0);
 });

@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { ensurePartitions } from '../../src/store/partitions.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort, Program } from '../support/program.ts';
+
+/** Settings that show in what the API answers. docs/settings.md names these tests. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+const DAY_MS = 86_400_000;
+/** The project's calls to another node. */
+const at = ({ url }: Pick<App, 'url'>) =>
+  new ApiClient(app.project.base.replace(app.url, url), app.project.key);
+
+test('links start with POSTHORN_PUBLIC_URL', async () => {
+  const port = String(await freePort());
+  await app.addNode({ POSTHORN_PUBLIC_URL: 'https://hooks.example.org/in/', POSTHORN_PORT: port });
+  const client = at({ url: `http://127.0.0.1:${port}` });
+  const source = await client.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  expect(source.url).toBe(`https://hooks.example.org/in/ingest/${source.mask_id}`);
+});
+
+test.each([
+  { env: { POSTHORN_EGRESS: 'any' }, status: 201 },
+  { env: { POSTHORN_EGRESS: 'public' }, status: 400 },
+  { env: { POSTHORN_EGRESS: 'public', POSTHORN_EGRESS_ALLOW: '127.0.0.0/8' }, status: 201 },
+  { env: { POSTHORN_EGRESS: 'any', POSTHORN_EGRESS_DENY: '127.0.0.1' }, status: 400 },
+])('an endpoint at a private address is answered $status with $env', async ({ env, status }) => {
+  const node = await app.addNode(env);
+  await at(node).post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' }, status);
+});
+
+test('a node opens no more connections than POSTHORN_DATABASE_CONNECTIONS', async () => {
+  const count = async (): Promise<number> => {
+    const [row] = await app.database.query(
+      'select count(*)::int as count from pg_stat_activity where datname = current_database()',
+    );
+    return Number(row?.['count']);
+  };
+  const opened = async (connections: number) => {
+    const before = await count();
+    const node = await app.addNode({ POSTHORN_DATABASE_CONNECTIONS: String(connections) });
+    const client = at(node);
+    const calls = Array.from({ length: 60 }, (_, n) =>
+      n % 2 === 0
+        ? client.get('/events')
+        : client.post('/events/broadcast', { event_type: 'a', data: { n } }),
+    );
+    await Promise.all(calls);
+    const after = await count();
+    await node.stop();
+    return after - before;
+  };
+  const [few, many] = [await opened(7), await opened(30)];
+  expect(few).toBeLessThanOrEqual(7);
+  expect(many).toBeGreaterThan(7);
+  expect(many).toBeLessThanOrEqual(30);
+});
+
+test('keys are good only under the POSTHORN_SECRET_KEY they were made with', async () => {
+  const node = await app.addNode({ POSTHORN_SECRET_KEY: 'another secret key, of 32 characters too' });
+  await at(node).get('/events', 401);
+});
+
+describe('what is older', () => {
+  async function storeEvent(projectId: string, ageDays: number): Promise<void> {
+    const atMs = Date.now() - ageDays * DAY_MS;
+    await ensurePartitions(app.app.db, atMs, DAY_MS);
+    await app.database.query(
+      `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+       values ($1, $2, 'old', 'Success', false, '{}', '{}', now())`,
+      [firstIdAt(atMs).slice(0, 10) + projectId.slice(10), projectId],
+    );
+  }
+  const count = async (client: ApiClient) =>
+    (await client.get('/events?perPage=1000&startDate=2020-01-01T00:00:00')).content.filter(
+      (event: Json) => event.event_type === 'old',
+    ).length;
+
+  test('than the retention_policy of its project is removed, and nothing of other projects', async () => {
+    const made = await app.instance.post('/projects', {
+      name: 'forgetful',
+      type: 'outgoing',
+      config: { retention_policy: '48h' },
+    });
+    const forgetful = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+    for (const ageDays of [1, 3]) {
+      await storeEvent(made.project.uid, ageDays);
+      await storeEvent(app.projectId, ageDays);
+    }
+    expect([await count(forgetful), await count(app.project)]).toEqual([2, 2]);
+    await app.addNode();
+    await eventually(
+      () => count(forgetful),
+      (left) => left === 1,
+    );
+    expect(await count(app.project)).toBe(2);
+  });
+
+  test('than POSTHORN_RETENTION_HOURS is removed', async () => {
+    await storeEvent(app.projectId, 20);
+    expect(await count(app.project)).toBe(3);
+    await app.addNode({ POSTHORN_RETENTION_HOURS: '240' });
+    await eventually(
+      () => count(app.project),
+      (left) => left === 2,
+    );
+  });
+});
+
+test('the verifier of a source lets in who knows its password or key', async () => {
+  const status = async (verifier: object, headers: Record<string, string>) => {
+    const { url } = await app.project.post('/sources', { name: 's', type: 'http', verifier });
+    return (await fetch(url, { method: 'POST', body: '{}', headers })).status;
+  };
+  const basic = { type: 'basic_auth', basic_auth: { username: 'me', password: 'word' } };
+  const authorization = (text: string) => ({ authorization: `Basic ${btoa(text)}` });
+  expect(await status(basic, authorization('me:word'))).toBe(200);
+  expect(await status(basic, authorization('you:word'))).toBe(400);
+  expect(await status(basic, authorization('me:sword'))).toBe(400);
+  const key = { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'open' } };
+  expect(await status(key, { 'x-key': 'open' })).toBe(200);
+  expect(await status(key, { 'x-key': 'shut' })).toBe(400);
+  expect(await status(key, { 'x-other': 'open' })).toBe(400);
+});
+
+describe('the log', () => {
+  /** What a node logs of one refused call that says it was forwarded. */
+  async function logged(env: Record<string, string>): Promise<string> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-log-'));
+    const program = new Program({
+      args: ['serve'],
+      env: {
+        DATABASE_URL: app.database.url,
+        POSTHORN_SECRET_KEY: 'a secret key for tests only, 32+ characters',
+        POSTHORN_PORT: '0',
+        POSTHORN_DATA_DIR: dataDir,
+        ...env,
+      },
+    });
+    try {
+      const url = await program.ready();
+      await fetch(`${url}/api/v1/projects`, { headers: { 'x-forwarded-for': '203.0.113.7' } });
+      program.signal('SIGTERM');
+      await program.ended;
+      return program.stderr;
+    } finally {
+      await program.end();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  }
+
+  test('says as much as POSTHORN_LOG_LEVEL asks for', async () => {
+    expect(await logged({ POSTHORN_LOG_LEVEL: 'silent' })).toBe('');
+    const info = await logged({});
+    expect(info).toContain('"msg":"ready"');
+    expect(info).not.toContain('request refused');
+  });
+
+  test('names a forwarded caller only where POSTHORN_TRUSTED_PROXIES holds the proxy', async () => {
+    const debug = { POSTHORN_LOG_LEVEL: 'debug' };
+    const trusting = await logged({ ...debug, POSTHORN_TRUSTED_PROXIES: '127.0.0.0/8' });
+    expect(trusting).toMatch(/"ip":"203\.0\.113\.7".*request refused/);
+    const wary = await logged({ ...debug, POSTHORN_TRUSTED_PROXIES: '10.0.0.0/8' });
+    expect(wary).toMatch(/"ip":"127\.0\.0\.1".*request refused/);
+    expect(wary).not.toContain('203.0.113.7');
+  });
+});

@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { connect } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { listen, listenTcp } from '../support/loopback-server.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** Settings of a node (POSTHORN_*) that show in what it sends. docs/settings.md names these tests. */
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+async function started(env: Record<string, string> = {}): Promise<TestApp> {
+  const app = await startTestApp(env);
+  open.push(app.stop);
+  return app;
+}
+
+async function receiving(): Promise<Receiver> {
+  const receiver = await Receiver.start();
+  open.push(() => receiver.stop());
+  return receiver;
+}
+
+const send = (app: TestApp, count: number) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      app.project.post('/events/broadcast', { event_type: 'a', data: { n } }),
+    ),
+  );
+
+const deliveries = async (app: TestApp): Promise<Json[]> =>
+  (await app.project.get('/eventdeliveries?perPage=1000')).content;
+
+const firstDelivery = async (app: TestApp, states: string[]): Promise<Json> =>
+  (
+    await eventually(
+      () => deliveries(app),
+      ([first]) => states.includes(first?.status),
+    )
+  )[0];
+
+const file = (name: string) => fileURLToPath(new URL(`../support/certificates/${name}`, import.meta.url));
+const pem = (name: string) => readFileSync(file(name), 'utf8');
+
+/** Answers each request a moment later; the most that were under way at once. */
+function countAtOnce(receiver: Receiver): () => number {
+  let now = 0;
+  let most = 0;
+  receiver.answerAlways((_request, response) => {
+    now += 1;
+    most = Math.max(most, now);
+    setTimeout(() => {
+      now -= 1;
+      response.end();
+    }, 50);
+  });
+  return () => most;
+}
+
+test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURRENCY', async () => {
+  const app = await started({ POSTHORN_ENDPOINT_CONCURRENCY: '3' });
+  const receiver = await receiving();
+  const most = countAtOnce(receiver);
+  await subscribe(app.project, receiver.url);
+  await send(app, 30);
+  await receiver.received(30);
+  expect(most()).toBe(3);
+});
+
+test('a node has no more deliveries under way than POSTHORN_WINDOW, and the rest follow', async () => {
+  const app = await started({ POSTHORN_WINDOW: '2' });
+  const receiver = await receiving();
+  const most = countAtOnce(receiver);
+  for (const path of ['/a', '/b', '/c']) await subscribe(app.project, `${receiver.url}${path}`);
+  await send(app, 8);
+  await receiver.received(24);
+  expect(most()).toBe(2);
+});
+
+test('no wait grows longer than POSTHORN_MAX_RETRY_SECONDS', async () => {
+  const app = await started({ POSTHORN_MAX_RETRY_SECONDS: '5' });
+  const receiver = await receiving();
+  receiver.answerAlways(500);
+  await subscribe(app.project, receiver.url, {
+    subscription: { retry_config: { type: 'exponential', interval_seconds: 1_000, retry_count: 3 } },
+  });
+  await send(app, 1);
+  const { metadata, updated_at } = await firstDelivery(app, ['Retry']);
+  const waitMs = Date.parse(metadata.next_send_time) - Date.parse(updated_at);
+  expect(waitMs).toBeGreaterThanOrEqual(5_000);
+  expect(waitMs).toBeLessThanOrEqual(6_000);
+});
+
+test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
+  const asked: string[] = [];
+  const proxy = await listenTcp((socket) => {
+    socket.once('data', (head) => {
+      const [, host = '', port = ''] = /^CONNECT (\S+):(\d+) /.exec(head.toString()) ?? [];
+      asked.push(`${host}:${port}`);
+      const upstream = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        socket.pipe(upstream).pipe(socket);
+      });
+      socket.on('close', () => upstream.destroy());
+    });
+  });
+  open.push(() => proxy.close());
+  const app = await started({ POSTHORN_HTTP_PROXY: `http://127.0.0.1:${proxy.port}` });
+  const receiver = await receiving();
+  await subscribe(app.project, receiver.url);
+  await send(app, 1);
+  expect((await firstDelivery(app, ['Success'])).status).toBe('Success');
+  expect(asked).toEqual([new URL(receiver.url).host]);
+});
+
+test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its client certificate', async () => {
+  const names: unknown[] = [];
+  const tls = { cert: pem('endpoint.pem'), key: pem('endpoint.key'), ca: pem('ca.pem') };
+  const server = await listen(
+    createServer({ ...tls, requestCert: true, rejectUnauthorized: true }, (request, response) => {
+      names.push((request.socket as TLSSocket).getPeerCertificate().subject.CN);
+      response.end();
+    }),
+  );
+  open.push(() => server.close());
+  const certificate = { client_cert: pem('client.pem'), client_key: pem('client.key') };
+  const deliver = async (env: Record<string, string>, endpoint: object) => {
+    const app = await started(env);
+    await subscribe(app.project, `https://localhost:${server.port}`, {
+      endpoint,
+      subscription: { retry_config: { retry_count: 0 } },
+    });
+    await send(app, 1);
+    return (await firstDelivery(app, ['Success', 'Failure'])) as Json;
+  };
+  const trusting = { POSTHORN_CA_FILE: file('ca.pem') };
+  expect(await deliver(trusting, { mtls_client_cert: certificate })).toMatchObject({ status: 'Success' });
+  expect(await deliver(trusting, {})).toMatchObject({ status: 'Failure' });
+  expect(await deliver({}, { mtls_client_cert: certificate })).toMatchObject({
+    status: 'Failure',
+    description: expect.stringContaining('authority'),
+  });
+  expect(names).toEqual(['client.example']);
+});
+
+test('a node does only what POSTHORN_ROLES say, and others do the rest', async () => {
+  const app = await started({ POSTHORN_ROLES: 'api' });
+  const receiver = await receiving();
+  const source = await app.project.post('/sources', {
+    name: 's',
+    type: 'http',
+    verifier: { type: 'noop' },
+  });
+  await subscribe(app.project, receiver.url);
+  await send(app, 1);
+  const ingest = async (base: string) =>
+    (await fetch(`${base}/ingest/${source.mask_id}`, { method: 'POST', body: '{}' })).status;
+  expect(await ingest(app.url)).toBe(404);
+
+  const door = await app.addNode({ POSTHORN_ROLES: 'ingest' });
+  expect(await ingest(door.url)).toBe(200);
+  expect((await fetch(`${door.url}/openapi.json`)).status).toBe(404);
+  const api = app.project.base.replace(app.url, door.url);
+  expect((await new ApiClient(api, app.project.key).raw('GET', '/events')).status).toBe(404);
+
+  await app.project.post('/events/batchreplay', undefined, 200);
+  expect((await deliveries(app)).map(({ status }) => status)).toEqual(['Scheduled', 'Scheduled']);
+  await app.addNode({ POSTHORN_ROLES: 'deliver' });
+  await eventually(
+    () => deliveries(app),
+    (all) => all.every(({ status }) => status === 'Success'),
+  );
+  // The replay is a job, which nobody here runs.
+  expect(receiver.requests).toHaveLength(2);
+  await app.addNode({ POSTHORN_ROLES: 'janitor' });
+  await receiver.received(4);
+});

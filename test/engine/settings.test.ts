@@ -1,0 +1,180 @@
+import { createHmac, createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Received, Receiver } from '../support/receiver.ts';
+
+/** Settings of a project and of an endpoint that show in what is sent. docs/settings.md names these tests. */
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  return () => receiver.stop();
+});
+
+let number = 0;
+
+async function newProject(config: object): Promise<ApiClient> {
+  number += 1;
+  const made = await app.instance.post('/projects', { name: `settings ${number}`, type: 'outgoing', config });
+  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+}
+
+/** The request of one event, sent in a project of the given settings. */
+async function sent(config: object, endpoint: object = {}, event: object = {}): Promise<Received> {
+  const before = receiver.requests.length;
+  const project = await newProject(config);
+  await subscribe(project, receiver.url, { endpoint: { secret: 'the secret', ...endpoint } });
+  await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 }, ...event });
+  return (await receiver.received(before + 1))[before] as Received;
+}
+
+const ended = (project: ApiClient, endpointId: string): Promise<Json[]> =>
+  eventually(
+    async () => (await project.get(`/eventdeliveries?endpointId=${endpointId}`)).content,
+    ([delivery]: Json[]) => ['Success', 'Failure'].includes(delivery?.status),
+  );
+
+describe('signatures', () => {
+  test('are in the header the project names, one per version with its hash and encoding', async () => {
+    const versions = [
+      { hash: 'SHA512', encoding: 'base64' },
+      { hash: 'SHA3_256', encoding: 'hex' },
+    ];
+    const { headers, body } = await sent({ signature: { header: 'X-Mine', versions } });
+    expect(headers).not.toHaveProperty('x-convoy-signature');
+    const time = /^t=(\d+),/.exec(String(headers['x-mine']))?.[1];
+    const digest = (hash: string, encoding: 'hex' | 'base64') =>
+      createHmac(hash, 'the secret').update(`${time},`).update(body).digest(encoding);
+    expect(headers['x-mine']).toBe(
+      `t=${time},v1=${digest('sha512', 'base64')},v2=${digest('sha3-256', 'hex')}`,
+    );
+  });
+
+  test.each([
+    { schemes: ['convoy'], names: ['x-convoy-signature'] },
+    { schemes: ['standard'], names: ['webhook-id', 'webhook-signature', 'webhook-timestamp'] },
+    { schemes: [], names: [] },
+  ])('follow the schemes of the project: $schemes', async ({ schemes, names }) => {
+    const { headers } = await sent({ signature: { schemes } });
+    const signing = Object.keys(headers).filter((name) => /^webhook-|signature/.test(name));
+    expect(signing.sort()).toEqual(names);
+  });
+
+  test.each([
+    { project: false, endpoint: false, pattern: /^[0-9a-f]{64}$/ },
+    { project: false, endpoint: true, pattern: /^t=\d+,v1=/ },
+    { project: true, endpoint: false, pattern: /^t=\d+,v1=/ },
+  ])('carry a time where project ($project) or endpoint ($endpoint) say so', async (asked) => {
+    const { headers } = await sent(
+      { replay_attacks_prevention_enabled: asked.project },
+      { advanced_signatures: asked.endpoint },
+    );
+    expect(headers['x-convoy-signature']).toMatch(asked.pattern);
+  });
+
+  test('by the key pair of an endpoint verify with its public half', async () => {
+    const project = await newProject({});
+    const { endpoint } = await subscribe(project, receiver.url, {
+      endpoint: { signing_key: { type: 'ed25519' } },
+    });
+    await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 } });
+    const [request] = await receiver.received(1);
+    const { headers, body } = request as Received;
+    const raw = Buffer.from(endpoint.signing_key.public_key.replace('whpk_', ''), 'base64');
+    const key = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') },
+      format: 'jwk',
+    });
+    const signature = /v1a,(\S+)/.exec(String(headers['webhook-signature']))?.[1] ?? '';
+    const signed = Buffer.concat([
+      Buffer.from(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`),
+      body,
+    ]);
+    expect(verify(null, signed, key, Buffer.from(signature, 'base64'))).toBe(true);
+  });
+});
+
+describe('headers', () => {
+  test.each([true, false])(
+    'with the ids of event and delivery are sent where asked for: %s',
+    async (asked) => {
+      const { headers } = await sent({ add_event_id_trace_headers: asked });
+      const id = asked ? expect.stringMatching(/^[0-9A-Z]{26}$/) : undefined;
+      expect([headers['x-convoy-event-id'], headers['x-convoy-eventdelivery-id']]).toEqual([id, id]);
+    },
+  );
+
+  test('carry the idempotency key under the name the project gives', async () => {
+    const key = { idempotency_key: 'order 7' };
+    const named = await sent({ request_id_header: 'X-Request-Key' }, {}, key);
+    expect(named.headers['x-request-key']).toBe('order 7');
+    expect(named.headers).not.toHaveProperty('x-convoy-idempotency-key');
+    expect((await sent({}, {}, key)).headers['x-convoy-idempotency-key']).toBe('order 7');
+  });
+});
+
+test('an endpoint with OAuth 2 gets the token that its token server gives', async () => {
+  receiver.answerAlways(({ path }, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(path === '/token' ? '{"access_token":"t0ken","expires_in":60}' : '{}');
+  });
+  const project = await newProject({});
+  const url = `${receiver.url}/token`;
+  const oauth2 = { url, client_id: 'me', authentication_type: 'shared_secret', client_secret: 'hush' };
+  await subscribe(project, `${receiver.url}/hook`, {
+    endpoint: { authentication: { type: 'oauth2', oauth2 } },
+  });
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  const [asked, delivered] = await receiver.received(2);
+  expect([asked?.path, delivered?.path]).toEqual(['/token', '/hook']);
+  expect(delivered?.headers.authorization).toBe('Bearer t0ken');
+});
+
+test('an endpoint’s new URL is where the next event goes', async () => {
+  const project = await newProject({});
+  const { endpoint } = await subscribe(project, `${receiver.url}/old`);
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  await receiver.received(1);
+  await project.put(`/endpoints/${endpoint.uid}`, { name: 'e', url: `${receiver.url}/new` });
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  expect((await receiver.received(2)).map(({ path }) => path)).toEqual(['/old', '/new']);
+});
+
+test('the strategy of the project decides how often, how far apart and how deliveries are tried', async () => {
+  receiver.answerAlways(500);
+  const project = await newProject({ strategy: { type: 'exponential', duration: 1, retry_count: 2 } });
+  const { endpoint } = await subscribe(project, receiver.url);
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  const [failed] = await ended(project, endpoint.uid);
+  expect(failed).toMatchObject({
+    status: 'Failure',
+    metadata: { strategy: 'exponential', interval_seconds: 1, retry_limit: 2, num_trials: 2 },
+  });
+  const [first, second] = receiver.requests;
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  expect(receiver.requests).toHaveLength(2);
+});
+
+test('with disable_endpoint an endpoint whose delivery used up its tries becomes inactive, without it not', async () => {
+  receiver.answerAlways(500);
+  const fail = async (disable_endpoint: boolean) => {
+    const project = await newProject({ disable_endpoint, strategy: { retry_count: 1 } });
+    const { endpoint } = await subscribe(project, receiver.url);
+    await project.post('/events/broadcast', { event_type: 'a', data: {} });
+    await ended(project, endpoint.uid);
+    return () => project.get(`/endpoints/${endpoint.uid}`);
+  };
+  const kept = await fail(false);
+  const disabled = await fail(true);
+  await eventually(disabled, ({ status }) => status === 'inactive');
+  expect((await kept()).status).toBe('active');
+});
