@@ -84,3 +84,21 @@ export function layerSection(): string {
     ]),
   );
 }
+
+/** Every operation, by the OpenAPI document; those of the portal only repeat others. */
+export function operationSection(openApi: string): string {
+  const { paths } = JSON.parse(openApi) as {
+    paths: Record<string, Record<string, { summary: string; responses: object }>>;
+  };
+  const rows = Object.entries(paths)
+    .filter(([path]) => path.startsWith('/api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { summary, responses }]) => [
+        method.toUpperCase(),
+        code(path),
+        Object.keys(responses).join(', '),
+        summary,
+      ]),
+    );
+  return table(['method', 'path', 'success', 'what it does'], rows);
+}

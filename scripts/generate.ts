@@ -7,8 +7,10 @@ import {
   errorSection,
   layerSection,
   metricSection,
+  operationSection,
   presetSection,
 } from './doc-sections.ts';
+
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
 
@@ -21,6 +23,9 @@ const ROOT = join(import.meta.dirname, '..');
 const files: Record<string, () => Promise<string>> = {
   'openapi.json': makeOpenApi,
   'schema.sql': makeSchema,
+  'docs/compatibility.md': withSection('docs/compatibility.md', 'operations', async () =>
+    operationSection(await makeOpenApi()),
+  ),
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
@@ -29,14 +34,18 @@ const files: Record<string, () => Promise<string>> = {
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
 };
 
-function withSection(path: string, name: string, make: () => string): () => Promise<string> {
+function withSection(
+  path: string,
+  name: string,
+  make: () => string | Promise<string>,
+): () => Promise<string> {
   return async () => {
     const page = await readFile(join(ROOT, path), 'utf8');
     const begin = `<!-- begin ${name} -->\n`;
     const end = `<!-- end ${name} -->`;
     const [from, to] = [page.indexOf(begin), page.indexOf(end)];
     if (from < 0 || to < from) throw new Error(`${path} has no section ${name}`);
-    return `${page.slice(0, from + begin.length)}\n${make()}\n${page.slice(to)}`;
+    return `${page.slice(0, from + begin.length)}\n${await make()}\n${page.slice(to)}`;
   };
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import { isConnectionError, isDataError } from '../store/pg-errors.ts';
-import { describeValidationErrors } from './validation.ts';
+import { describeValidationErrors, fieldsWithZero } from './validation.ts';
 
 /** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
@@ -38,7 +38,13 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
     default:
   }
   if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
-  if (isDataError(error))
-    return new AppError('validation_failed', { fields: 'a value holds text that cannot be stored' });
+  if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
   return new AppError('internal', { request: request.id }, { cause: error });
+}
+
+/** The database said no to a text; which one it was is looked up here, where it costs nothing otherwise. */
+function describeUnstorable({ body, query, params }: FastifyRequest): string {
+  const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
+  if (fields.length === 0) return 'a value holds text that cannot be stored';
+  return fields.map((field) => `${field}: holds a zero character, which cannot be stored`).join(', ');
 }

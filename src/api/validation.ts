@@ -70,3 +70,13 @@ function allowsNull(schema: ObjectSchema): boolean {
   if (schema.type === undefined && schema.anyOf === undefined) return true;
   return schema.type === 'null' || (schema.anyOf ?? []).some(allowsNull);
 }
+
+/** Where a value holds a zero character, which no text of the database can. Payloads are bytes and may. */
+export function fieldsWithZero(value: unknown, path: string): string[] {
+  if (typeof value === 'string') return value.includes('\u0000') ? [path || 'body'] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    return at === 'data' ? [] : fieldsWithZero(child, at);
+  });
+}

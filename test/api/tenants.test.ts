@@ -9,18 +9,28 @@ import { storedRows } from '../support/stored-rows.ts';
 let app: TestApp;
 let receiver: Receiver;
 let b: ApiClient;
-const a: Record<'endpoint' | 'subscription' | 'event' | 'delivery' | 'attempt' | 'key', string> = {
+const a = {
   endpoint: '',
   subscription: '',
+  filter: '',
+  source: '',
+  link: '',
+  eventType: '',
   event: '',
   delivery: '',
   attempt: '',
+  metaEvent: '',
+  job: '',
   key: '',
 };
 
 beforeAll(async () => {
   app = await startTestApp();
   receiver = await Receiver.start();
+  await app.project.put('', {
+    name: 'A',
+    config: { meta_event: { is_enabled: true, event_type: ['endpoint.*'], url: `${receiver.url}/meta` } },
+  });
   const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
     eventTypes: ['secret.plan'],
     endpoint: { owner_id: 'shared-owner', secret: 'secret of A' },
@@ -36,9 +46,28 @@ beforeAll(async () => {
   );
   const [attempt] = await app.project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
   const [key] = await app.project.get('/keys');
+  const [filter] = await app.project.get(`/subscriptions/${subscription.uid}/filters`);
+  const source = await app.project.post('/sources', { name: 'source of A', type: 'rest_api' });
+  const link = await app.project.post('/portal-links', { name: 'link of A', owner_id: 'shared-owner' });
+  const eventType = await app.project.post('/event-types', { name: 'type of A' });
+  const metaEvents = await eventually(
+    () => app.project.get('/meta-events'),
+    (page) => page.content[0]?.status === 'Success',
+  );
+  const job = await app.project.post('/events/batchreplay?idempotencyKey=none', undefined, 200);
+  await eventually(
+    () => app.project.get(`/jobs/${job.uid}`),
+    (state) => state.status === 'completed',
+  );
   Object.assign(a, {
     endpoint: endpoint.uid,
     subscription: subscription.uid,
+    filter: filter.uid,
+    source: source.uid,
+    link: link.uid,
+    eventType: eventType.uid,
+    metaEvent: metaEvents.content[0].uid,
+    job: job.uid,
     event: event.uid,
     delivery: content[0].uid,
     attempt: attempt.uid,
@@ -80,6 +109,12 @@ async function documentedOperations(): Promise<[string, string][]> {
     eventID: a.event,
     eventDeliveryID: a.delivery,
     deliveryAttemptID: a.attempt,
+    sourceID: a.source,
+    filterID: a.filter,
+    portalLinkID: a.link,
+    eventTypeID: a.eventType,
+    metaEventID: a.metaEvent,
+    jobID: a.job,
     keyID: a.key,
   };
   const root = '/api/v1/projects/{projectID}';
@@ -172,19 +207,59 @@ describe('a project cannot', () => {
       `/eventdeliveries?eventId=${a.event}`,
       `/eventdeliveries?endpointId=${a.endpoint}`,
       `/eventdeliveries?subscriptionId=${a.subscription}`,
+      '/events?query=secret.plan',
+      `/events?body=${encodeURIComponent('{"plan":"of A"}')}`,
+      `/events?sourceId=${a.source}`,
+      '/events?ownerId=shared-owner',
+      '/sources',
+      '/sources?q=source',
+      `/sources?next_page_cursor=${a.source}`,
+      '/portal-links?ownerId=shared-owner',
+      `/portal-links?endpointId=${a.endpoint}`,
+      '/meta-events',
+      `/meta-events?next_page_cursor=${a.metaEvent}`,
     ])
       expect([path, (await b.get(path)).content]).toEqual([path, []]);
     const keys = await b.get('/keys');
     expect(keys.map((key: Json) => key.uid)).not.toContain(a.key);
+    expect(JSON.stringify(await b.get('/event-types'))).not.toContain('type of A');
+    expect(JSON.stringify(await b.get('/jobs'))).not.toContain(a.job);
+    expect(await b.get(`/endpoints/period-failure-rates?endpointId=${a.endpoint}`)).toEqual([]);
+    expect(JSON.stringify(await b.get('/eventdeliveries/statustotals'))).not.toMatch(/[1-9]/);
+    expect(await b.get('/events/countbatchreplayevents')).toEqual({ num: 0 });
+    expect(await b.get('/eventdeliveries/countbatchretryevents')).toEqual({ num: 0 });
   });
 
-  test("name another's endpoint in a body", async () => {
+  test("name another's rows in a body", async () => {
     const before = await storedRows(app.database);
     await b.post('/subscriptions', { name: 's', endpoint_id: a.endpoint }, 400);
     await b.post('/subscriptions', { name: 's', app_id: a.endpoint }, 400);
     await b.post('/events', { endpoint_id: a.endpoint, event_type: 'x', data: {} }, 400);
     await b.post('/events', { app_id: a.endpoint, event_type: 'x', data: {} }, 400);
+    await b.post('/events/broadcast', { source_id: a.source, event_type: 'x', data: {} }, 400);
+    await b.post('/portal-links', { name: 'p', owner_id: 'shared-owner', endpoints: [a.endpoint] }, 400);
+    await b.post('/eventdeliveries/forceresend', { ids: [a.delivery] }, 400);
     expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test("reach another's endpoints through an owner or a URL that both have", async () => {
+    const seen = receiver.requests.length;
+    const fanned = await b.post('/events/fanout', {
+      owner_id: 'shared-owner',
+      event_type: 'secret.plan',
+      data: {},
+    });
+    expect(fanned).toMatchObject({ status: 'Failure', endpoints: [] });
+    const link = await b.post('/portal-links', { name: 'of B', owner_id: 'shared-owner' });
+    expect(link.endpoints).toEqual([]);
+    const holder = new ApiClient(`${app.url}/portal-api`, link.token);
+    expect((await holder.get('/endpoints')).content).toEqual([]);
+    expect((await holder.get('/eventdeliveries')).content).toEqual([]);
+    await holder.get(`/endpoints/${a.endpoint}`, 404);
+    const own = await b.post('/events/dynamic', { url: receiver.url, event_type: 'secret.plan', data: {} });
+    expect(own.endpoints).not.toContain(a.endpoint);
+    await receiver.received(seen + 1);
+    await b.delete(`/endpoints/${own.endpoints[0]}`);
   });
 
   test("reach another's subscriptions by a broadcast, nor collide with its idempotency keys", async () => {

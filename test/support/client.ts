@@ -1,4 +1,6 @@
-import { expect } from 'vitest';
+import { appendFileSync } from 'node:fs';
+import { expect, inject } from 'vitest';
+import { callLine } from './operation-coverage.ts';
 
 /** A caller of the API. Every call names the status it expects, so a test cannot pass over an error unseen. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -43,13 +45,14 @@ export class ApiClient {
     return answer.status === true ? answer.data : answer;
   }
 
-  raw(
+  async raw(
     method: string,
     path: string,
     options: { body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Response> {
     const { body } = options;
-    return fetch(`${this.base}${path}`, {
+    const url = `${this.base}${path}`;
+    const response = await fetch(url, {
       method,
       headers: {
         authorization: `Bearer ${this.key}`,
@@ -58,5 +61,16 @@ export class ApiClient {
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    record(callLine(method, url, response.status));
+    return response;
   }
+}
+
+const recorded = new Set<string>();
+
+/** For the end of the run, which asks whether every operation was called. */
+function record(line: string): void {
+  if (recorded.has(line)) return;
+  recorded.add(line);
+  appendFileSync(inject('callLog'), line);
 }

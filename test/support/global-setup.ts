@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -7,6 +7,7 @@ import { Database } from '../../src/store/database.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../../src/store/partitions.ts';
+import { missingOperations } from './operation-coverage.ts';
 import { quietLog } from './quiet-log.ts';
 
 /**
@@ -16,6 +17,8 @@ import { quietLog } from './quiet-log.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     postgres: { host: string; port: number; user: string };
+    /** Where calls of the API are recorded. */
+    callLog: string;
   }
 }
 
@@ -48,8 +51,26 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await db.close();
   const { host, port, user } = server.connection;
   project.provide('postgres', { host, port, user });
+  const callLog = join(dataDir, 'calls');
+  await writeFile(callLog, '');
+  project.provide('callLog', callLog);
   return async () => {
     await server.stop();
+    const calls = (await readFile(callLog, 'utf8')).split('\n');
     await rm(dataDir, { recursive: true, force: true });
+    if (isWholeSuite()) await requireEveryOperation(calls);
   };
+}
+
+/** `npm test` says so; arguments of its own name single files. */
+function isWholeSuite(): boolean {
+  return process.env['WHOLE_SUITE'] === '1' && process.argv.slice(2).join(' ') === 'run';
+}
+
+/** Each documented operation must have been called with success and with failure. */
+async function requireEveryOperation(calls: string[]): Promise<void> {
+  const text = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
+  const document = JSON.parse(text) as Parameters<typeof missingOperations>[0];
+  const missing = missingOperations(document, calls);
+  if (missing.length > 0) throw new Error(`operations that no test covers:\n${missing.join('\n')}`);
 }

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** What the holder of a portal link does with deliveries, subscriptions and filters of its own, and cannot do else. */
+let app: TestApp;
+let receiver: Receiver;
+let portal: ApiClient;
+let own: { endpoint: Json; subscription: Json };
+let others: { endpoint: Json; subscription: Json };
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+  const make = (owner: string) =>
+    subscribe(app.project, receiver.url, {
+      endpoint: { owner_id: owner },
+      subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
+    });
+  own = await make('own');
+  others = await make('others');
+  const body = { name: 'link', owner_id: 'own', can_manage_endpoint: true };
+  const link = await app.project.post('/portal-links', body);
+  portal = new ApiClient(`${app.url}/portal-api`, link.token);
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+/** A delivery to an endpoint, in the state its receiver puts it. */
+async function delivered(endpointId: string, answer: number): Promise<Json> {
+  receiver.answerAlways(answer);
+  const event = await app.project.post('/events', { endpoint_id: endpointId, event_type: 'x', data: {} });
+  const { content } = await eventually(
+    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
+    (page) => page.content[0]?.status === (answer === 200 ? 'Success' : 'Failure'),
+  );
+  receiver.answerAlways(200);
+  return content[0];
+}
+
+const state = async (delivery: Json): Promise<string> =>
+  (await app.project.get(`/eventdeliveries/${delivery.uid}`)).status;
+
+describe('through a portal', () => {
+  test('an own failed delivery is sent again; one of others is not found', async () => {
+    const mine = await delivered(own.endpoint.uid, 500);
+    const theirs = await delivered(others.endpoint.uid, 500);
+    await portal.put(`/eventdeliveries/${theirs.uid}/resend`, undefined, 404);
+    await portal.put(`/eventdeliveries/${mine.uid}/resend`, undefined, 200);
+    await eventually(
+      () => state(mine),
+      (status) => status === 'Success',
+    );
+    expect(await state(theirs)).toBe('Failure');
+  });
+
+  test('own successful deliveries are sent once more; naming one of others sends none', async () => {
+    const mine = await delivered(own.endpoint.uid, 200);
+    const theirs = await delivered(others.endpoint.uid, 200);
+    const before = receiver.requests.length;
+    await portal.post('/eventdeliveries/forceresend', { ids: 'all' }, 400);
+    await portal.post('/eventdeliveries/forceresend', { ids: [mine.uid, theirs.uid] }, 400);
+    expect((await state(mine)) + (await state(theirs))).toBe('SuccessSuccess');
+    await portal.post('/eventdeliveries/forceresend', { ids: [mine.uid] }, 200);
+    await receiver.received(before + 1);
+    const { num_trials } = (await app.project.get(`/eventdeliveries/${theirs.uid}`)).metadata;
+    expect(num_trials).toBe(1);
+  });
+
+  test('a batch retry counts and takes own deliveries only', async () => {
+    const mine = await delivered(own.endpoint.uid, 500);
+    const theirs = await delivered(others.endpoint.uid, 500);
+    const { num } = await portal.get('/eventdeliveries/countbatchretryevents?status=Failure');
+    expect(num).toBe(1);
+    await portal.get('/eventdeliveries/countbatchretryevents?startDate=soon', 400);
+    await portal.post('/eventdeliveries/batchretry?startDate=soon', undefined, 400);
+    await portal.post('/eventdeliveries/batchretry?status=Failure', undefined, 200);
+    await eventually(
+      () => state(mine),
+      (status) => status === 'Success',
+    );
+    expect(await state(theirs)).toBe('Failure');
+  });
+
+  test('filters are made and changed in one go, on own subscriptions', async () => {
+    await app.project.post('/event-types', { name: 'more' });
+    const base = `/subscriptions/${own.subscription.uid}/filters`;
+    const [made] = await portal.post(`${base}/bulk`, [{ event_type: 'more', body: { a: 1 } }]);
+    for (const method of ['PUT', 'POST']) {
+      const body = [{ uid: made.uid, body: { a: method } }];
+      const [changed] = await portal.call(method, `${base}/bulk_update`, { body, expected: 200 });
+      expect(changed.raw_body).toEqual({ a: method });
+    }
+    await portal.post(
+      `/subscriptions/${others.subscription.uid}/filters/bulk`,
+      [{ event_type: 'more' }],
+      404,
+    );
+  });
+
+  test('own subscriptions are switched off and on, and deleted', async () => {
+    const path = (subscription: Json) => `/subscriptions/${subscription.uid}`;
+    const toggle = () => portal.put(`${path(own.subscription)}/toggle_status`);
+    await toggle();
+    expect((await portal.get(path(own.subscription))).status).toBe('inactive');
+    await toggle();
+    await portal.put(`${path(others.subscription)}/toggle_status`, undefined, 404);
+    const body = { name: 'spare', endpoint_id: own.endpoint.uid };
+    const spare = await portal.post('/subscriptions', body);
+    await portal.delete(path(spare));
+    await portal.get(path(spare), 404);
+    await portal.delete(path(others.subscription), 404);
+    await app.project.get(path(others.subscription));
+  });
+
+  test.each([
+    ['GET', '/event-types'],
+    ['POST', '/subscriptions/test_filter'],
+    ['POST', '/subscriptions/test_function'],
+    ['GET', '/eventdeliveries/countbatchretryevents'],
+    ['POST', '/eventdeliveries/batchretry'],
+  ])('%s %s needs a token', async (method, path) => {
+    const stranger = new ApiClient(portal.base, 'no token');
+    const body = method === 'GET' ? undefined : {};
+    expect(await stranger.call(method, path, { body, expected: 401 })).toMatchObject({ status: false });
+  });
+});

@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { IdFactory } from '../../src/domain/ids.ts';
+import { Database } from '../../src/store/database.ts';
+import { ensurePartitions } from '../../src/store/partitions.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** Differences from Convoy that no other test is about. */
+const DAY_MS = 86_400_000;
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+test('a key is taken bare and behind Bearer', async () => {
+  for (const authorization of [app.project.key, `Bearer ${app.project.key}`])
+    expect((await app.project.raw('GET', '/endpoints', { headers: { authorization } })).status).toBe(200);
+});
+
+test('an unknown id in a path is 404 whatever is asked of it, also where Convoy says 400', async () => {
+  const body = { name: 'n', url: receiver.url };
+  for (const [method, path] of [
+    ['PUT', '/endpoints/none'],
+    ['DELETE', '/endpoints/none'],
+    ['PUT', '/endpoints/none/pause'],
+    ['POST', '/endpoints/none/activate'],
+    ['PUT', '/subscriptions/none'],
+    ['PUT', '/subscriptions/none/toggle_status'],
+    ['PUT', '/events/none/replay'],
+    ['PUT', '/eventdeliveries/none/resend'],
+    ['GET', '/eventdeliveries/none/deliveryattempts'],
+    ['PUT', '/event-types/none'],
+    ['POST', '/event-types/none/deprecate'],
+  ] as const)
+    await app.project.call(method, path, { body: method === 'GET' ? undefined : body, expected: 404 });
+});
+
+test('lists go back further than seven days', async () => {
+  const at = Date.now() - 20 * DAY_MS;
+  const db = new Database({
+    connection: { connectionString: app.database.url },
+    connections: 1,
+    log: quietLog,
+  });
+  await ensurePartitions(db, at, DAY_MS);
+  await db.close();
+  const id = new IdFactory(() => at).next();
+  await app.database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     values ($1, $2, 'old', 'Success', false, '{}', '{}', now())`,
+    [id, app.projectId],
+  );
+  const { content } = await app.project.get('/events?perPage=1000');
+  expect(content.map((row: Json) => row.uid)).toContain(id);
+});
+
+test('a URL with a user and a password in it is refused', async () => {
+  const url = 'http://user:secret@127.0.0.1/';
+  const answer = await app.project.post('/endpoints', { name: 'n', url }, 400);
+  expect(answer.message).toContain('url');
+  expect(answer.message).not.toContain('secret@');
+});
+
+test('a redirect is the answer, and has failed', async () => {
+  const { endpoint } = await subscribe(app.project, receiver.url, {
+    eventTypes: ['moved'],
+    subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
+  });
+  receiver.answerNext((_request, response) => response.writeHead(302, { location: '/elsewhere' }).end());
+  const before = receiver.requests.length;
+  const event = await app.project.post('/events/broadcast', { event_type: 'moved', data: {} });
+  const { content } = await eventually(
+    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
+    (page) => page.content[0]?.status === 'Failure',
+  );
+  expect(content[0].endpoint_id).toBe(endpoint.uid);
+  expect(receiver.requests.length).toBe(before + 1);
+});
+
+test('every delivery carries the headers of Standard Webhooks beside the signature of Convoy', async () => {
+  await subscribe(app.project, receiver.url, { eventTypes: ['signed'] });
+  const before = receiver.requests.length;
+  await app.project.post('/events/broadcast', { event_type: 'signed', data: {} });
+  const request = (await receiver.received(before + 1)).at(-1);
+  for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'x-convoy-signature'])
+    expect([name, typeof request?.headers[name]]).toEqual([name, 'string']);
+});
+
+test('errors have a code for programs, and unknown paths and methods the envelope too', async () => {
+  expect(await app.project.get('/nowhere', 404)).toMatchObject({ status: false, code: 'route_not_found' });
+  const answer = await app.project.call('DELETE', '/events', { expected: 405 });
+  expect(answer).toMatchObject({ status: false, code: 'method_not_allowed' });
+});
+
+test('a resend to a paused endpoint is held until it is unpaused', async () => {
+  const { endpoint } = await subscribe(app.project, receiver.url, {
+    eventTypes: ['held'],
+    subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
+  });
+  receiver.answerNext(500);
+  const event = await app.project.post('/events/broadcast', { event_type: 'held', data: {} });
+  const list = () => app.project.get(`/eventdeliveries?eventId=${event.uid}`);
+  const { content } = await eventually(list, (page) => page.content[0]?.status === 'Failure');
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  const held = await app.project.put(`/eventdeliveries/${content[0].uid}/resend`, undefined, 200);
+  expect(held).toMatchObject({ status: 'Scheduled', description: expect.stringContaining('paused') });
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  await eventually(list, (page) => page.content[0]?.status === 'Success');
+});
+
+test('projects know no organisations: the parameter is ignored, the field empty', async () => {
+  const [project] = await app.instance.get('/projects?orgID=any');
+  expect(project.organisation_id).toBe('');
+  await app.instance.post('/projects?orgID=any', { name: 'one more', type: 'incoming' });
+});
+
+test('every hash that a verifier may name is one that can be verified with', async () => {
+  const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const { post } = document.paths['/api/v1/projects/{projectID}/sources'];
+  const { verifier } = post.requestBody.content['application/json'].schema.properties;
+  const names: string[] = verifier.properties.hmac.properties.hash.enum.filter((name: string) => name !== '');
+  expect(names.length).toBeGreaterThan(8);
+  for (const hash of names) {
+    const hmac = { hash, header: 'x-signature', encoding: 'hex', secret: 'secret' };
+    const body = { name: hash, type: 'http', verifier: { type: 'hmac', hmac } };
+    const { mask_id } = await app.project.post('/sources', body);
+    const signature = createHmac(nodeName(hash), 'secret').update('{}').digest('hex');
+    const response = await fetch(`${app.url}/ingest/${mask_id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-signature': signature },
+      body: '{}',
+    });
+    expect([hash, response.status]).toEqual([hash, 200]);
+  }
+});
+
+/** SHA3_256 is sha3-256 and SHA512_224 is sha512-224 to Node. */
+const nodeName = (hash: string): string => hash.toLowerCase().replace('_', '-');

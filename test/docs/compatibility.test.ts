@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const page = readFileSync(join(ROOT, 'docs/compatibility.md'), 'utf8');
+const [operations = '', differences = ''] = page.split('## Differences');
+
+it('docs/compatibility.md lists every operation with its success code, and no other', () => {
+  const document = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as {
+    paths: Record<string, Record<string, { responses: object }>>;
+  };
+  const documented = Object.entries(document.paths)
+    .filter(([path]) => path.startsWith('/api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { responses }]) => `${method.toUpperCase()} ${path} ${Object.keys(responses).join(', ')}`,
+      ),
+    );
+  const listed = [...operations.matchAll(/^\| (\w+) \| `(.+?)` \| ([\d, ]+) \|/gm)].map(
+    ([, method, path, code]) => `${method} ${path} ${code}`,
+  );
+  expect(documented.length).toBeGreaterThan(60);
+  expect(listed.sort()).toEqual(documented.sort());
+});
+
+it('each difference in docs/compatibility.md says why and names a test that exists', () => {
+  const rows = [...differences.matchAll(/^\| (.*) \|$/gm)]
+    .map(([, cells = '']) => cells.split(' | '))
+    .filter(([first]) => first !== 'difference' && first !== '---');
+  expect(rows.length).toBeGreaterThan(50);
+  for (const [difference, why = '', test = ''] of rows) {
+    const path = test.replaceAll('`', '');
+    expect([difference, why.length > 5, path.endsWith('.test.ts') && existsSync(join(ROOT, path))]).toEqual([
+      difference,
+      true,
+      true,
+    ]);
+  }
+});

@@ -1,0 +1,40 @@
+/** Which operations of the API a run of the tests has called, with success and with failure, by what it recorded. */
+interface OpenApi {
+  paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+}
+
+/** `METHOD path status`, ids taken out: a run has few different lines. */
+export function callLine(method: string, url: string, status: number): string {
+  const { pathname } = new URL(url);
+  return `${method} ${pathname.replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '-')} ${status}\n`;
+}
+
+/** The operations that no call succeeded on, or that none failed on. */
+export function missingOperations(document: OpenApi, lines: Iterable<string>): string[] {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses }]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
+      parameters: path.split('{').length,
+      success: Object.keys(responses).map(Number),
+      succeeded: false,
+      failed: false,
+    })),
+  );
+  // A path without parameters goes before one that has them.
+  operations.sort((a, b) => a.parameters - b.parameters);
+  for (const line of new Set(lines)) {
+    const [method, path = '', code] = line.trim().split(' ');
+    const operation = operations.find((each) => each.method === method && each.pattern.test(path));
+    if (operation === undefined) continue;
+    if (operation.success.includes(Number(code))) operation.succeeded = true;
+    if (Number(code) >= 400) operation.failed = true;
+  }
+  return operations
+    .flatMap(({ name, succeeded, failed }) => [
+      ...(succeeded ? [] : [`${name}: no success`]),
+      ...(failed ? [] : [`${name}: no failure`]),
+    ])
+    .sort();
+}
