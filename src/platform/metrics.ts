@@ -81,7 +81,7 @@ export const metricTable = {
   queueWaiting: {
     name: 'posthorn_queue_waiting',
     type: 'gauge',
-    help: 'Deliveries in the queue that no node holds, due or not. Counted up to 100,000 in all: then a lower bound. The same on every node.',
+    help: 'Deliveries in the queue that no node holds, due or not. Counted up to 20,000 in all: then a lower bound. The same on every node.',
     labels: [LANES],
   },
   queueOldestDue: {

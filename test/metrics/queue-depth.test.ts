@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { queueDepth } from '../../src/store/queue-depth.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+});
+
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+
+const queue = (from: number, to: number, row: { lane: number; dueInSeconds: number; node: string | null }) =>
+  database.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
+     select 'd' || i, 'e' || i, 'p', 'k' || i % 10, $3::int, now() + $4::int * interval '1 second', $5::text
+     from generate_series($1::int, $2::int) i`,
+    [from, to, row.lane, row.dueInSeconds, row.node],
+  );
+
+test('an empty queue has no lanes', async () => {
+  expect(await queueDepth(db)).toEqual({ lanes: [], breakersOpen: 0 });
+});
+
+test('what is not due waits and has no age, and what a node holds does not wait', async () => {
+  await queue(1, 5, { lane: 1, dueInSeconds: 600, node: null });
+  await queue(6, 8, { lane: 1, dueInSeconds: -600, node: 'a node' });
+  expect((await queueDepth(db)).lanes).toEqual([{ lane: 1, waiting: 5, oldest_due_ms: 0 }]);
+});
+
+test('a long queue is counted up to a bound; the oldest is found wherever it is', async () => {
+  await queue(100, 25_000, { lane: 0, dueInSeconds: -60, node: null });
+  await database.query(
+    "update delivery_queue set due_at = now() - interval '1 day' where delivery_id = 'd25000'",
+  );
+  const { lanes } = await queueDepth(db);
+  expect(lanes.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(20_000);
+  const first = lanes.find(({ lane }) => lane === 0);
+  expect(first?.oldest_due_ms).toBeGreaterThanOrEqual(86_400_000);
+});
