@@ -11,14 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
 
 /** Settings that are taken and have no effect; each with its row in the page that says so. */
-const WITHOUT_EFFECT = [
-  'support_email of Endpoints',
-  'slack_webhook_url of Endpoints',
-  'teams_webhook_url of Endpoints',
-  'is_disabled of Endpoints',
-  'alert_config.* of Subscriptions',
-  'pub_sub.* of Sources',
-];
+const WITHOUT_EFFECT = ['is_disabled of Endpoints', 'pub_sub.* of Sources'];
 
 /** Settings that only tell things apart. */
 const LABELS = /^(name|description|signature\.versions\.(uid|created_at)|meta_event\.type)$/;
