@@ -3,9 +3,10 @@ import { type Static, Type } from 'typebox';
 import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
+import type { BatchReplay } from '../ingest/event-replayer.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import { READING_MS } from '../store/database.ts';
-import { countEvents, getEvent, listEvents } from '../store/events.ts';
+import { countEvents, type EventFilter, getEvent, listEvents } from '../store/events.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { searchPayloads } from '../store/search-payloads.ts';
 import type { ApiContext } from './context.ts';
@@ -154,10 +155,12 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event replayed',
     data: Event,
-    handle: async ({ project, params }) => {
+    portal: 'write',
+    handle: async ({ project, params, scope }) => {
       const id = params['eventID'] ?? '';
-      await context.replayer.replay(found(await getEvent(db, project.id, id), 'event', id));
-      return readEvent(context, project, { id, scope: undefined });
+      const event = found(await getEvent(db, project.id, id, scope), 'event', id);
+      await context.replayer.replay(event, scope && [...scope.endpointIds]);
+      return readEvent(context, project, { id, scope });
     },
   });
   registerOperation(app, {
@@ -170,10 +173,12 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Batch replay started',
     data: Job,
-    handle: async ({ project, query }) => {
+    portal: 'write',
+    handle: async ({ project, query, scope }) => {
       const filter = await batchEventFilter(context, project, query);
-      const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, filter);
-      return toJob(await startJob(context, project.id, { type: 'batch_replay', input: filter, count }));
+      const input = scopedReplay(filter, scope);
+      const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
+      return toJob(await startJob(context, project.id, { type: 'batch_replay', input, count }));
     },
   });
   registerOperation(app, {
@@ -186,11 +191,22 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Events counted',
     data: Type.Object({ num: Type.Integer() }),
-    handle: async ({ project, query }) => {
-      const filter = await batchEventFilter(context, project, query);
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = scopedReplay(await batchEventFilter(context, project, query), scope);
       return { num: await db.reading((tx) => countEvents(tx, project.id, filter)) };
     },
   });
+}
+
+/** A portal replays events of its owner's endpoints, to those endpoints alone. */
+function scopedReplay(filter: EventFilter, scope: EndpointScope | undefined): BatchReplay {
+  if (scope === undefined) return filter;
+  const owned = [...scope.endpointIds];
+  const named = filter.endpointIds ?? [];
+  const wanted = named.length === 0 ? owned : owned.filter((id) => named.includes(id));
+  // An empty list would mean every endpoint; an id that no endpoint has means none.
+  return { ...filter, endpointIds: wanted.length === 0 ? [''] : wanted, only: wanted };
 }
 
 async function readEvent(

@@ -34,6 +34,11 @@ export interface EventReplayerDeps {
 const CHUNK_EVENTS = 100;
 const SETTLE_MS = 5_000;
 
+/** What a batch replay takes: events by filter, and the endpoints that may get them, if not all. */
+export interface BatchReplay extends EventFilter {
+  only?: readonly string[];
+}
+
 interface Replayed {
   /** Keys of the queue that have new work. */
   keys: string[];
@@ -47,11 +52,11 @@ export class EventReplayer {
     this.#deps = deps;
   }
 
-  /** The number of new deliveries. */
-  async replay(event: StoredEvent): Promise<number> {
+  /** The number of new deliveries. Where endpoints are named, only those get one: a portal replays for its owner alone. */
+  async replay(event: StoredEvent, only?: readonly string[]): Promise<number> {
     const { db, cache } = this.#deps;
     const routing = await cache.refresh(event.project_id);
-    const run = () => db.transaction((tx) => this.#replay(tx, event, { routing, lane: LANE.first }));
+    const run = () => db.transaction((tx) => this.#replay(tx, event, { routing, lane: LANE.first, only }));
     const replayed = await run().catch(async (error: unknown) => {
       if (!isMissingPartition(error)) throw error;
       await this.#deps.makePartitions();
@@ -65,20 +70,17 @@ export class EventReplayer {
   chunk = async (tx: Queryable, job: JobRow): Promise<JobChunk> => {
     const ageMs = this.#deps.now() - idTime(job.id);
     const settled = ageMs >= SETTLE_MS;
-    const events = await eventsAfter(
-      tx,
-      eventConditions(job.project_id, JSON.parse(job.input) as EventFilter),
-      {
-        after: job.cursor,
-        before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
-        limit: CHUNK_EVENTS,
-      },
-    );
+    const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
+    const events = await eventsAfter(tx, eventConditions(job.project_id, filter), {
+      after: job.cursor,
+      before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
+      limit: CHUNK_EVENTS,
+    });
     const routing = await this.#deps.cache.refresh(job.project_id);
     const keys: string[] = [];
     let failed = 0;
     for (const event of events) {
-      const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay });
+      const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay, only });
       if (replayed.count === 0) failed += 1;
       keys.push(...replayed.keys);
     }
@@ -95,23 +97,24 @@ export class EventReplayer {
   async #replay(
     tx: Queryable,
     stored: StoredEvent,
-    context: { routing: ProjectRouting; lane: number },
+    context: { routing: ProjectRouting; lane: number; only: readonly string[] | undefined },
   ): Promise<Replayed> {
     const { ids, now, maxRetrySeconds } = this.#deps;
-    const { routing } = context;
+    const { routing, only } = context;
     const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
       ids,
       nowMs: now(),
       maxRetrySeconds,
       eventId: stored.id,
     });
-    const { event } = prepared;
+    const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
+    const event = { ...prepared.event, endpointIds: prepared.event.endpointIds.filter(isWanted) };
     const deliveries = [
       ...prepared.deliveries,
       ...(prepared.expansion ?? [])
         .flatMap((id) => routing.subscriptions.get(id) ?? [])
         .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
-    ];
+    ].filter((delivery) => isWanted(delivery.endpointId));
     await insertReplay(tx, { event, deliveries, lane: context.lane });
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }

@@ -47,6 +47,36 @@ const state = async (delivery: Json): Promise<string> =>
   (await app.project.get(`/eventdeliveries/${delivery.uid}`)).status;
 
 describe('through a portal', () => {
+  test('a broadcast is replayed to own endpoints alone; events of others are not found', async () => {
+    const event = await app.project.post('/events/broadcast', { event_type: 'replayed', data: {} });
+    const foreign = await app.project.post('/events', {
+      endpoint_id: others.endpoint.uid,
+      event_type: 'x',
+      data: {},
+    });
+    const deliveriesTo = async (endpoint: Json) =>
+      (await app.project.get(`/eventdeliveries?eventId=${event.uid}&endpointId=${endpoint.uid}`)).content
+        .length;
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([1, 1]);
+    await portal.put(`/events/${event.uid}/replay`, undefined, 200);
+    await portal.put(`/events/${foreign.uid}/replay`, undefined, 404);
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([2, 1]);
+
+    const { num } = await portal.get('/events/countbatchreplayevents');
+    expect(num).toBe((await portal.get('/events?perPage=1000')).content.length);
+    expect((await portal.get(`/events/countbatchreplayevents?endpointId=${others.endpoint.uid}`)).num).toBe(
+      0,
+    );
+    const job = await portal.post('/events/batchreplay', undefined, 200);
+    await eventually(
+      () => app.project.get(`/jobs/${job.uid}`),
+      (found) => found.status === 'completed',
+    );
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([3, 1]);
+    await portal.get('/events/countbatchreplayevents?startDate=never', 400);
+    await portal.post('/events/batchreplay?startDate=never', undefined, 400);
+  });
+
   test('an own failed delivery is sent again; one of others is not found', async () => {
     const mine = await delivered(own.endpoint.uid, 500);
     const theirs = await delivered(others.endpoint.uid, 500);
