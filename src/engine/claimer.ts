@@ -94,6 +94,7 @@ export class Claimer implements QueueListener {
   #stopped = false;
   #unsureUntil = Number.NEGATIVE_INFINITY;
   #reconcileAt = 0;
+  #choseAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
@@ -194,15 +195,19 @@ export class Claimer implements QueueListener {
       });
   }
 
-  /** When a key that is not due yet will be. Due keys that were passed over wait for room or a gate instead. */
+  /**
+   * When the first key will be due that was not when the round chose. It may be by now: timers fire up to a millisecond
+   * early, so one often becomes due while a round that came for it runs empty. Keys that were due and passed over wait
+   * for room or a gate instead.
+   */
   #nextDue(): number {
-    const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#due.values()) if (dueAt > now && dueAt < next) next = dueAt;
+    for (const { dueAt } of this.#due.values()) if (dueAt > this.#choseAt && dueAt < next) next = dueAt;
     return next;
   }
 
   async #runRound(): Promise<void> {
+    this.#choseAt = performance.now();
     if (!this.#deps.lease.isFresh()) return;
     await this.#reconcile();
     const chosen = await this.#admit(this.#choose());
@@ -227,6 +232,7 @@ export class Claimer implements QueueListener {
 
   #choose(): Chosen[] {
     const now = performance.now();
+    this.#choseAt = now;
     const due = [...this.#due.values()].filter((key) => key.dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
     const chosen: Chosen[] = [];
     const taken = new Map<string, number>();
