@@ -145,6 +145,7 @@ describe("a subscription's alert", () => {
     ])
       expect(raised?.text).toContain(part);
     expect(cleared?.text).toContain('recovered');
+    expect(raised?.text).toMatch(/^From: .*posthorn@example\.com/m);
     const slack = requestsTo('/slack')[0]?.json.text;
     expect(slack).toContain('orders &lt;!channel&gt;');
     const card = requestsTo('/teams')[0]?.json.attachments[0];
