@@ -115,11 +115,6 @@ export class Database implements HotQueryable {
   async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     let broken: Error | undefined;
-    // The statement under way is rejected as well; without a listener the lost connection would end the process.
-    const lost = (error: Error) => {
-      broken = error;
-    };
-    client.on('error', lost);
     try {
       await client.query('begin');
       const result = await work({
@@ -130,11 +125,13 @@ export class Database implements HotQueryable {
       return result;
     } catch (error) {
       // On a connection that does not answer a rollback would only wait as well; closing it has the same effect.
-      if (isConnectionError(error)) broken ??= error as Error;
-      else await client.query('rollback').catch(lost);
+      if (isConnectionError(error)) broken = error as Error;
+      else
+        await client.query('rollback').catch((rollbackError: Error) => {
+          broken = rollbackError;
+        });
       throw error;
     } finally {
-      client.off('error', lost);
       client.release(broken);
     }
   }
@@ -176,6 +173,7 @@ export class Database implements HotQueryable {
       connectionTimeoutMillis: GENERAL.connectMs,
       query_timeout: GENERAL.answerMs,
     });
+    survives(client);
     await client.connect();
     return client;
   }
@@ -201,10 +199,21 @@ export class Database implements HotQueryable {
       // The pool waits for the promise before it hands the connection out; its types do not say so.
       onConnect: (client) => client.query(limits.settings) as unknown as void,
     });
+    pool.on('connect', survives);
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => {
       if (!this.#isClosing) this.#options.log.warn({ err: error.message }, 'database connection lost');
     });
     return pool;
   }
+}
+
+/**
+ * A connection that breaks rejects the statement under way and those after it, so its error is never lost; but it is
+ * an event as well, and one that nobody listens to ends the process. Whoever uses a connection comes too late to
+ * listen: a server that is killed can say so in the same packet as its last answer, when the pool has just handed
+ * the connection on and its next user has not yet been woken.
+ */
+function survives(client: pg.ClientBase): void {
+  client.on('error', () => {});
 }

@@ -22,6 +22,8 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
 
 async function query(connection: Connection, sql: string): Promise<void> {
   const client = new Client({ ...connection, ssl: false });
+  // The statement is rejected as well; without a listener the lost connection would end the process.
+  client.on('error', () => {});
   await client.connect();
   try {
     await client.query(sql);

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+/**
+ * What a server says when it is killed, put by a relay behind the last byte of an answer: the two then reach the node
+ * in one packet, as they do by chance when a real server dies under load.
+ */
+const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+const KILLED = errorResponse('terminating connection due to unexpected postmaster exit');
+
+test('a server killed in the packet of its last answer fails the statements and not the process', async () => {
+  const database = await createTestDatabase();
+  const relay = await startRelay();
+  const db = new Database({
+    connection: {
+      host: '127.0.0.1',
+      port: relay.port,
+      user: inject('postgres').user,
+      database: database.name,
+    },
+    connections: 6,
+    log: quietLog,
+  });
+  onTestFinished(async () => {
+    await db.close();
+    relay.close();
+    await database.drop();
+  });
+  const onEveryConnection = () => Array.from({ length: 3 }, () => db.query('select pg_sleep(0.05)'));
+  await Promise.all(onEveryConnection());
+
+  relay.killAtNextAnswer();
+  // The statements' connections come free in the midst of the fatal packet, and the pool hands them on to these.
+  const statements = onEveryConnection();
+  const waiting = Array.from({ length: 10 }, () => db.transaction((tx) => tx.query('select 1')));
+  const results = await Promise.allSettled([...statements, ...waiting]);
+  expect(results.map(({ status }) => status)).toContain('rejected');
+  expect(relay.killed).toBeGreaterThanOrEqual(3);
+
+  relay.behave();
+  expect(await db.transaction((tx) => tx.query('select 1 as one'))).toEqual([{ one: 1 }]);
+});
+
+async function startRelay() {
+  const server = inject('postgres');
+  const sockets = new Set<Socket>();
+  const state = { isFatal: false, killed: 0 };
+  const relay = createServer((client) => {
+    const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
+    for (const socket of [client, upstream]) {
+      sockets.add(socket.on('error', () => socket.destroy()));
+      socket.on('close', () => sockets.delete(socket));
+    }
+    client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    upstream.on('data', (chunk: Buffer) => {
+      if (!state.isFatal || !chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY)) {
+        client.write(chunk);
+        return;
+      }
+      state.killed += 1;
+      client.end(Buffer.concat([chunk, KILLED]));
+    });
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  return {
+    port: (relay.address() as AddressInfo).port,
+    killAtNextAnswer: () => {
+      state.isFatal = true;
+    },
+    behave: () => {
+      state.isFatal = false;
+    },
+    get killed() {
+      return state.killed;
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      relay.close();
+    },
+  };
+}
+
+/** An ErrorResponse of the protocol: length, then fields of a letter and a text each. */
+function errorResponse(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C57P01\0M${message}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
