@@ -61,7 +61,8 @@ export class AlertChannels implements AlertNotifier {
   }
 
   #messages(alert: Alert): Message[] {
-    const { id: endpointId, support_email: to, slack_webhook_url, teams_webhook_url } = alert.endpoint;
+    const { id: endpointId, support_email: to, secret } = alert.endpoint;
+    const { slack_webhook_url, teams_webhook_url } = secret.reveal();
     const { mailer } = this.#deps;
     const messages: Message[] = [];
     if (mailer !== null && to !== '')
