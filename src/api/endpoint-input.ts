@@ -93,6 +93,7 @@ export function checkEndpoint(context: ApiContext, config: ProjectConfig, input:
   }
   for (const field of ['slack_webhook_url', 'teams_webhook_url'] as const) {
     const url = input[field];
+    if (url?.includes('\0') === true) throw invalid(field, 'holds a zero character');
     if (url !== undefined && url !== '') checkUrl(context, field, url);
   }
 }

@@ -2,6 +2,7 @@ import type { Outcome } from '../dispatch/outcome.ts';
 import { credentialHeaders, HIDDEN } from '../domain/credential-headers.ts';
 import type { AttemptRow } from '../store/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { isCredential } from './hide-credentials.ts';
 
 /**
  * What is kept of an attempt. Values of credential headers are not: they are stored as `***`. `credentials` are names,
@@ -16,8 +17,7 @@ export function attemptRecord(
   const { outcome, credentials, succeeded } = context;
   const sent: Record<string, string> = {};
   for (const [name, value] of request.headers) {
-    const key = name.toLowerCase();
-    sent[name] = credentialHeaders.has(key) || credentials.includes(key) ? HIDDEN : value;
+    sent[name] = isCredential(name, credentials) ? HIDDEN : value;
   }
   const response = outcome.kind === 'response' ? outcome : null;
   return {

@@ -19,6 +19,7 @@ import type { Finish } from '../store/finish-deliveries.ts';
 import { openHeaders } from '../store/stored-headers.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
+import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
 /**
@@ -148,7 +149,11 @@ export class DeliverySender {
     );
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
     const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
-    return this.#judge(delivery, outcome, { request, credentials, made });
+    return this.#judge(delivery, withoutCredentials(outcome, request, credentials), {
+      request,
+      credentials,
+      made,
+    });
   }
 
   #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {

@@ -104,7 +104,7 @@ export class AlertChannels implements AlertNotifier {
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     if (outcome.kind === 'error') return outcome.message;
-    return outcome.status >= 200 && outcome.status < 300 ? null : `answered ${outcome.statusText}`;
+    return outcome.status >= 200 && outcome.status < 300 ? null : `answered ${outcome.status}`;
   }
 }
 
