@@ -2,7 +2,7 @@ import { SealError, type Sealer } from '../platform/sealer.ts';
 import type { Database, Queryable } from './database.ts';
 import type { EndpointStore } from './endpoints.ts';
 import type { ProjectStore } from './projects.ts';
-import { resealedHeaders } from './stored-headers.ts';
+import { MAY_HOLD_CREDENTIALS, resealedHeaders } from './stored-headers.ts';
 
 /**
  * Seals again, under the key that seals now, whatever another key has sealed: table by table, in chunks in order of
@@ -75,7 +75,7 @@ async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Pro
   }
 }
 
-/** Headers of events: those that deliveries carry, and those of events that came by the API. */
+/** Headers of events, those that deliveries carry and all. What the version before stored in clear is sealed too. */
 async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
   const total: Resealed = { table: 'events', done: 0, skipped: 0, failures: [] };
   for (let after = ''; ; ) {
@@ -86,8 +86,8 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
     if (end?.last == null) return total;
     for (const column of ['headers', 'forwarded_headers']) {
       const rows = await db.query<{ id: string; old: string }>(
-        `select id, ${column} as old from events where id > $1 and id <= $2 and ${column} like '%"sealed:%'`,
-        [after, end.last],
+        `select id, ${column} as old from events where id > $1 and id <= $2 and ${column} ~* $3`,
+        [after, end.last, MAY_HOLD_CREDENTIALS],
       );
       const fresh = rows.flatMap(({ id, old }) =>
         attempt(total, () => {

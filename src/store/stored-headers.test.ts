@@ -59,6 +59,9 @@ test('sealing again moves values to the new key, once', () => {
   expect(openHeaders(new Sealer([NEW]), moved, 'e1').headers).toEqual(headers);
   expect(resealedHeaders(both, moved, 'e1')).toBeNull();
   expect(resealedHeaders(both, '{"A":["b"]}', 'e1')).toBeNull();
+  const inClear = resealedHeaders(both, '{"cookie":["a=b"]}', 'e1');
+  expect(inClear).toContain('sealed:');
+  expect(openHeaders(both, inClear, 'e1').headers).toEqual({ cookie: ['a=b'] });
   expect(() => resealedHeaders(new Sealer([NEW]), storedHeaders(sealer, headers, event), 'e1')).toThrow(
     SealError,
   );

@@ -67,16 +67,20 @@ export function shownHeaders(json: string | null): Record<string, string[]> {
   return headers;
 }
 
-/** The same under the key that seals now; null where nothing changes. */
+/** For a search in the database: headers that are sealed, or hold what should be. */
+export const MAY_HOLD_CREDENTIALS = `"(${[...credentialHeaders].join('|')})":|"${MARK}`;
+
+/** The same under the key that seals now, what was stored in clear included; null where nothing changes. */
 export function resealedHeaders(sealer: Sealer, json: string | null, eventId: string): string | null {
   const headers = parse(json);
   let isChanged = false;
   for (const [name, values] of Object.entries(headers)) {
+    const at = place(eventId, name);
+    const isSecret = credentialHeaders.has(name.toLowerCase());
     headers[name] = values.map((value) => {
-      if (!isSealed(value) || sealer.isCurrent(bytes(value))) return value;
+      if (isSealed(value) ? sealer.isCurrent(bytes(value)) : !isSecret) return value;
       isChanged = true;
-      const at = place(eventId, name);
-      return seal(sealer, sealer.open(bytes(value), at), at);
+      return seal(sealer, isSealed(value) ? sealer.open(bytes(value), at) : value, at);
     });
   }
   return isChanged ? JSON.stringify(headers) : null;
