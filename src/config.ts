@@ -122,7 +122,7 @@ export const settings = {
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
     fallback: '',
-    doc: 'At least 32 characters that seal secrets and hash API keys. Embedded default: made on the first start in the data directory.',
+    doc: 'At least 32 characters that seal secrets; see secrets.md for how it is changed. Embedded default: made on the first start in the data directory.',
     parse: secretKey,
     secret: true,
   },
