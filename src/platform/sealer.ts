@@ -59,14 +59,10 @@ export class Sealer {
   }
 
   open(sealed: Buffer, place: string): string {
-    switch (sealed[0]) {
-      case NAMED:
-        return this.#openNamed(sealed, place);
-      case UNNAMED:
-        return this.#openUnnamed(sealed.subarray(1), place);
-      default:
-        throw new SealError(`the sealed value of ${place} has the unknown format ${sealed[0]}`);
-    }
+    const [format] = sealed;
+    if (format === NAMED) return this.#openNamed(sealed, place);
+    if (format === UNNAMED) return this.#openUnnamed(sealed.subarray(1), place);
+    throw new SealError(`the sealed value of ${place} has the unknown format ${format}`);
   }
 
   /** Whether sealing it again would change nothing but the nonce. */

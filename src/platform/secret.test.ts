@@ -10,13 +10,20 @@ describe('a secret', () => {
   });
 
   test.each([
-    ['a text', `${secret}`],
-    ['an added text', `a${String(secret)}`],
+    ['a text', String(secret)],
+    ['an added text', ['a', secret].join('')],
     ['JSON', JSON.stringify({ deep: [secret] })],
     ['inspection', inspect({ deep: { deeper: [secret] } }, { depth: 9, showHidden: true })],
     ['a format', format('%s %o %j', secret, secret, secret)],
-    ['an error', new Error(`refused: ${secret}`).message],
-    ['a copy', JSON.stringify({ ...secret }) + Object.keys(secret).join()],
+    ['an error', new Error(String(secret), { cause: secret }).message],
+    [
+      'a copy',
+      JSON.stringify([
+        Object.entries(secret),
+        Object.assign({}, secret),
+        structuredClone(Object.keys(secret)),
+      ]),
+    ],
   ])('is not in %s', (_, shown) => {
     expect(shown).not.toContain('hunter2');
     expect(shown).not.toContain('password');

@@ -13,8 +13,8 @@ export async function dump(database: TestDatabase): Promise<string> {
       `select attname from pg_attribute where attrelid = $1::regclass and atttypid = 'bytea'::regtype and not attisdropped`,
       [name],
     );
-    for (const { text, json } of rows) parts.push(`${name}: ${text}`, JSON.stringify(json));
-    for (const { attname } of columns) {
+    for (const { text, json } of rows) parts.push(`${name}: ${String(text)}`, JSON.stringify(json));
+    for (const { attname } of columns as { attname: string }[]) {
       for (const { bytes } of await database.query(`select ${attname} as bytes from ${name}`)) {
         if (bytes === null) continue;
         parts.push((bytes as Buffer).toString('latin1'), (bytes as Buffer).toString());

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../src/platform/logger.ts';
 import { startTestApp } from '../support/app.ts';
@@ -53,7 +54,7 @@ afterAll(async () => {
 });
 
 /** Gives back what it got, credentials included, and fails now and then, with them in its reason. */
-function answer(request: Received, response: import('node:http').ServerResponse): void {
+function answer(request: Received, response: ServerResponse): void {
   if (request.path === '/token') {
     const asked = new URLSearchParams(request.body.toString());
     const isFirst = scene.receiver.requests.filter(({ path }) => path === '/token').length === 1;
@@ -69,7 +70,7 @@ function answer(request: Received, response: import('node:http').ServerResponse)
   }
   const sent = Object.entries(request.headers).filter(([name]) => !/^(webhook-|x-convoy-)/.test(name));
   const isFirst = scene.receiver.requests.filter(({ path }) => path === request.path).length === 1;
-  const reason = String(request.headers.authorization ?? 'no').slice(0, 200);
+  const reason = (request.headers.authorization ?? 'no').slice(0, 200);
   response.writeHead(isFirst ? 500 : 200, reason, { 'x-echo': reason, 'set-cookie': `a=${token}` });
   response.end(JSON.stringify(sent));
 }
@@ -131,7 +132,7 @@ async function refusals({ app, secrets }: Scene): Promise<void> {
 test('the secrets reached where they were meant to go', async () => {
   const { receiver, secrets } = scene;
   const got = receiver.requests.map(
-    ({ path, headers, body }) => `${path} ${JSON.stringify(headers)} ${body}`,
+    ({ path, headers, body }) => `${path} ${JSON.stringify(headers)} ${body.toString()}`,
   );
   const wanted = ['basic credentials', 'api key header', 'client secret', 'access token', 'slack', 'teams'];
   const events = ['header of an event', 'key of an event', 'cookie of an event'];
