@@ -81,6 +81,7 @@ async function sendSample(context: ApiContext, project: ProjectRow, endpoint: En
     ),
     contentType: null,
     forwardedHeaders: null,
+    trace: null,
     failure: null,
     headers: {},
     idempotencyKey: null,

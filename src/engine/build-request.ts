@@ -1,6 +1,7 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../domain/project-config.ts';
 import { VERSION } from '../domain/version.ts';
+import { type TraceContext, traceparent } from '../platform/trace-context.ts';
 import type { RoutedEndpoint } from '../routing/project-routing.ts';
 
 /**
@@ -33,7 +34,13 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 export function buildRequest(
   delivery: HeldDelivery,
   endpoint: RoutedEndpoint,
-  context: { config: ProjectConfig; nowMs: number; authHeaders: readonly (readonly [string, string])[] },
+  context: {
+    config: ProjectConfig;
+    nowMs: number;
+    authHeaders: readonly (readonly [string, string])[];
+    /** The span of this attempt, if it is recorded; else the event's own trace goes along, if it has one. */
+    trace: TraceContext | null;
+  },
 ): BuiltRequest {
   const { body } = delivery;
   const headers = new HeaderList();
@@ -55,6 +62,7 @@ export function buildRequest(
     headers.put('X-Convoy-Event-ID', delivery.eventId);
     headers.put('X-Convoy-EventDelivery-ID', delivery.id);
   }
+  if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
   headers.put('Accept-Encoding', 'gzip');
   headers.putEventHeaders(delivery.headers);
   headers.put('User-Agent', USER_AGENT);

@@ -8,6 +8,7 @@ import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
+import type { Tracer } from '../platform/tracer.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
@@ -56,6 +57,8 @@ export interface EngineDeps {
   /** No other node can be alive: whatever is held is held by a node that was killed. */
   isAlone: boolean;
   metrics: Metrics;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
   log: Logger;
 }
 
@@ -91,6 +94,7 @@ export class Engine {
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
+      tracer: deps.tracer,
     });
     const giveBack = (grants: RateGrant[]) => this.#giveBack(grants);
     this.#dispatcher = new Dispatcher({

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import { storedTrace, withoutTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -137,17 +139,16 @@ export class EventReplayer {
 }
 
 function asNewEvent(stored: StoredEvent): NewEvent {
+  const headers = parseHeaders(stored.headers) ?? {};
   return {
     projectId: stored.project_id,
     target: stored.target === null ? { kind: 'broadcast' } : (JSON.parse(stored.target) as EventTarget),
     eventType: stored.event_type,
     payload: stored.payload,
     contentType: stored.content_type,
-    headers: stored.headers === null ? {} : (JSON.parse(stored.headers) as Record<string, string[]>),
-    forwardedHeaders:
-      stored.forwarded_headers === null
-        ? null
-        : (JSON.parse(stored.forwarded_headers) as Record<string, string[]>),
+    headers,
+    forwardedHeaders: ownForwardedHeaders(headers, parseHeaders(stored.forwarded_headers)),
+    trace: storedTrace(stored.forwarded_headers),
     failure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,
@@ -157,4 +158,18 @@ function asNewEvent(stored: StoredEvent): NewEvent {
     urlPath: stored.url_path,
     metadata: stored.metadata,
   };
+}
+
+function parseHeaders(json: string | null): Record<string, string[]> | null {
+  return json === null ? null : (JSON.parse(json) as Record<string, string[]>);
+}
+
+/** An event that carries all its headers was stored with a list of its own only where a trace was added to them. */
+function ownForwardedHeaders(
+  headers: Record<string, string[]>,
+  stored: Record<string, string[]> | null,
+): NewEvent['forwardedHeaders'] {
+  if (stored === null) return null;
+  const own = withoutTrace(stored);
+  return isDeepStrictEqual(own, withoutTrace(headers)) ? null : own;
 }

@@ -1,5 +1,6 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { withTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -46,7 +47,7 @@ export function prepareEvent(
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
-    forwardedHeaders: source.forwardedHeaders === null ? null : JSON.stringify(source.forwardedHeaders),
+    forwardedHeaders: carriedHeaders(source),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
@@ -62,6 +63,12 @@ export function prepareEvent(
     deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
     expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
+}
+
+/** What deliveries carry, where that is not simply all headers. */
+function carriedHeaders({ headers, forwardedHeaders, trace }: NewEvent): string | null {
+  if (trace !== null) return JSON.stringify(withTrace(forwardedHeaders ?? headers, trace));
+  return forwardedHeaders === null ? null : JSON.stringify(forwardedHeaders);
 }
 
 function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {

@@ -56,6 +56,7 @@ test('a project that floods the door while the database is slow leaves room for 
     log: quietLog,
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
+    tracer: null,
     sandbox,
   });
   const accept = (projectId: string) =>
@@ -66,6 +67,7 @@ test('a project that floods the door while the database is slow leaves room for 
       payload: Buffer.from('{}'),
       contentType: null,
       forwardedHeaders: null,
+      trace: null,
       failure: null,
       headers: {},
       idempotencyKey: null,
