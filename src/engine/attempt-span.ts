@@ -4,10 +4,11 @@ import type { OpenSpan, Tracer } from '../platform/tracer.ts';
 
 /** The span of one attempt: whom, what and how it went. No payload, no header, and of the URL the host alone. */
 export function endAttemptSpan(
-  tracer: Tracer,
-  span: OpenSpan,
+  tracer: Tracer | null,
+  span: OpenSpan | null,
   { delivery, outcome, url }: { delivery: HeldDelivery; outcome: Outcome; url: string },
 ): void {
+  if (tracer === null || span === null) return;
   const status = outcome.kind === 'response' ? outcome.status : null;
   const error = errorOf(outcome);
   const { dnsMs, connectMs, tlsMs, firstByteMs } = outcome.timings;

@@ -38,7 +38,7 @@ export function buildRequest(
     config: ProjectConfig;
     nowMs: number;
     authHeaders: readonly (readonly [string, string])[];
-    /** The span of this attempt, if it is recorded; else the event's own trace goes along, if it has one. */
+    /** The span of this attempt, or the event's own trace where it is not recorded; null: there is none. */
     trace: TraceContext | null;
   },
 ): BuiltRequest {

@@ -136,27 +136,22 @@ export class DeliverySender {
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const { tracer } = this.#deps;
-    const trace = storedTrace(delivery.headers);
-    const span = tracer?.child(trace) ?? null;
+    const ofEvent = storedTrace(delivery.headers);
+    const span = tracer?.child(ofEvent) ?? null;
+    const trace = span?.context ?? ofEvent;
     const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,
-      trace: span?.context ?? null,
+      trace,
     });
     if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
     const outcome = await this.#exchange(request, row, signal);
-    if (tracer !== null && span !== null)
-      endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
+    endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
-    return this.#judge(delivery, outcome, {
-      request,
-      authHeaders: auth.headers,
-      made,
-      trace: span?.context ?? trace,
-    });
+    return this.#judge(delivery, outcome, { request, authHeaders: auth.headers, made, trace });
   }
 
   #exchange(request: BuiltRequest, row: RoutedEndpoint['row'], signal: AbortSignal): Promise<Outcome> {

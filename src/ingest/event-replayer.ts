@@ -13,7 +13,7 @@ import type { JobChunk, JobRow } from '../store/jobs.ts';
 import { isMissingPartition } from '../store/pg-errors.ts';
 import { insertReplay, saveContent } from '../store/replay-events.ts';
 import type { NewEvent } from './new-event.ts';
-import { prepareEvent } from './prepare-event.ts';
+import { carriedHeaders, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
 
 /**
@@ -129,7 +129,8 @@ export class EventReplayer {
     if (source === undefined) return { ...event, failure: stored.failure_reason };
     const { sandbox, ids, now } = this.#deps;
     const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
-    if (made.failure === null) await saveContent(tx, stored, made);
+    if (made.failure === null)
+      await saveContent(tx, stored, { ...made, forwardedHeaders: carriedHeaders(made) });
     return made;
   }
 

@@ -32,6 +32,7 @@ export function prepareEvent(
   const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
   const headers = JSON.stringify(source.headers);
+  const carried = carriedHeaders(source);
   const event: EventRow = {
     id,
     projectId: source.projectId,
@@ -47,7 +48,7 @@ export function prepareEvent(
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: headers === '{}' ? null : headers,
-    forwardedHeaders: carriedHeaders(source),
+    forwardedHeaders: carried === null ? null : JSON.stringify(carried),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
@@ -66,9 +67,9 @@ export function prepareEvent(
 }
 
 /** What deliveries carry, where that is not simply all headers. */
-function carriedHeaders({ headers, forwardedHeaders, trace }: NewEvent): string | null {
-  if (trace !== null) return JSON.stringify(withTrace(forwardedHeaders ?? headers, trace));
-  return forwardedHeaders === null ? null : JSON.stringify(forwardedHeaders);
+export function carriedHeaders(event: NewEvent): NewEvent['forwardedHeaders'] {
+  const { headers, forwardedHeaders, trace } = event;
+  return trace === null ? forwardedHeaders : withTrace(forwardedHeaders ?? headers, trace);
 }
 
 function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {
