@@ -173,10 +173,9 @@ test('an event without a trace begins one, and OTEL_TRACES_SAMPLER_ARG says for 
   await spansOf(none.collector, (some) => deliverSpans(some).length > 0);
   expect(none.collector.spans.map(({ traceId }) => traceId)).toEqual([TRACE_ID, TRACE_ID, TRACE_ID]);
   const received = await none.receiver.received(2);
-  expect(received.map(({ headers }) => headers['traceparent']?.slice(3, 35)).toSorted()).toEqual([
-    TRACE_ID,
-    undefined,
-  ]);
+  expect(new Set(received.map(({ headers }) => headers['traceparent']?.slice(3, 35)))).toEqual(
+    new Set([TRACE_ID, undefined]),
+  );
 });
 
 test('a trace whose caller does not record it is passed on and not exported', async () => {
@@ -219,9 +218,7 @@ test('a trace given for the event goes before that of the request, and is no hea
   const event = await sendEvent(app, { traceparent: TRACEPARENT }, { custom_headers: { 'X-Mine': 'yes' } });
   const received = await receiver.received(2);
   expect(received.map(({ headers }) => headers['x-mine'])).toEqual(['yes', 'yes']);
-  expect(received.map(({ headers }) => headers['traceparent']).toSorted()).toEqual(
-    [TRACEPARENT, own].toSorted(),
-  );
+  expect(new Set(received.map(({ headers }) => headers['traceparent']))).toEqual(new Set([TRACEPARENT, own]));
   expect((await app.project.get(`/events/${event.uid}`)).headers).toEqual({ 'X-Mine': ['yes'] });
 });
 
@@ -292,7 +289,8 @@ test('a request that fails and an event that is refused are traced as such', asy
   await fetch(`${app.url}/healthz`);
   await app.app.stop();
   const statuses = collector.spans.map(({ attributes }) => attributes['http.response.status_code']);
-  expect(statuses.toSorted()).toEqual([400, 401]);
+  expect(statuses).toHaveLength(2);
+  expect(new Set(statuses)).toEqual(new Set([400, 401]));
   expect(collector.spans.map(({ error }) => error)).toEqual([undefined, undefined]);
 });
 
