@@ -18,6 +18,7 @@ interface Service {
 
 const FOLDER = join(import.meta.dirname, '../../deploy');
 const file = parse(readFileSync(join(FOLDER, 'compose.yaml'), 'utf8')) as {
+  name: string;
   services: Record<'posthorn' | 'postgres', Service>;
   volumes: Record<string, null>;
 };
@@ -42,8 +43,11 @@ const environment = (service: Service, variables: Record<string, string>) =>
 const SECRETS = { POSTGRES_PASSWORD: 'pw', POSTHORN_SECRET_KEY: 'k'.repeat(64) };
 
 test('compose.yaml is a Compose file, and a misspelt one would be told', () => {
-  expect([isCompose(file), isCompose.errors]).toEqual([true, null]);
-  const wrong = { ...file, services: { ...file.services, posthorn: { ...posthorn, port: ['5005:5005'] } } };
+  // The name came into the specification after this form of its schema.
+  const { name, ...rest } = file;
+  expect(name).toMatch(/^[a-z0-9][a-z0-9_-]*$/);
+  expect([isCompose(rest), isCompose.errors]).toEqual([true, null]);
+  const wrong = { ...rest, services: { ...file.services, posthorn: { ...posthorn, port: ['5005:5005'] } } };
   expect(isCompose(wrong)).toBe(false);
 });
 
