@@ -8,6 +8,7 @@ import { requestTrace } from '../ingest/request-trace.ts';
 import type { TraceContext } from '../platform/trace-context.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { Caller } from './auth.ts';
+import { REFUSAL_ID } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { dropNulls } from './validation.ts';
 import {
@@ -99,7 +100,10 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data, operation.beside) },
+      response: {
+        [status]: envelope(data, operation.beside),
+        default: { $ref: `${REFUSAL_ID}#`, description: 'Refused, or failed.' },
+      },
     },
     preValidation: (request, _reply, done) => {
       try {
