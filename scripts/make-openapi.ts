@@ -20,6 +20,7 @@ export async function makeOpenApi(): Promise<string> {
     authenticator: absent('authenticator') as Authenticator,
     isReady: async () => null,
     metrics: createMetrics().metrics,
+    tracer: null,
     metricsPage: null,
   });
   await server.ready();

@@ -7,6 +7,7 @@ import { onboardWork } from './api/onboard-job.ts';
 import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule, servesMetrics } from './config.ts';
+import { createTracing } from './create-tracing.ts';
 import { HttpClient } from './dispatch/http-client.ts';
 import { fetchToken } from './dispatch/oauth2-token.ts';
 import type { DeliverySink } from './domain/delivery-sink.ts';
@@ -42,6 +43,9 @@ import { ProjectStore } from './store/projects.ts';
 import { addKeyInUse } from './store/secret-keys.ts';
 import { SourceStore } from './store/sources.ts';
 
+const MIN_FLUSH_MS = 500;
+const MAX_FLUSH_MS = 5_000;
+
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
 export interface App {
   url: string;
@@ -55,10 +59,11 @@ export interface App {
 
 export async function startApp(config: Config, log: Logger): Promise<App> {
   await refuseTakenPort(config);
-  const http = await createHttpClient(config);
+  const caPem = await readAuthorities(config.caFile);
+  const http = createHttpClient(config, caPem);
   const database = await openDatabase(config, log);
   try {
-    return await build(config, log, { database, http });
+    return await build(config, log, { database, http, caPem });
   } catch (error) {
     await database.close();
     throw error;
@@ -68,7 +73,15 @@ export async function startApp(config: Config, log: Logger): Promise<App> {
 async function build(
   config: Config,
   log: Logger,
-  { database, http }: { database: Awaited<ReturnType<typeof openDatabase>>; http: HttpClient },
+  {
+    database,
+    http,
+    caPem,
+  }: {
+    database: Awaited<ReturnType<typeof openDatabase>>;
+    http: HttpClient;
+    caPem: string | undefined;
+  },
 ): Promise<App> {
   const { db } = database;
   await migrate(db);
@@ -99,6 +112,8 @@ async function build(
   });
   const sandbox = new Sandbox();
   const { metrics, registry } = createMetrics();
+  const tracing = createTracing(config, { metrics, log, caPem, nodeId: () => engine.nodeId });
+  const { tracer } = tracing;
   const engine = new Engine({
     config,
     metaEvents,
@@ -115,6 +130,7 @@ async function build(
     isAlone,
     sealer,
     metrics,
+    tracer,
     log,
   });
   const intake = {
@@ -130,6 +146,7 @@ async function build(
     sandbox,
     sealer,
     metrics,
+    tracer,
   };
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
@@ -171,6 +188,7 @@ async function build(
     roles: config.roles,
     isReady: async () => (isReady ? db.problem() : 'still starting'),
     metrics,
+    tracer,
     metricsPage: servesMetrics(config)
       ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
       : null,
@@ -199,14 +217,21 @@ async function build(
     await acceptor.drain();
     await jobs.stop();
     await engine.stop(stopBy);
+    const flushed = tracing.stop(flushMs(stopBy));
     await watch.stop();
     await sealUpgrade.stop();
     await channels.stop();
     await http.close();
     await sandbox.close();
     await database.close();
+    await flushed;
   };
   return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+}
+
+/** What is left of the grace, and half a second at least: past the grace a second is left to end in. */
+function flushMs(stopBy: number): number {
+  return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
 }
 
 function metricsPage(registry: MetricsRegistry, gauges: GaugeReader) {
@@ -238,8 +263,7 @@ function createMailer(config: Config): Mailer | null {
   return config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
 }
 
-async function createHttpClient(config: Config): Promise<HttpClient> {
-  const caPem = config.caFile === '' ? undefined : await readAuthorities(config.caFile);
+function createHttpClient(config: Config, caPem: string | undefined): HttpClient {
   return new HttpClient({
     egress: egressRule(config),
     allow: config.egressAllow,
@@ -249,7 +273,8 @@ async function createHttpClient(config: Config): Promise<HttpClient> {
   });
 }
 
-async function readAuthorities(file: string): Promise<string> {
+async function readAuthorities(file: string): Promise<string | undefined> {
+  if (file === '') return undefined;
   try {
     const pem = await readFile(file, 'utf8');
     // Throws where there is no certificate in it.

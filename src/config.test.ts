@@ -42,6 +42,9 @@ describe('settings', () => {
     ['POSTHORN_PUBLIC_URL', 'ftp://example.org', 'a URL starting with http:// or https://'],
     ['POSTHORN_EGRESS_ALLOW', '10.0.0.0/33', 'addresses or CIDR ranges, comma separated'],
     ['POSTHORN_EGRESS_DENY', 'example.org', 'addresses or CIDR ranges, comma separated'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.1', 'a number from 0 to 1'],
+    ['OTEL_TRACES_SAMPLER_ARG', 'half', 'a number from 0 to 1'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'a URL starting with http:// or https://'],
     ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
   ])('%s=%s is refused with what is expected', (name, value, expected) => {
     expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
@@ -52,10 +55,23 @@ describe('settings', () => {
       DATABASE_URL: 'mysql://me:pw@host',
       POSTHORN_HTTP_PROXY: 'pw',
       POSTHORN_SECRET_KEY: 'pw',
+      OTEL_EXPORTER_OTLP_HEADERS: 'pw',
     };
     for (const [name, value] of Object.entries(secrets)) {
       expect(refusal({ [name]: value })).toMatch(new RegExp(`^bad value for ${name}: expected `));
       expect(refusal({ [name]: value })).not.toContain('pw');
+    }
+  });
+
+  test('of headers are pairs with percent-encoded values', () => {
+    const headers = (given: string) => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: given }).otlpHeaders;
+    expect(headers('a=1, X-Key = b%2Cc%20d==,empty=')).toEqual([
+      ['a', '1'],
+      ['X-Key', 'b,c d=='],
+      ['empty', ''],
+    ]);
+    for (const bad of ['=1', 'a b=1', 'a=%zz', 'a=%0a', 'a=%C3%A9']) {
+      expect(refusal({ OTEL_EXPORTER_OTLP_HEADERS: bad })).toContain('name=value pairs');
     }
   });
 

@@ -78,6 +78,30 @@ const secretUrl =
   (value: string): Secret<string> | null =>
     value === '' ? null : new Secret(url(...protocols)(value));
 
+const share = (value: string): number => {
+  const number = Number(value);
+  if (!/^\d*\.?\d+$/.test(value) || number > 1) throw new BadValue('a number from 0 to 1');
+  return number;
+};
+
+/** `name=value` pairs, comma separated, values percent-encoded. */
+const headerPairs = (value: string): [string, string][] =>
+  words(value).map((pair) => {
+    const [, name = '', encoded = ''] = /^([!#$%&'*+.^`|~\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(pair) ?? [];
+    const decoded = percentDecoded(encoded);
+    if (name === '' || decoded === null) throw new BadValue('name=value pairs, comma separated');
+    return [name, decoded];
+  });
+
+function percentDecoded(encoded: string): string | null {
+  try {
+    const text = decodeURIComponent(encoded);
+    return /^[\x20-\x7e]*$/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
 const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
 export const settings = {
@@ -230,6 +254,31 @@ export const settings = {
     fallback: '',
     doc: 'Whether `GET /metrics` answers, without a key: on or off. Default: on while bound to loopback, else off.',
     parse: oneOf('on', 'off', ''),
+  },
+  otlpEndpoint: {
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '',
+    doc: 'Collector that traces go to by OTLP over HTTP, such as http://127.0.0.1:4318; /v1/traces is appended. Default: no traces.',
+    parse: url('http:', 'https:'),
+  },
+  otlpHeaders: {
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    fallback: '',
+    doc: 'Headers of the requests to the collector, such as its key: name=value pairs, comma separated, values percent-encoded.',
+    parse: headerPairs,
+    secret: true,
+  },
+  otelServiceName: {
+    env: 'OTEL_SERVICE_NAME',
+    fallback: 'posthorn',
+    doc: 'Name of the service in traces.',
+    parse: text(),
+  },
+  traceShare: {
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    fallback: '1',
+    doc: 'Share of the traces begun here that are recorded, from 0 to 1. A trace that a request brings along is recorded if its sampled flag is set.',
+    parse: share,
   },
   logLevel: {
     env: 'POSTHORN_LOG_LEVEL',

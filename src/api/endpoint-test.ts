@@ -82,6 +82,7 @@ async function sendSample(context: ApiContext, project: ProjectRow, endpoint: En
     contentType: null,
     forwardedHeaders: null,
     credentials: [],
+    trace: null,
     failure: null,
     headers: {},
     idempotencyKey: null,

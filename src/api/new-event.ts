@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { DEFAULT_REQUEST_ID_HEADER } from '../domain/project-config.ts';
 import { compactJson, cutTopLevel } from '../domain/raw-json.ts';
 import type { NewEvent } from '../ingest/new-event.ts';
+import { givenTrace } from '../platform/trace-context.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
@@ -16,7 +17,7 @@ type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 /** An event as the door takes it, from the body of any of the calls that create one. */
 export async function newEvent(
   context: ApiContext,
-  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText'>,
+  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace'>,
   target: EventTarget,
 ): Promise<NewEvent> {
   const { project, body } = call;
@@ -24,6 +25,7 @@ export async function newEvent(
   if (payload.length > project.config.max_payload_read_size) {
     throw new AppError('body_too_large', { limit: project.config.max_payload_read_size });
   }
+  const headers = customHeaders(body.custom_headers ?? {});
   return {
     projectId: project.id,
     target,
@@ -33,7 +35,9 @@ export async function newEvent(
     forwardedHeaders: null,
     credentials: [],
     failure: null,
-    headers: customHeaders(body.custom_headers ?? {}),
+    headers,
+    // One given for the event goes before that of the request that brings it.
+    trace: givenTrace(headers) ?? call.trace,
     idempotencyKey: idempotencyKey(project, body),
     sourceId: await eventSource(context, project, body.source_id),
     appId: body.app_id || null,

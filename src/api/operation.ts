@@ -4,6 +4,8 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { stringifyWithBytes } from '../domain/raw-json.ts';
+import { requestTrace } from '../ingest/request-trace.ts';
+import type { TraceContext } from '../platform/trace-context.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { Caller } from './auth.ts';
 import { REFUSAL_ID } from './error-handler.ts';
@@ -31,6 +33,8 @@ export interface Call<Body> {
   project: ProjectRow;
   /** The part of the project that the caller may see; undefined: all of it. */
   scope: EndpointScope | undefined;
+  /** The trace that the call is part of. */
+  trace: TraceContext | null;
   /** Fields a handler puts beside `data` in the envelope. */
   beside: Record<string, unknown>;
 }
@@ -158,6 +162,7 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
     bodyText: request.bodyText ?? '',
     caller: request.caller as Caller,
     project: request.project as ProjectRow,
+    trace: requestTrace(request),
     beside: {},
     get scope() {
       looked = true;

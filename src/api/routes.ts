@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source-finder.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { Tracer } from '../platform/tracer.ts';
 import { registerApiKeys } from './api-keys.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
@@ -28,6 +29,7 @@ import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
 import { registerTestFunction } from './test-function.ts';
+import { traceRequests } from './trace-requests.ts';
 
 const resources = [
   registerProjects,
@@ -61,12 +63,15 @@ export async function registerRoutes(
     roles: readonly string[];
     isReady(): Promise<string | null>;
     metrics: Metrics;
+    /** Null: nothing is traced. */
+    tracer: Tracer | null;
     /** Null: not served. */
     metricsPage: Parameters<typeof registerMetrics>[1] | null;
   },
 ): Promise<void> {
   const { context, roles } = deps;
   countRequests(app, deps.metrics);
+  if (deps.tracer !== null) traceRequests(app, deps.tracer);
   registerHealth(app, deps.isReady);
   if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
   if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });

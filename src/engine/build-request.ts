@@ -1,6 +1,7 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../domain/project-config.ts';
 import { VERSION } from '../domain/version.ts';
+import { type TraceContext, traceparent } from '../platform/trace-context.ts';
 import type { RoutedEndpoint } from '../routing/project-routing.ts';
 
 /**
@@ -39,6 +40,8 @@ export function buildRequest(
     authHeaders: readonly (readonly [string, string])[];
     /** Opened. */
     eventHeaders: Readonly<Record<string, readonly string[]>>;
+    /** The span of this attempt, or the event's own trace where it is not recorded; null: there is none. */
+    trace: TraceContext | null;
   },
 ): BuiltRequest {
   const { body } = delivery;
@@ -61,6 +64,7 @@ export function buildRequest(
     headers.put('X-Convoy-Event-ID', delivery.eventId);
     headers.put('X-Convoy-EventDelivery-ID', delivery.id);
   }
+  if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
   headers.put('Accept-Encoding', 'gzip');
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);

@@ -11,6 +11,8 @@ import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { storedTrace, type TraceContext } from '../platform/trace-context.ts';
+import type { Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
 import { runFunction } from '../routing/run-function.ts';
@@ -18,7 +20,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { openHeaders } from '../store/stored-headers.ts';
 import { attemptRecord } from './attempt-record.ts';
-import { buildRequest } from './build-request.ts';
+import { endAttemptSpan } from './attempt-span.ts';
+import { type BuiltRequest, buildRequest } from './build-request.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
@@ -40,6 +43,8 @@ export interface SenderDeps {
   markStarted(delivery: HeldDelivery): Promise<boolean>;
   /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
   maySend(): boolean;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
 }
 
 /** What came of a try, and what it says about the endpoint. */
@@ -54,6 +59,15 @@ export interface Sent {
   isUnsent?: true;
   /** Length of the request, where one was made. */
   durationMs?: number;
+  /** What the log says of the request, where one was made. */
+  exchange?: Exchanged;
+}
+
+export interface Exchanged {
+  outcome: Outcome;
+  requestBytes: number;
+  /** The trace it was sent with, as a span of its own or the event's. */
+  trace: TraceContext | null;
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -126,17 +140,31 @@ export class DeliverySender {
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
+    const { tracer } = this.#deps;
+    const ofEvent = storedTrace(delivery.headers);
+    const span = tracer?.child(ofEvent) ?? null;
+    const trace = span?.context ?? ofEvent;
     const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,
       eventHeaders: event.headers,
+      trace,
     });
     if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
+    const outcome = await this.#exchange(request, row, signal);
+    endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
+    if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
+    const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
+    const shown = withoutCredentials(outcome, request, credentials);
+    return this.#judge(delivery, shown, { request, credentials, made, trace });
+  }
+
+  #exchange(request: BuiltRequest, row: RoutedEndpoint['row'], signal: AbortSignal): Promise<Outcome> {
     const certificate = row.secret.reveal().mtls_client_cert;
-    const outcome = await this.#deps.http.send(
+    return this.#deps.http.send(
       {
         ...request,
         timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
@@ -147,13 +175,6 @@ export class DeliverySender {
       },
       signal,
     );
-    if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
-    const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
-    return this.#judge(delivery, withoutCredentials(outcome, request, credentials), {
-      request,
-      credentials,
-      made,
-    });
   }
 
   #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {
@@ -166,9 +187,10 @@ export class DeliverySender {
     delivery: HeldDelivery,
     outcome: Outcome,
     sent: {
-      request: ReturnType<typeof buildRequest>;
+      request: BuiltRequest;
       credentials: readonly string[];
       made: Buffer | null;
+      trace: TraceContext | null;
     },
   ): Sent {
     if (outcome.kind === 'error' && outcome.code === 'aborted') {
@@ -197,6 +219,7 @@ export class DeliverySender {
       isGone,
       isExhausted,
       durationMs: outcome.timings.totalMs,
+      exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
     };
   }
 }

@@ -8,6 +8,7 @@ import { countOutcome, countStart } from './count-outcome.ts';
 import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
+import { logAttempt } from './log-attempt.ts';
 
 /**
  * The deliveries this node holds, in memory, bounded by the window. Of each:
@@ -271,6 +272,7 @@ export class Dispatcher implements DeliverySink {
       return false;
     }
     countOutcome(this.#deps.metrics, delivery, sent, moved);
+    logAttempt(this.#deps.log, delivery, sent, moved);
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },

@@ -9,6 +9,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import type { Tracer } from '../platform/tracer.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
@@ -58,6 +59,8 @@ export interface EngineDeps {
   isAlone: boolean;
   sealer: Sealer;
   metrics: Metrics;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
   log: Logger;
 }
 
@@ -94,6 +97,7 @@ export class Engine {
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
+      tracer: deps.tracer,
     });
     const giveBack = (grants: RateGrant[]) => this.#giveBack(grants);
     this.#dispatcher = new Dispatcher({

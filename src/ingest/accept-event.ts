@@ -6,6 +6,7 @@ import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import type { OpenSpan, Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
@@ -52,6 +53,8 @@ export interface EventAcceptorDeps {
   sandbox: Sandbox;
   sealer: Sealer;
   metrics: Metrics;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
 }
 
 const STALE = Symbol('stale');
@@ -99,7 +102,48 @@ export class EventAcceptor {
   }
 
   /** Resolves once the event and its deliveries are committed. */
-  async accept(event: NewEvent): Promise<AcceptedEvent> {
+  accept(event: NewEvent): Promise<AcceptedEvent> {
+    const { tracer } = this.#deps;
+    const span = tracer?.child(event.trace) ?? null;
+    return tracer === null || span === null
+      ? this.#acceptCounted(event)
+      : this.#acceptTraced(event, { tracer, span });
+  }
+
+  /** Its deliveries, whenever and wherever they are tried, are children of the acceptance. */
+  async #acceptTraced(
+    event: NewEvent,
+    { tracer, span }: { tracer: Tracer; span: OpenSpan },
+  ): Promise<AcceptedEvent> {
+    let accepted: AcceptedEvent | undefined;
+    let error: string | null = null;
+    try {
+      accepted = await this.#acceptCounted({ ...event, trace: span.context });
+      return accepted;
+    } catch (reason) {
+      error = reason instanceof AppError ? reason.code : 'internal_error';
+      throw reason;
+    } finally {
+      tracer.end(span, {
+        name: 'accept event',
+        kind: 'internal',
+        attributes: {
+          'posthorn.project.id': event.projectId,
+          'posthorn.event.type': event.eventType,
+          'posthorn.payload.bytes': event.payload.length,
+          ...(accepted !== undefined && {
+            'posthorn.event.id': accepted.event.id,
+            'posthorn.event.duplicate': accepted.isDuplicate,
+            'posthorn.event.endpoints': accepted.event.endpointIds.length,
+          }),
+          ...(error !== null && { 'error.type': error }),
+        },
+        error,
+      });
+    }
+  }
+
+  async #acceptCounted(event: NewEvent): Promise<AcceptedEvent> {
     const { events } = this.#deps.metrics;
     try {
       const accepted = await this.#enterAndAccept(event);

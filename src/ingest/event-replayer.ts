@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { storedTrace, withoutTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -13,7 +15,7 @@ import { isMissingPartition } from '../store/pg-errors.ts';
 import { insertReplay, saveContent } from '../store/replay-events.ts';
 import { openHeaders, storedHeaders } from '../store/stored-headers.ts';
 import type { NewEvent } from './new-event.ts';
-import { prepareEvent } from './prepare-event.ts';
+import { carriedHeaders, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
 
 /**
@@ -136,13 +138,12 @@ export class EventReplayer {
     return made;
   }
 
-  #storedHeaders(id: string, { headers, forwardedHeaders, credentials }: NewEvent) {
+  #storedHeaders(id: string, event: NewEvent) {
+    const { headers, credentials } = event;
     const stored = (given: NewEvent['headers']) =>
       storedHeaders(this.#deps.sealer, given, { id, credentials }) ?? '{}';
-    return {
-      headers: stored(headers),
-      forwardedHeaders: forwardedHeaders === null ? null : stored(forwardedHeaders),
-    };
+    const carried = carriedHeaders(event);
+    return { headers: stored(headers), forwardedHeaders: carried === null ? null : stored(carried) };
   }
 
   #wake(projectId: string, keys: string[], lane: number): void {
@@ -161,8 +162,9 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     payload: stored.payload,
     contentType: stored.content_type,
     headers: own.headers,
-    forwardedHeaders: forwarded?.headers ?? null,
+    forwardedHeaders: ownForwardedHeaders(own.headers, forwarded?.headers ?? null),
     credentials: [...own.credentials, ...(forwarded?.credentials ?? [])],
+    trace: storedTrace(stored.forwarded_headers),
     failure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,
@@ -172,4 +174,14 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     urlPath: stored.url_path,
     metadata: stored.metadata,
   };
+}
+
+/** An event that carries all its headers was stored with a list of its own only where a trace was added to them. */
+function ownForwardedHeaders(
+  headers: Record<string, string[]>,
+  stored: Record<string, string[]> | null,
+): NewEvent['forwardedHeaders'] {
+  if (stored === null) return null;
+  const own = withoutTrace(stored);
+  return isDeepStrictEqual(own, withoutTrace(headers)) ? null : own;
 }

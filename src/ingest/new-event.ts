@@ -1,3 +1,4 @@
+import type { TraceContext } from '../platform/trace-context.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 
 /** An event at the door: decoded and checked, not yet stored. */
@@ -14,6 +15,8 @@ export interface NewEvent {
   forwardedHeaders: Readonly<Record<string, readonly string[]>> | null;
   /** Names, in lower case, of headers that are credentials here, beside those that always are. */
   credentials: readonly string[];
+  /** The trace that its acceptance and its deliveries are part of. */
+  trace: TraceContext | null;
   /** Why it cannot be delivered: it is stored with this and goes to nobody. */
   failure: string | null;
   idempotencyKey: string | null;

@@ -1,6 +1,7 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { withTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -34,6 +35,7 @@ export function prepareEvent(
   const id = context.eventId ?? context.ids.next();
   const stored = (headers: NewEvent['headers']) =>
     storedHeaders(context.sealer, headers, { id, credentials: source.credentials });
+  const carried = carriedHeaders(source);
   const event: EventRow = {
     id,
     projectId: source.projectId,
@@ -50,7 +52,7 @@ export function prepareEvent(
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: stored(source.headers),
     // None to forward is not the same as all of them.
-    forwardedHeaders: source.forwardedHeaders === null ? null : (stored(source.forwardedHeaders) ?? '{}'),
+    forwardedHeaders: carried === null ? null : (stored(carried) ?? '{}'),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,
@@ -66,6 +68,12 @@ export function prepareEvent(
     deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
     expansion: isLarge ? matched.map((m) => m.row.id) : null,
   };
+}
+
+/** What deliveries carry, where that is not simply all headers. */
+export function carriedHeaders(event: NewEvent): NewEvent['forwardedHeaders'] {
+  const { headers, forwardedHeaders, trace } = event;
+  return trace === null ? forwardedHeaders : withTrace(forwardedHeaders ?? headers, trace);
 }
 
 function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {

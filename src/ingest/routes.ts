@@ -8,6 +8,7 @@ import type { IngestRequest } from './ingest-request.ts';
 import { extractEventType } from './location.ts';
 import type { NewEvent } from './new-event.ts';
 import { readLimited } from './read-limited.ts';
+import { requestTrace } from './request-trace.ts';
 import type { FoundSource, SourceFinder } from './source-finder.ts';
 import { slackChallenge } from './verify/slack.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
@@ -73,7 +74,10 @@ async function ingest(deps: IngestDeps, request: FastifyRequest, reply: FastifyR
   const challenge =
     row.provider === 'slack' && payload.kind === 'json' ? slackChallenge(payload.value) : null;
   if (challenge !== null) return reply.type('text/plain').serializer(String).send(challenge);
-  const event = newEvent(request.source as FoundSource, incoming, payload);
+  const event = {
+    ...newEvent(request.source as FoundSource, incoming, payload),
+    trace: requestTrace(request),
+  };
   const { isDuplicate } = await deps.acceptor.accept(event);
   return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length });
 }
@@ -112,7 +116,7 @@ async function decode(request: IngestRequest, limit: number): Promise<Payload> {
   return body;
 }
 
-function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload): NewEvent {
+function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload): Omit<NewEvent, 'trace'> {
   const { headers, idempotencyKey, eventType } = compileSource(row);
   const type =
     eventType === null

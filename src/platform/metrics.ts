@@ -159,6 +159,12 @@ export const metricTable = {
       { name: 'class', values: ['2xx', '3xx', '4xx', '5xx'] },
     ],
   },
+  spans: {
+    name: 'posthorn_trace_spans_total',
+    type: 'counter',
+    help: 'Spans of traces, by what became of them. dropped: too many waited, or the collector would not have them.',
+    labels: [{ name: 'result', values: ['exported', 'dropped'] }],
+  },
 } as const satisfies Record<string, MetricDefinition>;
 
 interface Instruments {

@@ -58,6 +58,7 @@ test('a project that floods the door while the database is slow leaves room for 
     log: quietLog,
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
+    tracer: null,
     sandbox,
     sealer,
   });
@@ -70,6 +71,7 @@ test('a project that floods the door while the database is slow leaves room for 
       contentType: null,
       forwardedHeaders: null,
       credentials: [],
+      trace: null,
       failure: null,
       headers: {},
       idempotencyKey: null,

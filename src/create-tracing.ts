@@ -1,0 +1,51 @@
+import type { Config } from './config.ts';
+import { HttpClient } from './dispatch/http-client.ts';
+import { SpanExporter } from './dispatch/span-exporter.ts';
+import { StartupError } from './domain/startup-error.ts';
+import { VERSION } from './domain/version.ts';
+import type { Logger } from './platform/logger.ts';
+import type { Metrics } from './platform/metrics.ts';
+import { Tracer } from './platform/tracer.ts';
+
+export interface Tracing {
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
+  /** Flushes. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Traces where a collector is configured; without one there is no tracer, and nothing asks for more than that. */
+export function createTracing(
+  config: Config,
+  deps: { metrics: Metrics; log: Logger; caPem: string | undefined; nodeId(): string },
+): Tracing {
+  if (config.otlpEndpoint === '') return { tracer: null, stop: () => Promise.resolve() };
+  const { metrics, log, caPem } = deps;
+  // The operator names the collector, so it may be on any address, and it is not reached through the deliveries' proxy.
+  const http = new HttpClient({
+    egress: 'any',
+    connectionsPerOrigin: 1,
+    maxConnections: 1,
+    ...(caPem !== undefined && { caPem }),
+  });
+  const url = `${config.otlpEndpoint}/v1/traces`;
+  const verdict = http.guard.checkUrl(url);
+  if (!verdict.allowed)
+    throw new StartupError(`OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: ${verdict.reason}`);
+  const exporter = new SpanExporter({
+    http,
+    url,
+    headers: config.otlpHeaders,
+    resource: () => ({
+      'service.name': config.otelServiceName,
+      'service.version': VERSION,
+      'service.instance.id': deps.nodeId(),
+    }),
+    metrics,
+    log,
+  });
+  return {
+    tracer: new Tracer({ sink: exporter, ratio: config.traceShare }),
+    stop: (graceMs) => exporter.stop(graceMs),
+  };
+}

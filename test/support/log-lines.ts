@@ -1,0 +1,25 @@
+import { pino } from 'pino';
+import type { Logger } from '../../src/platform/logger.ts';
+import type { Json } from './client.ts';
+
+/** A log of the given level, and the lines written to it so far. */
+export function linesOf(level: string): { log: Logger; lines(): Json[]; text(): string } {
+  let written = '';
+  const log = pino(
+    { level, base: null },
+    {
+      write: (line) => {
+        written += line;
+      },
+    },
+  );
+  return {
+    log,
+    text: () => written,
+    lines: () =>
+      written
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Json),
+  };
+}
