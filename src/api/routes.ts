@@ -4,6 +4,7 @@ import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source-finder.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { registerApiKeys } from './api-keys.ts';
+import { registerAudit } from './audit.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
 import { registerDashboard } from './dashboard.ts';
@@ -49,6 +50,7 @@ const resources = [
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,
+  registerAudit,
   registerTestFunction,
 ];
 

@@ -1,6 +1,6 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
 import { CONFIG_CHANNEL } from './config-version.ts';
-import type { Database, Queryable } from './database.ts';
+import type { Queryable } from './database.ts';
 
 export interface ProjectRow {
   id: string;
@@ -54,13 +54,14 @@ export async function updateProject(
   return row as ProjectRow;
 }
 
-/** The project stays as a tombstone; its keys stop working at once. */
-export async function deleteProject(db: Database, id: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query('update projects set deleted_at = now(), version = version + 1 where id = $1', [id]);
-    await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [
-      id,
-    ]);
-    await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
-  });
+/** The project stays as a tombstone; its keys stop working at once. Returns it, unless it was deleted already. */
+export async function deleteProject(tx: Queryable, id: string): Promise<ProjectRow[]> {
+  const deleted = await tx.query<ProjectRow>(
+    `update projects set deleted_at = now(), version = version + 1
+     where id = $1 and deleted_at is null returning ${COLUMNS}`,
+    [id],
+  );
+  await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
+  await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
+  return deleted;
 }
