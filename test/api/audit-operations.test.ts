@@ -92,7 +92,7 @@ async function everything(): Promise<Record<string, unknown>[]> {
 
 const entriesAfter = async (id: string): Promise<Json[]> => {
   const { content } = await app.instance.get('/audit?perPage=1000');
-  return content.filter(({ uid }: Json) => uid > id).reverse();
+  return content.filter(({ uid }: Json) => uid > id).toReversed();
 };
 
 async function whileNoEntryCanBeStored(work: () => Promise<unknown>): Promise<void> {
