@@ -385,6 +385,21 @@ describe('the log', () => {
     ]);
   });
 
+  test('keeps texts of any kind, and a thousand changes of one call', async () => {
+    const { client } = await newProject();
+    const name = 'é🦉"\\{},null';
+    const filter = { body: { a: '\u0000\ud800' } };
+    const { subscription } = await subscribe(client, receiver.url, {
+      subscription: { name, filter_config: { event_types: ['*'], filter } },
+    });
+    const [entry] = await list(`&resourceId=${subscription.uid}`, client);
+    expect(entry.after).toMatchObject({ name, filter });
+    const filters = Array.from({ length: 999 }, (_, n) => ({ event_type: `type.${n}.*` }));
+    const made = await client.post(`/subscriptions/${subscription.uid}/filters/bulk`, filters);
+    const entries = await list('&action=filter.created&sort=ASC', client);
+    expect(entries.map(({ resource }) => resource.uid)).toEqual(made.map(({ uid }: Json) => uid));
+  });
+
   test('has an entry for each of many changes at once, and no more', async () => {
     const { client } = await newProject();
     const { uid } = await client.post('/endpoints', { name: 'n', url: receiver.url });
