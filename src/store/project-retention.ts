@@ -23,9 +23,6 @@ const REMOVALS = [
   `delete from event_keys where project_id = $1 and ctid = any(array(
      select ctid from event_keys where project_id = $1 and event_id < $2 limit ${CHUNK})) returning 1`,
 ];
-/** No delivery needs the audit log: what is open does not hold it back. */
-const AUDIT_REMOVAL = `delete from audit_entries where project_id = $1 and id in (
-  select id from audit_entries where project_id = $1 and id < $2 order by id limit ${CHUNK}) returning 1`;
 
 export async function removeExpiredOfProjects(db: Database, nowMs: number): Promise<void> {
   const projects = await db.query<{ id: string; policy: string }>(
@@ -33,12 +30,10 @@ export async function removeExpiredOfProjects(db: Database, nowMs: number): Prom
      where deleted_at is null and config->>'retention_policy' <> ''`,
   );
   for (const { id, policy } of projects) {
-    const expired = firstIdAt(nowMs - (parseGoDuration(policy) ?? nowMs));
-    const horizon = await removableBelow(db, id, expired);
+    const horizon = await removableBelow(db, id, firstIdAt(nowMs - (parseGoDuration(policy) ?? nowMs)));
     for (const statement of REMOVALS) {
       while ((await db.query(statement, [id, horizon])).length === CHUNK);
     }
-    while ((await db.query(AUDIT_REMOVAL, [id, expired])).length === CHUNK);
   }
 }
 

@@ -5,8 +5,7 @@ import { partitionBounds } from './partitions.ts';
 /**
  * Removes what is older than the retention. A partition goes as a whole, detached without blocking writers and then
  * dropped, and only where it lies below the oldest event or delivery that is still open: an open delivery is never
- * dropped, nor the event it needs. Idempotency keys go with their events, entries of the audit log with their time,
- * counters and failures counted for alerts with their minute, in chunks, so
+ * dropped, nor the event it needs. Idempotency keys go with their events, counters and failures counted for alerts with their minute, in chunks, so
  * that no statement holds many locks for long.
  */
 const LOCK = 7_305_505;
@@ -26,7 +25,6 @@ export async function removeExpired(db: Database, before: { ms: number }): Promi
       await session.query(`drop table ${name}`);
     }
     await removeKeys(db, horizon);
-    await removeAudit(db, firstIdAt(before.ms));
     await db.query('delete from endpoint_counters where minute < to_timestamp($1::float8 / 1000)', [
       before.ms,
     ]);
@@ -50,17 +48,6 @@ async function removeKeys(db: Database, below: string): Promise<void> {
   do {
     removed = await db.query(
       `delete from event_keys where ctid = any(array(select ctid from event_keys where event_id < $1 limit ${CHUNK})) returning 1`,
-      [below],
-    );
-  } while (removed.length === CHUNK);
-}
-
-/** Of every project, those deleted too, and of the instance itself. */
-async function removeAudit(db: Database, below: string): Promise<void> {
-  let removed: object[];
-  do {
-    removed = await db.query(
-      `delete from audit_entries where id in (select id from audit_entries where id < $1 order by id limit ${CHUNK}) returning 1`,
       [below],
     );
   } while (removed.length === CHUNK);

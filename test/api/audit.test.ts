@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
 import { changeConfig } from '../../src/store/config-version.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
@@ -281,6 +282,24 @@ describe('no secret is in any entry:', () => {
       password: '[secret, changed]',
     });
   });
+});
+
+test('entries are removed by the upkeep of a node once they are older than the retention', async () => {
+  const store = (ageDays: number) =>
+    app.database.query(
+      `insert into audit_entries (id, project_id, actor_type, action, resource_type, resource_id)
+       values ($1, $2, 'instance', 'key.created', 'key', 'aged')`,
+      [firstIdAt(Date.now() - ageDays * 86_400_000), app.projectId],
+    );
+  await store(20);
+  await store(5);
+  expect((await list('&resourceId=aged')).length).toBe(2);
+  await app.addNode({ POSTHORN_RETENTION_HOURS: '240' });
+  const [kept] = await eventually(
+    () => list('&resourceId=aged'),
+    (entries) => entries.length === 1,
+  );
+  expect(Date.parse(kept.created_at)).toBeGreaterThan(Date.now() - 10 * 86_400_000);
 });
 
 describe('the log', () => {

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
+import { removeExpiredAudit } from '../../src/store/audit-retention.ts';
 import { Database } from '../../src/store/database.ts';
-import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
-import { removeExpired } from '../../src/store/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
@@ -56,12 +55,12 @@ const left = async () =>
   );
 
 test('entries past the retention go, in chunks, of every project and of the instance', async () => {
-  await store('long', 20, 10_500);
+  await store('long', 20, 2_500);
   await store(null, 20, 3);
   await store('gone', 20, 3);
   await store('long', 5, 7);
   await store(null, 5, 2);
-  await removeExpired(db, { ms: Date.now() - 10 * DAY_MS });
+  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
   expect(await left()).toEqual({ long: 7, instance: 2 });
 });
 
@@ -70,6 +69,6 @@ test('entries of a project go with its own shorter retention, in chunks, those o
   await store('short', 0, 4);
   await store('long', 2, 5);
   await store(null, 2, 6);
-  await removeExpiredOfProjects(db, Date.now());
+  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
   expect(await left()).toEqual({ short: 4, long: 5, instance: 6 });
 });
