@@ -24,4 +24,5 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     security: [{ key: [] }],
   },
+  refResolver: { buildLocalReference: (schema) => String(schema.$id) },
 };
