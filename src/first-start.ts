@@ -7,7 +7,7 @@ import type { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
 import type { Sealer } from './platform/sealer.ts';
 import type { Database, Queryable } from './store/database.ts';
-import { countProjects } from './store/projects.ts';
+import { countProjects, type ProjectStore } from './store/projects.ts';
 
 /**
  * The first start on an empty database makes the project `default`, its key and the instance key. Nodes that
@@ -24,7 +24,7 @@ export interface Credentials {
 const LOCK = 7_305_504;
 
 export function firstStart(
-  deps: { db: Database; ids: IdFactory; sealer: Sealer; now(): number },
+  deps: { db: Database; ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   options: { url: string; dataDir: string },
 ): Promise<Credentials | null> {
   return deps.db.transaction(async (tx) => {
@@ -41,7 +41,7 @@ export function firstStart(
 
 async function makeCredentials(
   tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer; now(): number },
+  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   url: string,
 ): Promise<Credentials> {
   const by = { ...deps, actor: INSTANCE };

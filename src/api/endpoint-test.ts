@@ -84,6 +84,7 @@ async function sendSample(
     ),
     contentType: null,
     forwardedHeaders: null,
+    credentials: [],
     failure: null,
     headers: {},
     idempotencyKey: null,

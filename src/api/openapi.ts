@@ -24,5 +24,5 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     security: [{ key: [] }],
   },
-  refResolver: { buildLocalReference: (schema) => String(schema.$id) },
+  refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };

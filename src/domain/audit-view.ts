@@ -1,3 +1,4 @@
+import { Secret } from '../platform/secret.ts';
 import type { AuditNote } from './audit.ts';
 
 /**
@@ -66,10 +67,12 @@ function resource(row: object | null): Json {
   if (row === null) return null;
   const kept = Object.entries(row)
     .filter(([name, value]) => !BOOKKEEPING.has(name) && !(value instanceof Uint8Array))
-    .map(([name, value]: [string, unknown]) => [
-      name,
-      name.endsWith('_at') && typeof value === 'number' ? new Date(value).toISOString() : value,
-    ]);
+    .map(([name, value]: [string, unknown]) => {
+      if (value instanceof Secret)
+        return [name, name === 'secret' ? value.reveal() : { secret: value.reveal() }];
+      const isInstant = name.endsWith('_at') && typeof value === 'number';
+      return [name, isInstant ? new Date(value).toISOString() : value];
+    });
   return JSON.parse(JSON.stringify(Object.fromEntries(kept))) as Json;
 }
 
