@@ -35,6 +35,21 @@ create table api_keys (
 );
 CREATE INDEX api_keys_project ON public.api_keys USING btree (project_id, id);
 
+create table audit_entries (
+  id text collate "C" not null,
+  project_id text collate "C",
+  actor_type text not null,
+  actor_id text collate "C",
+  action text not null,
+  resource_type text not null,
+  resource_id text collate "C",
+  before json,
+  after json,
+  constraint audit_entries_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_entries_list ON public.audit_entries USING btree (project_id, id);
+CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource_id, id);
+
 create table delivery_attempts (
   id text collate "C" not null,
   delivery_id text collate "C" not null,
@@ -234,6 +249,8 @@ create table jobs (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
+  actor_type text,
+  actor_id text collate "C",
   constraint jobs_pkey PRIMARY KEY (id)
 );
 CREATE INDEX jobs_list ON public.jobs USING btree (project_id, id);

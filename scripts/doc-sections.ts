@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
+import { auditActions } from '../src/domain/audit.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/platform/metrics.ts';
@@ -31,6 +32,13 @@ export function errorSection(): string {
       String(status),
       code(message),
     ]),
+  );
+}
+
+export function actionSection(): string {
+  return table(
+    ['action', 'what happened'],
+    Object.entries(auditActions).map(([name, meaning]) => [code(name), meaning]),
   );
 }
 

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  actionSection,
   commandSection,
   configSection,
   errorSection,
@@ -23,6 +24,7 @@ const ROOT = join(import.meta.dirname, '..');
 const files: Record<string, () => Promise<string>> = {
   'openapi.json': makeOpenApi,
   'schema.sql': makeSchema,
+  'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
   'docs/compatibility.md': withSection('docs/compatibility.md', 'operations', async () =>
     operationSection(await makeOpenApi()),
   ),

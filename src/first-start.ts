@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createKey } from './api/create-key.ts';
 import { createProject } from './api/create-project.ts';
+import { INSTANCE } from './domain/audit.ts';
 import type { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
 import type { Sealer } from './platform/sealer.ts';
@@ -43,8 +44,9 @@ async function makeCredentials(
   deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   url: string,
 ): Promise<Credentials> {
-  const { project, apiKey } = await createProject(tx, deps, { name: 'default', type: 'outgoing' });
-  const instance = await createKey(tx, deps, { projectId: null, name: 'instance key', expiresAtMs: null });
+  const by = { ...deps, actor: INSTANCE };
+  const { project, apiKey } = await createProject(tx, by, { name: 'default', type: 'outgoing' });
+  const instance = await createKey(tx, by, { projectId: null, name: 'instance key', expiresAtMs: null });
   return { url, project_id: project.id, api_key: apiKey.key, instance_key: instance.key };
 }
 

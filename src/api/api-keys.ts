@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { changeOf } from '../domain/audit.ts';
 import { idTime } from '../domain/ids.ts';
 import type { ApiKeyRow } from '../store/api-keys.ts';
 import { listApiKeys, revokeApiKey } from '../store/api-keys.ts';
+import { audited } from '../store/audit-entries.ts';
 import type { ApiContext } from './context.ts';
 import { createKey } from './create-key.ts';
 import { found, invalid, iso, isoOrNull, NullableTime, parseTime, RequiredText, Time } from './fields.ts';
@@ -71,15 +73,12 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Key created',
     data: NewApiKey,
-    handle: async ({ project, body }) => {
+    handle: async ({ project, body, actor }) => {
       const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
         throw invalid('expires_at', 'must lie in the future');
-      const { row, key } = await createKey(db, context, {
-        projectId: project.id,
-        name: body.name,
-        expiresAtMs,
-      });
+      const wanted = { projectId: project.id, name: body.name, expiresAtMs };
+      const { row, key } = await db.transaction((tx) => createKey(tx, { ...context, actor }, wanted));
       return { ...toApiKey(row), key };
     },
   });
@@ -92,10 +91,13 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Key revoked',
     data: Type.Null(),
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['keyID'] ?? '';
-      found((await revokeApiKey(db, project.id, id)) || undefined, 'key', id);
-      return null;
+      return audited(context, { projectId: project.id, actor }, async (tx) => {
+        const key = found(await revokeApiKey(tx, project.id, id), 'key', id);
+        const before = { ...key, revoked_at: null };
+        return { result: null, audit: [changeOf('key.revoked', before, null)] };
+      });
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Actor } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -16,6 +17,18 @@ export type Caller =
   | { kind: 'instance'; keyId: string }
   | { kind: 'project'; keyId: string; projectId: string }
   | { kind: 'portal'; linkId: string; projectId: string; ownerId: string; canManage: boolean };
+
+/** The caller, as the audit log names it. */
+export function actorOf(caller: Caller): Actor {
+  switch (caller.kind) {
+    case 'instance':
+      return { type: 'instance_key', id: caller.keyId };
+    case 'project':
+      return { type: 'api_key', id: caller.keyId };
+    case 'portal':
+      return { type: 'portal_link', id: caller.linkId };
+  }
+}
 
 /**
  * Finds callers by their key. A key that was good is remembered for a second and calls at the same time share one

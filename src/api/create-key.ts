@@ -1,16 +1,18 @@
+import { type Actor, changeOf } from '../domain/audit.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { randomText } from '../platform/random.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { type ApiKeyRow, insertApiKey } from '../store/api-keys.ts';
+import { insertAudit } from '../store/audit-entries.ts';
 import type { Queryable } from '../store/database.ts';
 
 const MASK_CHARS = 16;
 const SECRET_CHARS = 64;
 
-/** Makes an API key. Only its keyed hash is stored, so the key itself can be shown this once. */
+/** Makes an API key, in a transaction. Only its keyed hash is stored, so the key itself can be shown this once. */
 export async function createKey(
   tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer },
+  deps: { ids: IdFactory; sealer: Sealer; actor: Actor },
   wanted: { projectId: string | null; name: string; expiresAtMs: number | null },
 ): Promise<{ row: ApiKeyRow; key: string }> {
   const mask = randomText(MASK_CHARS);
@@ -21,5 +23,7 @@ export async function createKey(
     hash: deps.sealer.lookupHash(key),
     ...wanted,
   });
+  const { ids, actor } = deps;
+  await insertAudit(tx, { ids, actor, projectId: row.project_id }, [changeOf('key.created', null, row)]);
   return { row, key };
 }

@@ -1,8 +1,10 @@
+import { type Actor, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { defaultProjectConfig } from '../domain/project-config.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ApiKeyRow } from '../store/api-keys.ts';
+import { insertAudit } from '../store/audit-entries.ts';
 import type { Queryable } from '../store/database.ts';
 import { addEventTypes } from '../store/event-types.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
@@ -18,7 +20,7 @@ export interface CreatedProject {
 /** A project, its first key and its first event type; for use in a transaction. */
 export async function createProject(
   tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
+  deps: { ids: IdFactory; sealer: Sealer; actor: Actor; projects: ProjectStore; now(): number },
   wanted: { name: string; type: string; logo_url?: string; config?: PartialProjectConfig },
 ): Promise<CreatedProject> {
   const defaults = defaultProjectConfig(deps.ids.next(), new Date(deps.now()).toISOString());
@@ -32,6 +34,8 @@ export async function createProject(
       logo_url: wanted.logo_url ?? '',
       config,
     });
+    const { ids, actor } = deps;
+    await insertAudit(tx, { ids, actor, projectId: id }, [changeOf('project.created', null, project)]);
     await addEventTypes(tx, id, { names: ['*'], uid: () => deps.ids.next() });
     const apiKey = await createKey(tx, deps, {
       projectId: id,

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { Actor, AuditNote } from '../domain/audit.ts';
 import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { resend } from '../routing/resend.ts';
+import { audited } from '../store/audit-entries.ts';
 import type { Queryable } from '../store/database.ts';
 import {
   countDeliveries,
@@ -47,13 +49,22 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     message: 'Event delivery scheduled',
     data: EventDelivery,
     portal: 'write',
-    handle: async ({ project, params, scope }) => {
+    handle: async ({ project, params, scope, actor }) => {
       const id = params['eventDeliveryID'] ?? '';
-      await resendAll(context, project, {
-        ids: [id],
-        scope,
-        check: ([delivery]) => refuseUnfailed(found(delivery, 'event delivery', id)),
-      });
+      await resendAll(
+        context,
+        { project, actor, scope },
+        {
+          ids: [id],
+          check: ([delivery]) => refuseUnfailed(found(delivery, 'event delivery', id)),
+          note: ([delivery]) => ({
+            action: 'event_delivery.resent',
+            resourceId: id,
+            before: { status: delivery?.status },
+            after: { status: 'Scheduled' },
+          }),
+        },
+      );
       return readDelivery(context, project, id);
     },
   });
@@ -68,9 +79,22 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
     portal: 'write',
-    handle: async ({ project, body, scope }) => {
+    handle: async ({ project, body, scope, actor }) => {
       const ids = [...new Set(body.ids)];
-      await resendAll(context, project, { ids, scope, check: (deliveries) => refuseUnsent(ids, deliveries) });
+      await resendAll(
+        context,
+        { project, actor, scope },
+        {
+          ids,
+          check: (deliveries) => refuseUnsent(ids, deliveries),
+          note: () => ({
+            action: 'event_delivery.force_resent',
+            resourceId: null,
+            before: null,
+            after: { ids },
+          }),
+        },
+      );
       return { successful: ids.length, failed: 0 };
     },
   });
@@ -78,15 +102,20 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
 
 async function resendAll(
   context: ApiContext,
-  project: ProjectRow,
-  wanted: { ids: string[]; scope: EndpointScope | undefined; check(deliveries: LockedDelivery[]): void },
+  { project, actor, scope }: { project: ProjectRow; actor: Actor; scope: EndpointScope | undefined },
+  wanted: {
+    ids: string[];
+    check(deliveries: LockedDelivery[]): void;
+    note(deliveries: LockedDelivery[]): AuditNote;
+  },
 ): Promise<void> {
   const routing = await context.cache.refresh(project.id);
-  const woken = await context.db.transaction(async (tx) => {
+  const woken = await audited(context, { projectId: project.id, actor }, async (tx) => {
     const locked = await lockDeliveries(tx, project.id, { ids: wanted.ids });
-    const deliveries = locked.filter((delivery) => inScope(wanted.scope, delivery.endpoint_id));
+    const deliveries = locked.filter((delivery) => inScope(scope, delivery.endpoint_id));
     wanted.check(deliveries);
-    return resend(tx, routing, { deliveries, lane: LANE.retry });
+    const result = await resend(tx, routing, { deliveries, lane: LANE.retry });
+    return { result, audit: [wanted.note(deliveries)] };
   });
   for (const where of woken) context.wake(project.id, where);
 }
@@ -133,10 +162,11 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     data: Job,
     portal: 'write',
     handle: async (call) => {
-      const { project } = call;
+      const { project, actor } = call;
       const filter = await retryFilter(call);
       const count = counting(project, filter);
-      return toJob(await startJob(context, project.id, { type: 'batch_retry', input: filter, count }));
+      const by = { projectId: project.id, actor };
+      return toJob(await startJob(context, by, { type: 'batch_retry', input: filter, count }));
     },
   });
   registerOperation(app, {
@@ -164,12 +194,13 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Cancelling started',
     data: Job,
-    handle: async ({ project, query, scope }, request) => {
+    handle: async ({ project, query, scope, actor }, request) => {
       const place = { project, scope };
       const asked = await deliveryFilter(context, place, { ...query, ...bodyFilters(request.body) });
       const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
       const count = counting(project, filter);
-      return toJob(await startJob(context, project.id, { type: 'batch_cancel', input: filter, count }));
+      const by = { projectId: project.id, actor };
+      return toJob(await startJob(context, by, { type: 'batch_cancel', input: filter, count }));
     },
   });
 }

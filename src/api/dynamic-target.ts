@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import { changeConfig } from '../store/config-version.ts';
@@ -19,9 +20,10 @@ type Input = Static<typeof DynamicEvent>;
  */
 export async function dynamicTarget(
   context: ApiContext,
-  project: ProjectRow,
+  by: { project: ProjectRow; actor: Actor },
   body: Input,
 ): Promise<EventTarget> {
+  const { project } = by;
   const { config } = project;
   if (!URL.canParse(body.url) || !/^https?:$/.test(new URL(body.url).protocol))
     throw invalid('url', 'must be an http or https URL with a host');
@@ -35,7 +37,7 @@ export async function dynamicTarget(
   const subscription = known === undefined ? undefined : routing.oldestSubscription(known.id);
   if (subscription !== undefined && !changesTypes(subscription.row, body))
     return { kind: 'subscription', subscriptionId: subscription.row.id };
-  const subscriptionId = await makeWhatIsMissing(context, project, body);
+  const subscriptionId = await makeWhatIsMissing(context, by, body);
   await context.cache.refresh(project.id);
   return { kind: 'subscription', subscriptionId };
 }
@@ -57,9 +59,14 @@ function urlProblem(
 const changesTypes = (row: SubscriptionRow, body: Input): boolean =>
   (body.event_types ?? []).length > 0 && JSON.stringify(row.event_types) !== JSON.stringify(body.event_types);
 
-function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input): Promise<string> {
-  const { db, ids, endpoints } = context;
-  return changeConfig(db, project.id, async (tx, version) => {
+function makeWhatIsMissing(
+  context: ApiContext,
+  { project, actor }: { project: ProjectRow; actor: Actor },
+  body: Input,
+): Promise<string> {
+  const { ids, endpoints } = context;
+  return changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
+    const audit: AuditNote[] = [];
     const place = { projectId: project.id, version };
     let endpointId = (await endpoints.findByUrl(tx, project.id, body.url))?.id;
     if (endpointId === undefined) {
@@ -70,20 +77,23 @@ function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input
         ...(body.secret && { secret: body.secret }),
       };
       const fields = newEndpointFields(input, endpointId);
-      await endpoints.save(tx, {
+      const saved = await endpoints.save(tx, {
         ...place,
         id: endpointId,
         fields,
         secret: newEndpointSecrets(context, input),
       });
+      audit.push(changeOf('endpoint.created', null, saved));
     }
-    return saveDynamicSubscription(tx, { ...place, id: ids.next(), endpointId, body });
+    const wanted = { ...place, id: ids.next(), endpointId, body };
+    return { result: await saveDynamicSubscription(tx, wanted, audit), audit };
   });
 }
 
 async function saveDynamicSubscription(
   tx: Queryable,
   wanted: { id: string; projectId: string; version: number; endpointId: string; body: Input },
+  audit: AuditNote[],
 ): Promise<string> {
   const { endpointId, body, ...place } = wanted;
   const [oldest] = await subscriptionsOfEndpoint(tx, place.projectId, endpointId);
@@ -104,5 +114,8 @@ async function saveDynamicSubscription(
     ...oldest,
     event_types: eventTypes,
   };
-  return (await saveSubscription(tx, { ...place, id: oldest?.id ?? place.id, fields })).id;
+  const saved = await saveSubscription(tx, { ...place, id: oldest?.id ?? place.id, fields });
+  const action = oldest === undefined ? 'subscription.created' : 'subscription.updated';
+  audit.push(changeOf(action, oldest, saved));
+  return saved.id;
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import type { Actor } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { VERSION } from '../domain/version.ts';
 import { listAttempts, type StoredAttempt } from '../store/delivery-attempts.ts';
@@ -33,25 +34,23 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     status: 200,
     message: 'Endpoint tried',
     data: DeliveryAttempt,
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['endpointID'] ?? '';
-      return test(
-        context,
-        project,
-        found(await context.endpoints.get(context.db, project.id, id), 'endpoint', id),
-      );
+      const endpoint = found(await context.endpoints.get(context.db, project.id, id), 'endpoint', id);
+      return test(context, { project, actor }, endpoint);
     },
   });
 }
 
 async function test(
   context: ApiContext,
-  project: ProjectRow,
+  by: { project: ProjectRow; actor: Actor },
   endpoint: EndpointRow,
 ): Promise<Static<typeof DeliveryAttempt>> {
+  const { project } = by;
   if (endpoint.status !== 'active')
     throw new AppError('wrong_state', { detail: `The endpoint is ${endpoint.status}; activate it first.` });
-  const deliveryId = await sendSample(context, project, endpoint);
+  const deliveryId = await sendSample(context, by, endpoint);
   const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
   await context.db.transaction((tx) =>
@@ -66,8 +65,12 @@ async function test(
 }
 
 /** The id of its delivery. */
-async function sendSample(context: ApiContext, project: ProjectRow, endpoint: EndpointRow): Promise<string> {
-  await ensureSubscription(context, project.id, endpoint.id);
+async function sendSample(
+  context: ApiContext,
+  { project, actor }: { project: ProjectRow; actor: Actor },
+  endpoint: EndpointRow,
+): Promise<string> {
+  await ensureSubscription(context, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
   const { event } = await context.acceptor.accept({
     projectId: project.id,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Alert } from '../domain/alert.ts';
+import { type Actor, type AuditAction, changeOf } from '../domain/audit.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
@@ -48,7 +49,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: newEndpointChanges,
-    handle: ({ project, body, scope }) => endpoints.create(project, body, scope),
+    handle: (call) => endpoints.create(one(call), call.body),
   });
   registerOperation(app, {
     method: 'GET',
@@ -152,11 +153,16 @@ interface One {
   project: ProjectRow;
   id: string;
   scope: EndpointScope | undefined;
+  actor: Actor;
 }
 
-function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
-  return { project: call.project, id: call.params['endpointID'] ?? '', scope: call.scope };
+function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>): One {
+  const { project, params, scope, actor } = call;
+  return { project, id: params['endpointID'] ?? '', scope, actor };
 }
+
+/** What happens to an endpoint; meta events and the audit log call it the same. */
+type EndpointAction = Extract<MetaEventType & AuditAction, `endpoint.${string}`>;
 
 /** The all-clear of an endpoint that the service had disabled. */
 function enabledAlert(endpoint: EndpointRow): Alert {
@@ -172,20 +178,20 @@ class Endpoints {
   }
 
   async create(
-    project: ProjectRow,
+    { project, scope, actor }: Omit<One, 'id'>,
     body: Static<typeof CreateEndpoint>,
-    scope: EndpointScope | undefined,
   ): Promise<Out> {
-    const { db, ids, endpoints, cache } = this.#context;
+    const { ids, endpoints, cache } = this.#context;
     checkEndpoint(this.#context, project.config, body);
     const id = ids.next();
     const secret = newEndpointSecrets(this.#context, body);
     const fields = newEndpointFields(body, id);
     if (scope !== undefined) fields.owner_id = scope.ownerId;
-    const row = await changeConfig(db, project.id, async (tx, version) => {
+    const by = { projectId: project.id, actor };
+    const row = await changeConfig(this.#context, by, async (tx, version) => {
       const saved = await endpoints.save(tx, { id, projectId: project.id, version, fields, secret });
       await this.#tell(tx, project, { type: 'endpoint.created', row: saved });
-      return saved;
+      return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
     });
     await cache.refresh(project.id);
     return toEndpoint(row);
@@ -222,9 +228,9 @@ class Endpoints {
     }));
   }
 
-  async delete({ project, id, scope }: One): Promise<null> {
-    const { db, endpoints, cache, metaEvents } = this.#context;
-    await changeConfig(db, project.id, async (tx, version) => {
+  async delete({ project, id, scope, actor }: One): Promise<null> {
+    const { endpoints, cache, metaEvents } = this.#context;
+    await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
       const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       await endpoints.delete(tx, id, version);
       const subscriptions = await deleteSubscriptionsOfEndpoint(tx, { projectId: project.id, id }, version);
@@ -236,6 +242,8 @@ class Endpoints {
         const data = () => subscriptionData(subscription);
         await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
       }
+      const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
+      return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
     });
     await cache.refresh(project.id);
     return null;
@@ -282,14 +290,15 @@ class Endpoints {
   }
 
   async #change(
-    { project, id, scope }: One,
-    told: MetaEventType | ((saved: EndpointRow) => MetaEventType),
+    { project, id, scope, actor }: One,
+    told: EndpointAction | ((saved: EndpointRow) => EndpointAction),
     change: (row: EndpointRow) => EndpointRow,
   ): Promise<Out> {
-    const { db, endpoints, cache } = this.#context;
-    const { saved, alert } = await changeConfig(db, project.id, async (tx, version) => {
-      const known = await endpoints.getForUpdate(tx, project.id, id);
-      const row = change(found(owned(scope, known), 'endpoint', id));
+    const { endpoints, cache } = this.#context;
+    const by = { projectId: project.id, actor };
+    const { saved, alert } = await changeConfig(this.#context, by, async (tx, version) => {
+      const known = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
+      const row = change(known);
       const result = await endpoints.save(tx, {
         id,
         projectId: project.id,
@@ -299,11 +308,11 @@ class Endpoints {
       });
       const type = typeof told === 'string' ? told : told(result);
       await this.#tell(tx, project, { type, row: result });
-      const isEnabled = known?.status === 'inactive' && result.status !== 'inactive';
+      const isEnabled = known.status === 'inactive' && result.status !== 'inactive';
       const clear = isEnabled
         ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
         : null;
-      return { saved: result, alert: clear };
+      return { result: { saved: result, alert: clear }, audit: [changeOf(type, known, result)] };
     });
     this.#context.alerts.notify(alert);
     await cache.refresh(project.id);

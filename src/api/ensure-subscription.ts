@@ -1,3 +1,4 @@
+import { type Actor, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
 import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
@@ -10,15 +11,17 @@ import type { ApiContext } from './context.ts';
  */
 export async function ensureSubscription(
   context: ApiContext,
-  projectId: string,
+  by: { projectId: string; actor: Actor },
   endpointId: string,
 ): Promise<void> {
-  const { db, cache, ids } = context;
+  const { cache, ids } = context;
+  const { projectId } = by;
   const routing = await cache.get(projectId);
   if (routing.hasSubscription(endpointId)) return;
-  await changeConfig(db, projectId, async (tx, version) => {
+  await changeConfig(context, by, async (tx, version) => {
     const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
-    if ((await listSubscriptions(tx, projectId, { page, endpointIds: [endpointId] })).rows.length > 0) return;
+    if ((await listSubscriptions(tx, projectId, { page, endpointIds: [endpointId] })).rows.length > 0)
+      return { result: null, audit: [] };
     const saved = await saveSubscription(tx, {
       id: ids.next(),
       projectId,
@@ -40,6 +43,7 @@ export async function ensureSubscription(
     });
     const data = () => subscriptionData(saved);
     await context.metaEvents.record(tx, routing.project, { type: 'subscription.created', data });
+    return { result: null, audit: [changeOf('subscription.created', null, saved)] };
   });
   await cache.refresh(projectId);
 }

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
+import { audited } from '../store/audit-entries.ts';
 import {
   deprecateEventType,
   type EventTypeRow,
+  eventTypesForUpdate,
   importEventTypes,
   insertEventType,
   listEventTypes,
@@ -50,7 +53,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type created',
     data: EventType,
-    handle: async ({ project, body }) => toEventType(await create(context, project.id, body)),
+    handle: async ({ project, body, actor }) =>
+      toEventType(await create(context, { projectId: project.id, actor }, body)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -62,12 +66,15 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type updated',
     data: EventType,
-    handle: async ({ project, params, body }) => {
+    handle: async ({ project, params, body, actor }) => {
       const id = params['eventTypeID'] ?? '';
       const description = descriptionOf(body);
-      return toEventType(
-        found(await updateEventType(db, project.id, { id, ...description }), 'event type', id),
-      );
+      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const [known] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
+        const saved = await updateEventType(tx, project.id, { id, ...description });
+        return changed('event_type.updated', known, found(saved, 'event type', id));
+      });
+      return toEventType(row);
     },
   });
   registerOperation(app, {
@@ -79,9 +86,14 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type deprecated',
     data: EventType,
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['eventTypeID'] ?? '';
-      return toEventType(found(await deprecateEventType(db, project.id, id), 'event type', id));
+      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const [known] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
+        const saved = await deprecateEventType(tx, project.id, id);
+        return changed('event_type.deprecated', known, found(saved, 'event type', id));
+      });
+      return toEventType(row);
     },
   });
   registerOperation(app, {
@@ -94,11 +106,17 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Event types imported',
     data: Type.Array(EventType),
-    handle: async ({ project, body }) => {
+    handle: async ({ project, body, actor }) => {
       const types = readOpenApi(body.spec).map((type) => ({ id: context.ids.next(), ...type }));
       for (const { name, json_schema } of types)
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
-      return (await importEventTypes(db, project.id, types)).map(toEventType);
+      const rows = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const names = types.map(({ name }) => name);
+        const known = await eventTypesForUpdate(tx, project.id, { names });
+        const result = await importEventTypes(tx, project.id, types);
+        return { result, audit: result.map((row) => importNote(known, row)) };
+      });
+      return rows.map(toEventType);
     },
   });
 }
@@ -112,14 +130,26 @@ function descriptionOf(body: Static<typeof UpdateEventType>) {
   };
 }
 
+const changed = (action: AuditNote['action'], known: EventTypeRow | undefined, result: EventTypeRow) => ({
+  result,
+  audit: [changeOf(action, known, result)],
+});
+
+function importNote(known: readonly EventTypeRow[], row: EventTypeRow): AuditNote {
+  const before = known.find(({ id }) => id === row.id);
+  return changeOf(before === undefined ? 'event_type.created' : 'event_type.updated', before, row);
+}
+
 async function create(
   context: ApiContext,
-  projectId: string,
+  by: { projectId: string; actor: Actor },
   body: Static<typeof CreateEventType>,
 ): Promise<EventTypeRow> {
   const type = { id: context.ids.next(), name: body.name, ...descriptionOf(body) };
   try {
-    return await insertEventType(context.db, projectId, type);
+    return await audited(context, by, async (tx) =>
+      changed('event_type.created', undefined, await insertEventType(tx, by.projectId, type)),
+    );
   } catch (error) {
     if (isUniqueViolation(error)) throw invalid('name', 'there is an event type of this name');
     throw error;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { Actor } from '../domain/audit.ts';
 import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
@@ -74,7 +75,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     handle: async (call) =>
       accept(call, {
         kind: 'endpoints',
-        endpointIds: await targetEndpoints(context, call.project, { ...call.body, scope: call.scope }),
+        endpointIds: await targetEndpoints(context, call, call.body),
       }),
   });
   registerOperation(app, {
@@ -99,7 +100,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Dynamic event created',
     data: Event,
-    handle: async (call) => accept(call, await dynamicTarget(context, call.project, call.body)),
+    handle: async (call) => accept(call, await dynamicTarget(context, call, call.body)),
   });
 }
 
@@ -156,10 +157,10 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     message: 'Event replayed',
     data: Event,
     portal: 'write',
-    handle: async ({ project, params, scope }) => {
+    handle: async ({ project, params, scope, actor }) => {
       const id = params['eventID'] ?? '';
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
-      await context.replayer.replay(event, scope && [...scope.endpointIds]);
+      await context.replayer.replay(event, { actor, only: scope && [...scope.endpointIds] });
       return readEvent(context, project, { id, scope });
     },
   });
@@ -174,11 +175,12 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     message: 'Batch replay started',
     data: Job,
     portal: 'write',
-    handle: async ({ project, query, scope }) => {
+    handle: async ({ project, query, scope, actor }) => {
       const filter = await batchEventFilter(context, project, query);
       const input = scopedReplay(filter, scope);
       const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
-      return toJob(await startJob(context, project.id, { type: 'batch_replay', input, count }));
+      const by = { projectId: project.id, actor };
+      return toJob(await startJob(context, by, { type: 'batch_replay', input, count }));
     },
   });
   registerOperation(app, {
@@ -228,28 +230,29 @@ async function readEvent(
 /** An endpoint given by id; an app_id means every endpoint that carries it. */
 async function targetEndpoints(
   context: ApiContext,
-  project: ProjectRow,
-  body: Static<typeof CreateEvent> & { scope: EndpointScope | undefined },
+  { project, scope, actor }: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
+  body: Static<typeof CreateEvent>,
 ): Promise<string[]> {
+  const by = { projectId: project.id, actor };
   const { endpoints } = await context.cache.get(project.id);
   if (body.endpoint_id) {
-    if (!endpoints.has(body.endpoint_id) || !inScope(body.scope, body.endpoint_id)) {
+    if (!endpoints.has(body.endpoint_id) || !inScope(scope, body.endpoint_id)) {
       throw new AppError('not_in_project', {
         field: 'endpoint_id',
         resource: 'endpoint',
         id: body.endpoint_id,
       });
     }
-    await ensureSubscription(context, project.id, body.endpoint_id);
+    await ensureSubscription(context, by, body.endpoint_id);
     return [body.endpoint_id];
   }
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
   const ids = [...endpoints.values()]
     .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
     .map(({ row }) => row.id)
-    .filter((id) => inScope(body.scope, id));
+    .filter((id) => inScope(scope, id));
   if (ids.length === 0)
     throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
-  for (const id of ids) await ensureSubscription(context, project.id, id);
+  for (const id of ids) await ensureSubscription(context, by, id);
   return ids;
 }

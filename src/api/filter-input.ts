@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { AuditNote } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { type FilterRecord, isEventTypePattern, noConditions } from '../domain/subscription.ts';
 import type { Queryable } from '../store/database.ts';
@@ -73,4 +74,19 @@ export async function checkEventTypes(
   const unknown = added.find((type) => !known.has(type));
   if (unknown !== undefined)
     throw new AppError('not_in_project', { field: 'event_type', resource: 'event type', id: unknown });
+}
+
+/** One note per record that was added, changed or taken away; one that was left alone is still the same object. */
+export function filterNotes(row: SubscriptionRow, records: readonly FilterRecord[]): AuditNote[] {
+  const known = new Map(row.filters.map((record) => [record.uid, record]));
+  const kept = new Map(records.map((record) => [record.uid, record]));
+  const shown = (record: FilterRecord | undefined) =>
+    record === undefined ? null : { subscription_id: row.id, ...record };
+  return [...new Set([...known.keys(), ...kept.keys()])].flatMap((uid) => {
+    const [was, is] = [known.get(uid), kept.get(uid)];
+    if (was === is) return [];
+    const action =
+      was === undefined ? 'filter.created' : is === undefined ? 'filter.deleted' : 'filter.updated';
+    return [{ action, resourceId: uid, before: shown(was), after: shown(is) } as const];
+  });
 }

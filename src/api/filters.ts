@@ -11,7 +11,7 @@ import { getSubscription, type SubscriptionRow, saveSubscription } from '../stor
 import type { ApiContext } from './context.ts';
 import { found } from './fields.ts';
 import { checkFilterSize } from './filter-conditions.ts';
-import { addedFilters, changedFilters, checkEventTypes } from './filter-input.ts';
+import { addedFilters, changedFilters, checkEventTypes, filterNotes } from './filter-input.ts';
 import {
   CreateFilter,
   CreateFilters,
@@ -211,8 +211,8 @@ async function save(
   call: Call<unknown>,
   change: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {
-  const { project } = call;
-  const saved = await changeConfig(context.db, project.id, async (tx, version) => {
+  const { project, actor } = call;
+  const saved = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const row = await subscriptionOf(context, call, tx);
     const filters = change(row);
     checkFilterSize(row.filter, filters);
@@ -221,7 +221,7 @@ async function save(
     const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
     const data = () => subscriptionData(result);
     await context.metaEvents.record(tx, project, { type: 'subscription.updated', data });
-    return result;
+    return { result, audit: filterNotes(row, filters) };
   });
   await context.cache.refresh(project.id);
   return saved;

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
+import { audited } from '../store/audit-entries.ts';
 import { cancelJob, getJob, type JobRow, jobStatuses, jobTypes, listJobs } from '../store/jobs.ts';
 import type { ApiContext } from './context.ts';
 import { found, iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from './fields.ts';
@@ -83,9 +84,15 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     status: 202,
     message: 'Job cancelled',
     data: Job,
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['jobID'] ?? '';
-      const cancelled = await cancelJob(db, project.id, id);
+      const cancelled = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const row = await cancelJob(tx, project.id, id);
+        if (row === undefined) return { result: undefined, audit: [] };
+        const { type, done, failed, total } = row;
+        const after = { type, done, failed, total };
+        return { result: row, audit: [{ action: 'job.cancelled', resourceId: id, before: null, after }] };
+      });
       if (cancelled !== undefined) return toJob(cancelled);
       const { status } = found(await getJob(db, project.id, id), 'job', id);
       throw new AppError('wrong_state', { detail: `This job has ended already: ${status}.` });

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { idTime } from '../domain/ids.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
+import { audited } from '../store/audit-entries.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow, resendMetaEvent } from '../store/meta-events.ts';
 import type { ApiContext } from './context.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
@@ -92,9 +93,13 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Meta event queued',
     data: MetaEvent,
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['metaEventID'] ?? '';
-      const row = found(await resendMetaEvent(db, project.id, id), 'meta event', id);
+      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const result = found(await resendMetaEvent(tx, project.id, id), 'meta event', id);
+        const after = { event_type: result.event_type, status: result.status };
+        return { result, audit: [{ action: 'meta_event.resent', resourceId: id, before: null, after }] };
+      });
       context.metaEventsStored(project.id);
       return toMetaEvent(row);
     },

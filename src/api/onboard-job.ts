@@ -1,3 +1,4 @@
+import { type AuditNote, actorFrom, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
 import { changeConfigIn } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
@@ -23,8 +24,13 @@ export function onboardWork(context: ApiContext): JobWork {
     const items = JSON.parse(context.sealer.open(job.sealed, `job ${job.id}`)) as OnboardItem[];
     const from = Number(job.cursor);
     const chunk = items.slice(from, from + ONBOARD_CHUNK);
-    await changeConfigIn(tx, job.project_id, async (version) => {
-      for (const item of chunk) await makeEndpoint(context, tx, { item, projectId: job.project_id, version });
+    const projectId = job.project_id;
+    const by = { ids: context.ids, projectId, actor: actorFrom(job.actor_type, job.actor_id) };
+    await changeConfigIn(tx, by, async (version) => {
+      const audit: AuditNote[] = [];
+      for (const item of chunk)
+        audit.push(...(await makeEndpoint(context, tx, { item, projectId, version })));
+      return { result: null, audit };
     });
     const done = from + chunk.length;
     return {
@@ -40,7 +46,7 @@ async function makeEndpoint(
   context: ApiContext,
   tx: Queryable,
   wanted: { item: OnboardItem; projectId: string; version: number },
-): Promise<void> {
+): Promise<AuditNote[]> {
   const { item, projectId, version } = wanted;
   const id = context.ids.next();
   const input = {
@@ -53,14 +59,14 @@ async function makeEndpoint(
       },
     }),
   };
-  await context.endpoints.save(tx, {
+  const endpoint = await context.endpoints.save(tx, {
     id,
     projectId,
     version,
     fields: newEndpointFields(input, id),
     secret: newEndpointSecrets(context, input),
   });
-  await saveSubscription(tx, {
+  const subscription = await saveSubscription(tx, {
     id: context.ids.next(),
     projectId,
     version,
@@ -79,4 +85,5 @@ async function makeEndpoint(
       retry_config: null,
     },
   });
+  return [changeOf('endpoint.created', null, endpoint), changeOf('subscription.created', null, subscription)];
 }

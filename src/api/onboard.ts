@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { Actor } from '../domain/audit.ts';
 import { parseCsv } from '../domain/csv.ts';
 import { AppError } from '../domain/errors.ts';
 import { queryValue } from '../domain/pagination.ts';
@@ -62,7 +63,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     message: 'Onboarding started',
     variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
     data: Type.Union([Accepted, Checked]),
-    handle: async ({ project, body, query }) => {
+    handle: async ({ project, body, query, actor }) => {
       const items = body.items;
       if (items.length === 0) throw invalid('items', 'must not be empty');
       if (items.length > MAX_ITEMS) throw invalid('items', `must be at most ${MAX_ITEMS}`);
@@ -71,17 +72,17 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
       const checked = { total_rows: items.length, valid_count: items.length - invalidRows.size, errors };
       if (isDryRun(query)) return checked;
       if (errors.length > 0) throw validationFailed(checked);
-      return accept(context, project, items as OnboardItem[]);
+      return accept(context, { projectId: project.id, actor }, items as OnboardItem[]);
     },
   });
 }
 
 async function accept(
   context: ApiContext,
-  project: ProjectRow,
+  by: { projectId: string; actor: Actor },
   items: OnboardItem[],
 ): Promise<Static<typeof Accepted>> {
-  const job = await startJob(context, project.id, {
+  const job = await startJob(context, by, {
     type: 'onboard',
     input: items,
     isSecret: true,

@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Actor } from '../domain/audit.ts';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { stringifyWithBytes } from '../domain/raw-json.ts';
 import { requestTrace } from '../ingest/request-trace.ts';
 import type { TraceContext } from '../platform/trace-context.ts';
 import type { ProjectRow } from '../store/projects.ts';
-import type { Caller } from './auth.ts';
+import { actorOf, type Caller } from './auth.ts';
 import { REFUSAL_ID } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { dropNulls } from './validation.ts';
@@ -29,6 +30,8 @@ export interface Call<Body> {
   /** The body exactly as received. */
   bodyText: string;
   caller: Caller;
+  /** Who makes what the call changes, for the audit log. */
+  actor: Actor;
   /** The project in the path, present and open to the caller. Undefined on paths without one. */
   project: ProjectRow;
   /** The part of the project that the caller may see; undefined: all of it. */
@@ -161,6 +164,7 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
     body: request.body as Body,
     bodyText: request.bodyText ?? '',
     caller: request.caller as Caller,
+    actor: actorOf(request.caller as Caller),
     project: request.project as ProjectRow,
     trace: requestTrace(request),
     beside: {},

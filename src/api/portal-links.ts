@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { endpointData } from '../routing/meta-event-data.ts';
+import { audited } from '../store/audit-entries.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
 import {
@@ -40,7 +42,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 201,
     message: 'Portal link created',
     data: PortalLink,
-    handle: async ({ project, body }) => shown(context, await create(context, project, body)),
+    handle: async (call) => shown(context, await create(context, call, call.body)),
   });
   registerOperation(app, {
     method: 'GET',
@@ -89,8 +91,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 202,
     message: 'Portal link updated',
     data: PortalLink,
-    handle: async ({ project, params, body }) =>
-      shown(context, await update(context, project, { id: params['portalLinkID'] ?? '', body })),
+    handle: async (call) =>
+      shown(context, await update(context, call, { id: call.params['portalLinkID'] ?? '', body: call.body })),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -101,10 +103,12 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link revoked',
     data: Type.Null(),
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const id = params['portalLinkID'] ?? '';
-      found((await revokePortalLink(db, project.id, id)) || undefined, 'portal link', id);
-      return null;
+      return audited(context, { projectId: project.id, actor }, async (tx) => {
+        const link = found(await revokePortalLink(tx, project.id, id), 'portal link', id);
+        return { result: null, audit: [changeOf('portal_link.revoked', link, null)] };
+      });
     },
   });
   registerOperation(app, {
@@ -116,12 +120,14 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link token made',
     data: Type.String(),
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, actor }) => {
       const link = await get(project, params['portalLinkID'] ?? '');
-      const token = (await mintRefreshTokens(context, [link])).get(link.id);
-      if (token === undefined)
-        throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
-      return token;
+      return audited(context, { projectId: project.id, actor }, async (tx) => {
+        const token = (await mintRefreshTokens(tx, context.sealer, [link])).get(link.id);
+        if (token === undefined)
+          throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
+        return { result: token, audit: [changeOf('portal_link.token_made', link, link)] };
+      });
     },
   });
 }
@@ -141,7 +147,7 @@ async function allShown(
     projectId,
     rows.map((row) => row.owner_id),
   );
-  const minted = await mintRefreshTokens(context, rows);
+  const minted = await mintRefreshTokens(context.db, context.sealer, rows);
   return rows.map((row) =>
     toPortalLink(row, {
       endpoints: owners.get(row.owner_id) ?? [],
@@ -152,12 +158,17 @@ async function allShown(
   );
 }
 
+interface By {
+  project: ProjectRow;
+  actor: Actor;
+}
+
 async function create(
   context: ApiContext,
-  project: ProjectRow,
+  { project, actor }: By,
   body: Static<typeof CreatePortalLink>,
 ): Promise<PortalLinkRow> {
-  const { db, ids, cache } = context;
+  const { ids, cache } = context;
   const id = ids.next();
   const fields: PortalLinkFields = {
     name: body.name,
@@ -166,9 +177,12 @@ async function create(
     auth_type: body.auth_type || 'static_token',
     expires_at: expiry(context, body.expires_at) ?? null,
   };
-  const row = await changeConfig(db, project.id, async (tx, version) => {
-    await giveToOwner(context, tx, { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] });
-    return insertPortalLink(tx, { id, projectId: project.id, fields, ...newStaticToken(context, id) });
+  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
+    const gift = { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] };
+    const given = await giveToOwner(context, tx, gift);
+    const token = newStaticToken(context, id);
+    const result = await insertPortalLink(tx, { id, projectId: project.id, fields, ...token });
+    return { result, audit: [changeOf('portal_link.created', null, result), ...given] };
   });
   await cache.refresh(project.id);
   return row;
@@ -177,11 +191,11 @@ async function create(
 /** An absent owner, auth type or end stays; the right to manage must be given again. */
 async function update(
   context: ApiContext,
-  project: ProjectRow,
+  { project, actor }: By,
   { id, body }: { id: string; body: Static<typeof UpdatePortalLink> },
 ): Promise<PortalLinkRow> {
   const expiresAt = expiry(context, body.expires_at);
-  const row = await changeConfig(context.db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const known = found(await getPortalLinkForUpdate(tx, project.id, id), 'portal link', id);
     const fields: PortalLinkFields = {
       name: body.name,
@@ -190,8 +204,10 @@ async function update(
       auth_type: body.auth_type || known.auth_type,
       expires_at: expiresAt === undefined ? known.expires_at : expiresAt,
     };
-    await giveToOwner(context, tx, { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] });
-    return updatePortalLink(tx, { id, projectId: project.id, fields });
+    const gift = { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] };
+    const given = await giveToOwner(context, tx, gift);
+    const result = await updatePortalLink(tx, { id, projectId: project.id, fields });
+    return { result, audit: [changeOf('portal_link.updated', known, result), ...given] };
   });
   await context.cache.refresh(project.id);
   return row;
@@ -209,8 +225,9 @@ async function giveToOwner(
   { endpoints, metaEvents }: ApiContext,
   tx: Queryable,
   gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
-): Promise<void> {
+): Promise<AuditNote[]> {
   const { project, version, ownerId } = gift;
+  const given: AuditNote[] = [];
   for (const id of [...new Set(gift.ids)].sort()) {
     const row = await endpoints.getForUpdate(tx, project.id, id);
     if (row === undefined)
@@ -228,5 +245,7 @@ async function giveToOwner(
     });
     const data = () => endpointData(saved);
     await metaEvents.record(tx, project, { type: 'endpoint.updated', data });
+    given.push(changeOf('endpoint.updated', row, saved));
   }
+  return given;
 }

@@ -1,4 +1,6 @@
 import { randomText } from '../platform/random.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import type { Queryable } from '../store/database.ts';
 import { insertPortalTokens, type PortalLinkRow } from '../store/portal-links.ts';
 import type { ApiContext } from './context.ts';
 
@@ -6,7 +8,7 @@ const STATIC_CHARS = 24;
 const MASK_CHARS = 16;
 const SECRET_CHARS = 64;
 
-type Deps = Pick<ApiContext, 'db' | 'sealer'>;
+type Deps = Pick<ApiContext, 'sealer'>;
 
 const place = (linkId: string) => `portal link ${linkId}`;
 
@@ -22,7 +24,8 @@ export function staticToken({ sealer }: Deps, link: PortalLinkRow): string {
 
 /** A fresh token of an hour for each link of type refresh_token; earlier ones stay good until their hour ends. */
 export async function mintRefreshTokens(
-  { db, sealer }: Deps,
+  db: Queryable,
+  sealer: Sealer,
   links: readonly PortalLinkRow[],
 ): Promise<Map<string, string>> {
   const minted = links

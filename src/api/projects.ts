@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type Actor, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
 import { ProjectConfig } from '../domain/project-config.ts';
 import { projectData } from '../routing/meta-event-data.ts';
+import { audited } from '../store/audit-entries.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
 import { deleteProject, type ProjectRow, wholeConfig } from '../store/projects.ts';
@@ -85,9 +87,9 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 201,
     message: 'Project created',
     data: Type.Object({ project: Project, api_key: NewApiKey }),
-    handle: async ({ caller, body }) => {
+    handle: async ({ caller, body, actor }) => {
       requireInstanceKey(caller);
-      const made = await db.transaction((tx) => createProject(tx, context, body));
+      const made = await db.transaction((tx) => createProject(tx, { ...context, actor }, body));
       return {
         project: toProject(made.project),
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
@@ -116,7 +118,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       status: 202,
       message: 'Project updated',
       data: Project,
-      handle: ({ project, body }) => update(context, project.id, body),
+      handle: ({ project, body, actor }) => update(context, { projectId: project.id, actor }, body),
     });
   }
   registerOperation(app, {
@@ -128,8 +130,11 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 200,
     message: 'Project deleted',
     data: Type.Null(),
-    handle: async ({ project }) => {
-      await deleteProject(db, project.id);
+    handle: async ({ project, actor }) => {
+      await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const deleted = await deleteProject(tx, project.id);
+        return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
+      });
       await context.cache.refreshQuietly(project.id);
       return null;
     },
@@ -138,18 +143,19 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
 
 async function update(
   context: ApiContext,
-  id: string,
+  by: { projectId: string; actor: Actor },
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
+  const { projectId: id } = by;
   try {
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
-    const row = await changeConfig(context.db, id, async (tx) => {
+    const row = await changeConfig(context, by, async (tx) => {
       const project = (await context.projects.get(tx, id)) as ProjectRow;
       const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
       const logo_url = body.logo_url ?? project.logo_url;
       const saved = await context.projects.update(tx, { id, name: body.name, logo_url, config });
       await context.metaEvents.record(tx, saved, { type: 'project.updated', data: () => projectData(saved) });
-      return saved;
+      return { result: saved, audit: [changeOf('project.updated', project, saved)] };
     });
     await context.cache.refresh(id);
     return toProject(row);

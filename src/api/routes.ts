@@ -5,6 +5,7 @@ import { SourceFinder } from '../ingest/source-finder.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tracer } from '../platform/tracer.ts';
 import { registerApiKeys } from './api-keys.ts';
+import { registerAudit } from './audit.ts';
 import type { Authenticator } from './auth.ts';
 import type { ApiContext } from './context.ts';
 import { registerDashboard } from './dashboard.ts';
@@ -51,6 +52,7 @@ const resources = [
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,
+  registerAudit,
   registerTestFunction,
 ];
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type Actor, changeOf } from '../domain/audit.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import { sourceData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
@@ -30,7 +31,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Source created',
     data: Source,
-    handle: async ({ project, body }) => out(await create(context, project, body)),
+    handle: async (call) => out(await create(context, call, call.body)),
   });
   registerOperation(app, {
     method: 'GET',
@@ -83,8 +84,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       status: 202,
       message: 'Source updated',
       data: Source,
-      handle: async ({ project, params, body }) =>
-        out(await update(context, { project, id: params['sourceID'] ?? '' }, body)),
+      handle: async ({ project, params, actor, body }) =>
+        out(await update(context, { project, actor, id: params['sourceID'] ?? '' }, body)),
     });
   }
   registerOperation(app, {
@@ -96,22 +97,27 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source deleted',
     data: Type.Null(),
-    handle: ({ project, params }) => remove(context, project, params['sourceID'] ?? ''),
+    handle: (call) => remove(context, call, call.params['sourceID'] ?? ''),
   });
+}
+
+interface By {
+  project: ProjectRow;
+  actor: Actor;
 }
 
 async function create(
   context: ApiContext,
-  project: ProjectRow,
+  { project, actor }: By,
   body: Static<typeof CreateSource>,
 ): Promise<SourceRow> {
-  const { db, ids, sources, cache, metaEvents } = context;
+  const { ids, sources, cache, metaEvents } = context;
   const made = newSource(body);
   await checkFunctions(context, project, body);
-  const row = await changeConfig(db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
     await metaEvents.record(tx, project, { type: 'source.created', data: () => sourceData(saved) });
-    return saved;
+    return { result: saved, audit: [changeOf('source.created', null, saved)] };
   });
   await cache.refresh(project.id);
   return row;
@@ -119,17 +125,17 @@ async function create(
 
 async function update(
   context: ApiContext,
-  { project, id }: { project: ProjectRow; id: string },
+  { project, actor, id }: By & { id: string },
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
-  const { db, sources, cache, metaEvents } = context;
+  const { sources, cache, metaEvents } = context;
   await checkFunctions(context, project, body);
-  const row = await changeConfig(db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const known = found(await sources.get(tx, project.id, id), 'source', id);
     const changed = changedSource(known, body);
     const saved = await sources.save(tx, { id, projectId: project.id, version, ...changed });
     await metaEvents.record(tx, project, { type: 'source.updated', data: () => sourceData(saved) });
-    return saved;
+    return { result: saved, audit: [changeOf('source.updated', known, saved)] };
   });
   await cache.refresh(project.id);
   return row;
@@ -144,15 +150,17 @@ async function checkFunctions(
     await checkFunction(context, field, { projectId: project.id, code: body[field] ?? '' });
 }
 
-async function remove(context: ApiContext, project: ProjectRow, id: string): Promise<null> {
-  const { db, sources, cache, metaEvents, now } = context;
+async function remove(context: ApiContext, { project, actor }: By, id: string): Promise<null> {
+  const { sources, cache, metaEvents, now } = context;
   const source = { projectId: project.id, id };
-  await changeConfig(db, project.id, async (tx, version) => {
+  await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const row = found(await sources.get(tx, project.id, id), 'source', id);
     await sources.delete(tx, source, version);
-    await deleteSubscriptionsOfSource(tx, source, version);
+    const subscriptions = await deleteSubscriptionsOfSource(tx, source, version);
     const data = () => sourceData({ ...row, deleted_at: now() });
     await metaEvents.record(tx, project, { type: 'source.deleted', data });
+    const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
+    return { result: null, audit: [changeOf('source.deleted', row, null), ...ended] };
   });
   await cache.refresh(project.id);
   return null;

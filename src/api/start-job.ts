@@ -1,3 +1,5 @@
+import type { Actor } from '../domain/audit.ts';
+import { audited } from '../store/audit-entries.ts';
 import type { Queryable } from '../store/database.ts';
 import { insertJob, type JobRow, type JobType } from '../store/jobs.ts';
 import { isTimeout } from '../store/pg-errors.ts';
@@ -9,7 +11,7 @@ const COUNT_MS = 1_000;
 /** Stores a job and has it looked at soon. Input with credentials is sealed. */
 export async function startJob(
   context: ApiContext,
-  projectId: string,
+  by: { projectId: string; actor: Actor },
   job: {
     type: JobType;
     input: unknown;
@@ -17,17 +19,22 @@ export async function startJob(
     count: number | ((tx: Queryable) => Promise<number>);
   },
 ): Promise<JobRow> {
-  const { db, ids, sealer } = context;
+  const { ids, sealer } = context;
   const total = typeof job.count === 'number' ? job.count : await countWithin(context, job.count);
   const id = ids.next();
   const input = JSON.stringify(job.input);
-  const row = await insertJob(db, {
-    id,
-    project_id: projectId,
-    type: job.type,
-    input: job.isSecret === true ? '' : input,
-    sealed: job.isSecret === true ? sealer.seal(input, `job ${id}`) : null,
-    total,
+  const after = { type: job.type, total, ...(job.isSecret !== true && { filter: job.input }) };
+  const row = await audited(context, by, async (tx) => {
+    const result = await insertJob(tx, {
+      id,
+      project_id: by.projectId,
+      type: job.type,
+      input: job.isSecret === true ? '' : input,
+      sealed: job.isSecret === true ? sealer.seal(input, `job ${id}`) : null,
+      total,
+      actor: by.actor,
+    });
+    return { result, audit: [{ action: 'job.started', resourceId: id, before: null, after }] };
   });
   context.wakeJobs();
   return row;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { type Actor, type AuditAction, changeOf } from '../domain/audit.ts';
 import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
@@ -47,7 +48,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription created',
     data: Subscription,
     portal: 'write',
-    handle: ({ project, body, scope }) => subscriptions.create(project, body, scope),
+    handle: (call) => subscriptions.create(one(call), call.body),
   });
   registerOperation(app, {
     method: 'GET',
@@ -113,11 +114,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription status changed',
     data: Subscription,
     portal: 'write',
-    handle: (call) =>
-      subscriptions.change(one(call), (row) => ({
-        ...row,
-        status: row.status === 'active' ? 'inactive' : 'active',
-      })),
+    handle: (call) => subscriptions.toggle(one(call)),
   });
   registerOperation(app, {
     method: 'POST',
@@ -147,10 +144,12 @@ interface One {
   project: ProjectRow;
   id: string;
   scope: EndpointScope | undefined;
+  actor: Actor;
 }
 
-function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope'>): One {
-  return { project: call.project, id: call.params['subscriptionID'] ?? '', scope: call.scope };
+function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>): One {
+  const { project, params, scope, actor } = call;
+  return { project, id: params['subscriptionID'] ?? '', scope, actor };
 }
 
 class Subscriptions {
@@ -160,14 +159,11 @@ class Subscriptions {
     this.#context = context;
   }
 
-  async create(
-    project: ProjectRow,
-    body: Static<typeof CreateSubscription>,
-    scope: EndpointScope | undefined,
-  ): Promise<Out> {
+  async create(place: One, body: Static<typeof CreateSubscription>): Promise<Out> {
     const id = this.#context.ids.next();
-    await this.#checkFunction(project, body.function);
-    return this.#save({ project, id, scope }, () => newSubscriptionFields(body, project.config));
+    const { config } = place.project;
+    await this.#checkFunction(place.project, body.function);
+    return this.#save({ ...place, id }, 'subscription.created', () => newSubscriptionFields(body, config));
   }
 
   async list(
@@ -210,21 +206,29 @@ class Subscriptions {
 
   async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
     await this.#checkFunction(one.project, body.function);
-    return this.change(one, (row) => changedSubscriptionFields(row, body, one.project.config));
+    return this.#save(one, 'subscription.updated', (row) =>
+      changedSubscriptionFields(found(row, 'subscription', one.id), body, one.project.config),
+    );
   }
 
-  change(one: One, change: (row: SubscriptionRow) => SubscriptionFields): Promise<Out> {
-    return this.#save(one, (row) => change(found(row, 'subscription', one.id)));
+  toggle(one: One): Promise<Out> {
+    const action = ({ status }: SubscriptionRow) =>
+      status === 'active' ? ('subscription.activated' as const) : ('subscription.deactivated' as const);
+    return this.#save(one, action, (known) => {
+      const row = found(known, 'subscription', one.id);
+      return { ...row, status: row.status === 'active' ? 'inactive' : 'active' };
+    });
   }
 
-  async delete({ project, id, scope }: One): Promise<null> {
-    const { db, cache, metaEvents, now } = this.#context;
-    await changeConfig(db, project.id, async (tx, version) => {
+  async delete({ project, id, scope, actor }: One): Promise<null> {
+    const { cache, metaEvents, now } = this.#context;
+    await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
       const known = await getSubscription(tx, project.id, id);
       const row = found(visible(scope, known, endpointOf), 'subscription', id);
       await deleteSubscription(tx, { projectId: project.id, id }, version);
       const data = () => subscriptionData({ ...row, deleted_at: now() });
       await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
+      return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
     });
     await cache.refresh(project.id);
     return null;
@@ -236,11 +240,13 @@ class Subscriptions {
 
   /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */
   async #save(
-    { project, id, scope }: One,
+    { project, id, scope, actor }: One,
+    action: AuditAction | ((saved: SubscriptionRow) => AuditAction),
     make: (known: SubscriptionRow | undefined) => SubscriptionFields,
   ): Promise<Out> {
-    const { db, cache, metaEvents } = this.#context;
-    const saved = await changeConfig(db, project.id, async (tx, version) => {
+    const { cache, metaEvents } = this.#context;
+    const by = { projectId: project.id, actor };
+    const saved = await changeConfig(this.#context, by, async (tx, version) => {
       const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
       const fields = make(known);
       if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
@@ -248,7 +254,8 @@ class Subscriptions {
       const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
       const type = known === undefined ? 'subscription.created' : 'subscription.updated';
       await metaEvents.record(tx, project, { type, data: () => subscriptionData(result) });
-      return result;
+      const done = typeof action === 'string' ? action : action(result);
+      return { result, audit: [changeOf(done, known, result)] };
     });
     await cache.refresh(project.id);
     return this.#out(saved);

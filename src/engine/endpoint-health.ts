@@ -1,6 +1,8 @@
 import type { Alert, LastFailure } from '../domain/alert.ts';
+import { changeOf, INSTANCE } from '../domain/audit.ts';
 import { opensBreaker, probesToClose } from '../domain/circuit-breaker.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import type { IdFactory } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -8,7 +10,7 @@ import { endpointData } from '../routing/meta-event-data.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
-import { changeConfig } from '../store/config-version.ts';
+import { changeConfig, changeState } from '../store/config-version.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import type { Sent } from './delivery-sender.ts';
@@ -28,6 +30,7 @@ export interface EndpointHealthDeps {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
+  ids: IdFactory;
   metaEvents: MetaEventRecorder;
   alerts: AlertRecorder;
   restartCap(endpointId: string): void;
@@ -132,7 +135,7 @@ export class EndpointHealth implements OutcomeListener {
   ): Promise<void> {
     const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
-    const opened = await changeConfig(db, projectId, async (tx, version) => {
+    const opened = await changeState(db, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if ((row?.state ?? 'closed') !== from) return null;
       const next = (row?.trips ?? 0) + 1;
@@ -163,7 +166,7 @@ export class EndpointHealth implements OutcomeListener {
     const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
     if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
-    const told = await changeConfig(db, projectId, async (tx, version) => {
+    const told = await changeState(db, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if (row?.state !== 'open') return null;
       await saveBreaker(tx, { id: endpointId, projectId, version }, { state: 'closed', trips: 0, probes: 0 });
@@ -189,11 +192,11 @@ export class EndpointHealth implements OutcomeListener {
   }
 
   async #disable(projectId: string, endpointId: string, { reason, last }: Cause): Promise<void> {
-    const { db, endpoints, cache, log, metaEvents, alerts } = this.#deps;
+    const { endpoints, cache, log, metaEvents, alerts } = this.#deps;
     const project = cache.peek(projectId)?.project;
-    const told = await changeConfig(db, projectId, async (tx, version) => {
+    const told = await changeConfig(this.#deps, { projectId, actor: INSTANCE }, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
-      if (row === undefined || row.status === 'inactive') return null;
+      if (row === undefined || row.status === 'inactive') return { result: null, audit: [] };
       const saved = await endpoints.save(tx, {
         id: row.id,
         projectId,
@@ -202,12 +205,15 @@ export class EndpointHealth implements OutcomeListener {
         secret: row.secret,
       });
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
-      if (project === undefined) return null;
+      const after = { ...saved, reason };
+      const audit = [changeOf('endpoint.disabled', row, after)];
+      if (project === undefined) return { result: null, audit };
       const data = () => ({ ...endpointData(saved), reason });
       await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
       const summary = `It was made inactive: ${reason}.`;
       const alert = { kind: 'disabled', state: 'raised', summary, lastFailure: last } as const;
-      return alerts.record(tx, project, { ...alert, endpoint: saved, subscription: null }, version);
+      const raised = { ...alert, endpoint: saved, subscription: null };
+      return { result: await alerts.record(tx, project, raised, version), audit };
     });
     alerts.notify(told);
     await cache.refreshQuietly(projectId);

@@ -15,6 +15,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { removeExpiredAudit } from '../store/audit-retention.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -238,6 +239,7 @@ export class Engine {
   async #removeExpired(): Promise<string[]> {
     const { db, databaseClock, config } = this.#deps;
     const nowMs = databaseClock.now();
+    await removeExpiredAudit(db, { nowMs, retentionMs: config.retentionHours * 3_600_000 });
     await removeExpiredOfProjects(db, nowMs);
     return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
   }

@@ -6,7 +6,7 @@ import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../store/alerts.ts';
-import { changeConfig } from '../store/config-version.ts';
+import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import type { Sent } from './delivery-sender.ts';
@@ -123,7 +123,7 @@ export class SubscriptionAlerts {
     const row = routing.subscriptions.get(id)?.row;
     const alert = row && alertOf(routing, row, change);
     if (alert === undefined) return;
-    const told = await changeConfig(db, project.id, async (tx, version) => {
+    const told = await changeState(db, project.id, async (tx, version) => {
       await forgetFailures(tx, { id, projectId: project.id });
       return alerts.record(tx, project, alert, version);
     });

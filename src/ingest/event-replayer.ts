@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Actor } from '../domain/audit.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
@@ -8,6 +9,7 @@ import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { audited } from '../store/audit-entries.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/events.ts';
 import type { JobChunk, JobRow } from '../store/jobs.ts';
@@ -58,10 +60,19 @@ export class EventReplayer {
   }
 
   /** The number of new deliveries. Where endpoints are named, only those get one: a portal replays for its owner alone. */
-  async replay(event: StoredEvent, only?: readonly string[]): Promise<number> {
-    const { db, cache } = this.#deps;
+  async replay(
+    event: StoredEvent,
+    { actor, only }: { actor: Actor; only: readonly string[] | undefined },
+  ): Promise<number> {
+    const { cache } = this.#deps;
     const routing = await cache.refresh(event.project_id);
-    const run = () => db.transaction((tx) => this.#replay(tx, event, { routing, lane: LANE.first, only }));
+    const by = { projectId: event.project_id, actor };
+    const run = () =>
+      audited(this.#deps, by, async (tx) => {
+        const result = await this.#replay(tx, event, { routing, lane: LANE.first, only });
+        const after = { deliveries: result.count };
+        return { result, audit: [{ action: 'event.replayed', resourceId: event.id, before: null, after }] };
+      });
     const replayed = await run().catch(async (error: unknown) => {
       if (!isMissingPartition(error)) throw error;
       await this.#deps.makePartitions();

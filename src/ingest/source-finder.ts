@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { changeConfig } from '../store/config-version.ts';
+import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { SourceRow, SourceStore } from '../store/sources.ts';
 
@@ -43,7 +43,7 @@ export class SourceFinder {
     const { db, cache, sources } = this.#deps;
     const known = row.provider_config?.twitter.crc_verified_at ?? null;
     if (known !== null && Date.parse(verifiedAt) - Date.parse(known) < CHALLENGE_PAUSE_MS) return;
-    await changeConfig(db, row.project_id, async (tx, version) => {
+    await changeState(db, row.project_id, async (tx, version) => {
       const current = await sources.get(tx, row.project_id, row.id);
       if (current === undefined) return;
       const fields = { ...current, provider_config: { twitter: { crc_verified_at: verifiedAt } } };

@@ -51,11 +51,16 @@ export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow
   );
 }
 
-/** Whether there was such a key to revoke. */
-export async function revokeApiKey(db: Queryable, projectId: string, id: string): Promise<boolean> {
-  const rows = await db.query(
-    'update api_keys set revoked_at = now() where id = $1 and project_id = $2 and revoked_at is null returning id',
+/** Undefined if there was no such key to revoke. */
+export async function revokeApiKey(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<ApiKeyRow | undefined> {
+  const [row] = await db.query<ApiKeyRow>(
+    `update api_keys set revoked_at = now()
+     where id = $1 and project_id = $2 and revoked_at is null returning ${COLUMNS}`,
     [id, projectId],
   );
-  return rows.length > 0;
+  return row;
 }

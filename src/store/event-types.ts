@@ -63,6 +63,19 @@ export async function insertEventType(
   return row as EventTypeRow;
 }
 
+/** Types as they are, locked for a change, in the order that every change takes them. */
+export function eventTypesForUpdate(
+  tx: Queryable,
+  projectId: string,
+  which: { ids: readonly string[] } | { names: readonly string[] },
+): Promise<EventTypeRow[]> {
+  const [column, values] = 'ids' in which ? ['id', which.ids] : ['name', which.names];
+  return tx.query<EventTypeRow>(
+    `select ${COLUMNS} from event_types where project_id = $1 and ${column} = any($2) order by name for update`,
+    [projectId, values],
+  );
+}
+
 /** Blank texts and an absent schema keep what is there. */
 export async function updateEventType(
   db: Queryable,

@@ -1,3 +1,4 @@
+import type { Actor } from '../domain/audit.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Database, Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
@@ -27,6 +28,9 @@ export interface JobRow {
   started_at: number | null;
   finished_at: number | null;
   updated_at: number;
+  /** Who started it; null: a node of an earlier version took it. */
+  actor_type: string | null;
+  actor_id: string | null;
 }
 
 /** What a chunk did. */
@@ -45,17 +49,17 @@ export interface JobChunk {
 export type JobWork = (tx: Queryable, job: JobRow) => Promise<JobChunk>;
 
 const COLUMNS =
-  'id, project_id, type, status, input, sealed, cursor, total, done, failed, error, started_at, finished_at, updated_at';
+  'id, project_id, type, status, input, sealed, cursor, total, done, failed, error, started_at, finished_at, updated_at, actor_type, actor_id';
 const OPEN = `status in ('queued', 'running')`;
 
 export async function insertJob(
   db: Queryable,
-  job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total'>,
+  job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total'> & { actor: Actor },
 ): Promise<JobRow> {
   const [row] = await db.query<JobRow>(
-    `insert into jobs (id, project_id, type, status, input, sealed, total)
-     values ($1, $2, $3, 'queued', $4, $5, $6) returning ${COLUMNS}`,
-    [job.id, job.project_id, job.type, job.input, job.sealed, job.total],
+    `insert into jobs (id, project_id, type, status, input, sealed, total, actor_type, actor_id)
+     values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8) returning ${COLUMNS}`,
+    [job.id, job.project_id, job.type, job.input, job.sealed, job.total, job.actor.type, job.actor.id],
   );
   return row as JobRow;
 }

@@ -1,7 +1,7 @@
 import { firstIdAt } from '../domain/ids.ts';
 import { metaQueueKey, type NewMetaEvent } from '../domain/meta-event.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
-import type { Database, Queryable } from './database.ts';
+import type { Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
 
@@ -95,30 +95,28 @@ export function listMetaEvents(
  * this moment stays as it is.
  */
 export async function resendMetaEvent(
-  db: Database,
+  tx: Queryable,
   projectId: string,
   id: string,
 ): Promise<MetaEventRow | undefined> {
-  return db.transaction(async (tx) => {
-    const [row] = await tx.query<MetaEventRow>(
-      `select ${COLUMNS} from meta_events where id = $1 and project_id = $2 for update`,
-      [id, projectId],
-    );
-    if (row === undefined) return undefined;
-    const queued = await tx.query(
-      `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
+  const [row] = await tx.query<MetaEventRow>(
+    `select ${COLUMNS} from meta_events where id = $1 and project_id = $2 for update`,
+    [id, projectId],
+  );
+  if (row === undefined) return undefined;
+  const queued = await tx.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
        values ($1, $1, $2, $3, 0, 1, now())
        on conflict (delivery_id) do update set due_at = now(), lane = 0 where delivery_queue.node_id is null
        returning delivery_id`,
-      [id, projectId, metaQueueKey(projectId)],
-    );
-    if (queued.length === 0) return row;
-    const [changed] = await tx.query<MetaEventRow>(
-      `update meta_events set status = 'Scheduled', description = null, budget_from = num_trials,
+    [id, projectId, metaQueueKey(projectId)],
+  );
+  if (queued.length === 0) return row;
+  const [changed] = await tx.query<MetaEventRow>(
+    `update meta_events set status = 'Scheduled', description = null, budget_from = num_trials,
          next_send_at = now(), updated_at = now()
        where id = $1 and project_id = $2 returning ${COLUMNS}`,
-      [id, projectId],
-    );
-    return changed;
-  });
+    [id, projectId],
+  );
+  return changed;
 }

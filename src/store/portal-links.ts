@@ -107,19 +107,23 @@ export function listPortalLinks(
   return listPage(db, { select: COLUMNS, from: 'portal_links', where, page: filter.page, id: 'id' });
 }
 
-/** Whether there was such a link to revoke. Its tokens of either kind stop with it. */
-export async function revokePortalLink(db: Queryable, projectId: string, id: string): Promise<boolean> {
-  const rows = await db.query(
+/** Undefined if there was no such link to revoke. Its tokens of either kind stop with it. */
+export async function revokePortalLink(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<PortalLinkRow | undefined> {
+  const [row] = await db.query<PortalLinkRow>(
     `with revoked as (
        update portal_links set deleted_at = now(), updated_at = now()
-       where id = $1 and project_id = $2 and deleted_at is null returning id
+       where id = $1 and project_id = $2 and deleted_at is null returning ${COLUMNS}
      ), ended as (
        delete from portal_tokens where portal_link_id in (select id from revoked)
      )
-     select id from revoked`,
+     select ${COLUMNS} from revoked`,
     [id, projectId],
   );
-  return rows.length > 0;
+  return row;
 }
 
 const LIVE =

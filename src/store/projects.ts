@@ -22,7 +22,8 @@ export interface ProjectRow {
   deleted_at: number | null;
 }
 
-const COLUMNS = 'id, name, type, logo_url, config, sealed, version, updated_at, deleted_at';
+const OPEN_COLUMNS = 'id, name, type, logo_url, config, version, updated_at, deleted_at';
+const COLUMNS = `${OPEN_COLUMNS}, sealed`;
 
 type Stored = Omit<ProjectRow, 'secret'> & { sealed: Buffer | null };
 
@@ -128,13 +129,14 @@ export async function countProjects(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The project stays as a tombstone; its keys stop working at once. */
-export async function deleteProject(db: Database, id: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query('update projects set deleted_at = now(), version = version + 1 where id = $1', [id]);
-    await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [
-      id,
-    ]);
-    await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
-  });
+/** The project stays as a tombstone; its keys stop working at once. Returns it, unless it was deleted already. */
+export async function deleteProject(tx: Queryable, id: string): Promise<Omit<ProjectRow, 'secret'>[]> {
+  const deleted = await tx.query<Omit<ProjectRow, 'secret'>>(
+    `update projects set deleted_at = now(), version = version + 1
+     where id = $1 and deleted_at is null returning ${OPEN_COLUMNS}`,
+    [id],
+  );
+  await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
+  await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
+  return deleted;
 }

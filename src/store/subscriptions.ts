@@ -180,14 +180,15 @@ export async function hasSubscription(
   return rows.length > 0;
 }
 
-/** The subscriptions of a source end with it. */
-export async function deleteSubscriptionsOfSource(
+/** The subscriptions of a source end with it; returns them. */
+export function deleteSubscriptionsOfSource(
   tx: Queryable,
   source: { projectId: string; id: string },
   version: number,
-): Promise<void> {
-  await tx.query(
-    "update subscriptions set deleted_at = now(), version = $3 where project_id = $1 and source_id = $2 and source_id <> '' and deleted_at is null",
+): Promise<SubscriptionRow[]> {
+  return tx.query<SubscriptionRow>(
+    `update subscriptions set deleted_at = now(), version = $3
+     where project_id = $1 and source_id = $2 and source_id <> '' and deleted_at is null returning ${COLUMNS}`,
     [source.projectId, source.id, version],
   );
 }

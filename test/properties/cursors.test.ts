@@ -18,6 +18,7 @@ const lists: Record<string, () => Promise<unknown>> = {
   '/events': () => app.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'x', data: {} }),
   '/eventdeliveries': () =>
     app.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'x', data: {} }),
+  '/audit': () => app.project.post('/keys', { name: 'listed' }),
   '/portal-links': () => app.project.post('/portal-links', { name: 'listed', owner_id: 'owner' }),
 };
 

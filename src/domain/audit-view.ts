@@ -1,0 +1,131 @@
+import { Secret } from '../platform/secret.ts';
+import type { AuditNote } from './audit.ts';
+
+/**
+ * A changed resource as the audit log shows it. Bookkeeping goes, and secrets are replaced by a mark: the same before
+ * and after where the secret stayed, another after where it is a different one. A mark says nothing else about it, not
+ * even to somebody who can guess.
+ *
+ * What is sealed in the database comes as an object named `secret`; in there every text is a secret unless its name
+ * is known to be none, so a new credential is hidden before anybody thinks of it. Elsewhere names decide.
+ */
+export const SECRET = '[secret]';
+export const CHANGED_SECRET = '[secret, changed]';
+
+const BOOKKEEPING = new Set(['id', 'project_id', 'version', 'updated_at', 'deleted_at', 'last_used_at']);
+const SECRETS = new Set([
+  'secret',
+  'token',
+  'password',
+  'authorization',
+  // Whoever knows one may post there.
+  'slack_webhook_url',
+  'teams_webhook_url',
+]);
+/** What of a sealed part is none: what kind it is, where it goes, when it ends. */
+const PLAIN_IN_SEALED = new Set([
+  'uid',
+  'type',
+  'created_at',
+  'updated_at',
+  'expires_at',
+  'deleted_at',
+  'header',
+  'header_name',
+  'hash',
+  'encoding',
+  'url',
+  'authentication_type',
+  'public_key',
+  'queue_name',
+  'default_region',
+  'endpoint',
+  'project_id',
+  'subscription_id',
+  'consumer_group_id',
+  'topic_name',
+  'host',
+  'port',
+  'queue',
+]);
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+export function auditView({ before, after }: Pick<AuditNote, 'before' | 'after'>): {
+  before: object | null;
+  after: object | null;
+} {
+  const [was, is] = [resource(before), resource(after)];
+  return {
+    before: hide(was, is, {}) as object | null,
+    after: hide(is, was, { isLater: true }) as object | null,
+  };
+}
+
+/** Plain JSON of a row: without bookkeeping and without bytes, which are hashes and seals; instants as texts. */
+function resource(row: object | null): Json {
+  if (row === null) return null;
+  const kept = Object.entries(row)
+    .filter(([name, value]) => !BOOKKEEPING.has(name) && !(value instanceof Uint8Array))
+    .map(([name, value]: [string, unknown]) => {
+      if (value instanceof Secret)
+        return [name, name === 'secret' ? value.reveal() : { secret: value.reveal() }];
+      const isInstant = name.endsWith('_at') && typeof value === 'number';
+      return [name, isInstant ? new Date(value).toISOString() : value];
+    });
+  return JSON.parse(JSON.stringify(Object.fromEntries(kept))) as Json;
+}
+
+interface Place {
+  /** The side after the change, which tells whether a secret is another than before. */
+  isLater?: boolean;
+  /** Within what is sealed. */
+  isSealed?: boolean;
+  name?: string;
+}
+
+function hide(value: Json, other: Json | undefined, place: Place): Json {
+  if (typeof value === 'string') return hideText(value, other, place);
+  if (Array.isArray(value)) return value.map((item, index) => hide(item, twin(item, other, index), place));
+  if (value === null || typeof value !== 'object') return value;
+  const others = isObject(other) ? other : {};
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const isSealed = place.isSealed === true || name === 'secret';
+      return [name, hide(item, others[name], { ...place, name, isSealed })];
+    }),
+  );
+}
+
+function hideText(text: string, other: Json | undefined, place: Place): Json {
+  const isPlain =
+    place.isSealed === true ? PLAIN_IN_SEALED.has(place.name ?? '') : !SECRETS.has(place.name ?? '');
+  if (text === '') return text;
+  if (!isPlain) return mark(text, other, place);
+  const url = URL.parse(text);
+  const userInfo = userInfoOf(url);
+  if (url !== null && userInfo !== '') {
+    const known = typeof other === 'string' ? userInfoOf(URL.parse(other)) : null;
+    return `${url.protocol}//${mark(userInfo, known, place)}@${url.host}${url.pathname}${url.search}${url.hash}`;
+  }
+  // In a sealed part anything with an @ may be a name and password before a host.
+  return place.isSealed === true && text.includes('@') ? mark(text, other, place) : text;
+}
+
+const userInfoOf = (url: URL | null): string =>
+  url === null || (url.username === '' && url.password === '') ? '' : `${url.username}:${url.password}`;
+
+function mark(secret: string, other: Json | undefined, { isLater }: Place): string {
+  const isAnother = other !== undefined && other !== null && other !== '' && other !== secret;
+  return isLater === true && isAnother ? CHANGED_SECRET : SECRET;
+}
+
+/** What an item of a list was: the one of the same uid, or the same place. */
+function twin(item: Json, others: Json | undefined, index: number): Json | undefined {
+  if (!Array.isArray(others)) return undefined;
+  if (!isObject(item) || item['uid'] === undefined) return others[index];
+  return others.find((other) => isObject(other) && other['uid'] === item['uid']);
+}
+
+const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

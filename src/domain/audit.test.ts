@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { actorFrom, changeOf, INSTANCE } from './audit.ts';
+
+test('an actor is read back from its columns; where nobody was named it is the service', () => {
+  expect(actorFrom('portal_link', 'l')).toEqual({ type: 'portal_link', id: 'l' });
+  expect(actorFrom('instance', null)).toEqual(INSTANCE);
+  expect(actorFrom(null, null)).toEqual(INSTANCE);
+  expect(actorFrom('api_key', null)).toEqual(INSTANCE);
+});
+
+test('a change names its row, whichever side it is on', () => {
+  const row = { id: 'r' };
+  expect(changeOf('key.created', undefined, row)).toMatchObject({
+    resourceId: 'r',
+    before: null,
+    after: row,
+  });
+  expect(changeOf('key.revoked', row, null)).toMatchObject({ resourceId: 'r', before: row, after: null });
+});

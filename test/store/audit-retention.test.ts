@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { removeExpiredAudit } from '../../src/store/audit-retention.ts';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+const DAY_MS = 86_400_000;
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+  await database.query(
+    `insert into projects (id, name, type, logo_url, config) values
+     ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}'), ('long', 'long', 'outgoing', '', '{}')`,
+  );
+  // Entries go by their own age: what is open and needs its event holds none of them back.
+  await database.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
+     values ($1, $1, 'short', 'e', 0, now())`,
+    [firstIdAt(0)],
+  );
+});
+
+beforeEach(async () => {
+  await database.query('truncate audit_entries');
+});
+
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+
+const store = (projectId: string | null, ageDays: number, count: number) =>
+  database.query(
+    `insert into audit_entries (id, project_id, actor_type, action, resource_type)
+     select $1 || lpad(n::text, 15, '0') || $2, $3, 'instance', 'key.created', 'key' from generate_series(1, $4::int) n`,
+    [
+      firstIdAt(Date.now() - ageDays * DAY_MS).slice(0, 10),
+      projectId?.slice(0, 1).toUpperCase() ?? 'I',
+      projectId,
+      count,
+    ],
+  );
+
+const left = async () =>
+  Object.fromEntries(
+    (
+      await database.query(
+        "select coalesce(project_id, 'instance') as name, count(*)::int as count from audit_entries group by 1",
+      )
+    ).map(({ name, count }) => [name, count]),
+  );
+
+test('entries past the retention go, in chunks, of every project and of the instance', async () => {
+  await store('long', 20, 2_500);
+  await store(null, 20, 3);
+  await store('gone', 20, 3);
+  await store('long', 5, 7);
+  await store(null, 5, 2);
+  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
+  expect(await left()).toEqual({ long: 7, instance: 2 });
+});
+
+test('entries of a project go with its own shorter retention, in chunks, those of others stay', async () => {
+  await store('short', 2, 2_500);
+  await store('short', 0, 4);
+  await store('long', 2, 5);
+  await store(null, 2, 6);
+  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
+  expect(await left()).toEqual({ short: 4, long: 5, instance: 6 });
+});
