@@ -31,11 +31,11 @@ import { Sealer } from './platform/sealer.ts';
 import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
-import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
+import { MetaEventRecorder } from './store/meta-event-recorder.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
 import { SourceStore } from './store/sources.ts';
@@ -82,7 +82,7 @@ async function build(
   const sources = new SourceStore(sealer);
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
   const channels = new AlertChannels({ http, mailer: createMailer(config), log });
-  const alerts = new AlertRecorder({ metaEvents, notifier: channels });
+  const alerts = new AlertRecorder(channels);
   const cache = new ConfigCache({
     db,
     endpoints,
@@ -208,13 +208,13 @@ function metricsPage(registry: MetricsRegistry, gauges: GaugeReader) {
 }
 
 function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
-  const { db, cache, replayer } = context;
+  const { db, cache, replayer, metaEvents } = context;
   return new JobRunner({
     db,
     works: {
       batch_replay: replayer.chunk,
       batch_retry: batchRetry({ cache, sink }),
-      batch_cancel: batchCancel,
+      batch_cancel: batchCancel({ metaEvents, sink }),
       onboard: onboardWork(context),
     },
     log,

@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import { noConditions } from '../domain/subscription.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
-import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { type SubscriptionRow, saveSubscription, subscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -58,8 +57,8 @@ const changesTypes = (row: SubscriptionRow, body: Input): boolean =>
   (body.event_types ?? []).length > 0 && JSON.stringify(row.event_types) !== JSON.stringify(body.event_types);
 
 function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input): Promise<string> {
-  const { db, ids, endpoints } = context;
-  return changeConfig(db, project.id, async (tx, version) => {
+  const { ids, endpoints } = context;
+  return changeConfig(context, project.id, async (tx, version) => {
     const place = { projectId: project.id, version };
     let endpointId = (await endpoints.findByUrl(tx, project.id, body.url))?.id;
     if (endpointId === undefined) {
@@ -75,6 +74,7 @@ function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input
         id: endpointId,
         fields,
         secret: newEndpointSecrets(context, input),
+        told: { type: 'endpoint.created' },
       });
     }
     return saveDynamicSubscription(tx, { ...place, id: ids.next(), endpointId, body });
@@ -82,7 +82,7 @@ function makeWhatIsMissing(context: ApiContext, project: ProjectRow, body: Input
 }
 
 async function saveDynamicSubscription(
-  tx: Queryable,
+  tx: ConfigTx,
   wanted: { id: string; projectId: string; version: number; endpointId: string; body: Input },
 ): Promise<string> {
   const { endpointId, body, ...place } = wanted;

@@ -5,12 +5,14 @@ import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
-import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
-import { endpointData, subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
-import { type EndpointHealth, type EndpointRow, endpointHealth } from '../store/endpoints.ts';
+import {
+  type EndpointChange,
+  type EndpointHealth,
+  type EndpointRow,
+  endpointHealth,
+} from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -175,17 +177,16 @@ class Endpoints {
     body: Static<typeof CreateEndpoint>,
     scope: EndpointScope | undefined,
   ): Promise<Out> {
-    const { db, ids, endpoints, cache } = this.#context;
+    const { ids, endpoints, cache } = this.#context;
     checkEndpoint(this.#context, project.config, body);
     const id = ids.next();
     const secret = newEndpointSecrets(this.#context, body);
     const fields = newEndpointFields(body, id);
     if (scope !== undefined) fields.owner_id = scope.ownerId;
-    const row = await changeConfig(db, project.id, async (tx, version) => {
-      const saved = await endpoints.save(tx, { id, projectId: project.id, version, fields, secret });
-      await this.#tell(tx, project, { type: 'endpoint.created', row: saved });
-      return saved;
-    });
+    const made = { id, projectId: project.id, fields, secret, told: { type: 'endpoint.created' } } as const;
+    const row = await changeConfig(this.#context, project.id, (tx, version) =>
+      endpoints.save(tx, { ...made, version }),
+    );
     await cache.refresh(project.id);
     return toEndpoint(row);
   }
@@ -222,19 +223,12 @@ class Endpoints {
   }
 
   async delete({ project, id, scope }: One): Promise<null> {
-    const { db, endpoints, cache, metaEvents } = this.#context;
-    await changeConfig(db, project.id, async (tx, version) => {
-      const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
-      await endpoints.delete(tx, id, version);
-      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, { projectId: project.id, id }, version);
-      await this.#tell(tx, project, {
-        type: 'endpoint.deleted',
-        row: { ...row, deleted_at: this.#context.now() },
-      });
-      for (const subscription of subscriptions) {
-        const data = () => subscriptionData(subscription);
-        await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
-      }
+    const { endpoints, cache } = this.#context;
+    const place = { projectId: project.id, id };
+    await changeConfig(this.#context, project.id, async (tx, version) => {
+      found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
+      await endpoints.delete(tx, place, version);
+      await deleteSubscriptionsOfEndpoint(tx, place, version);
     });
     await cache.refresh(project.id);
     return null;
@@ -280,11 +274,11 @@ class Endpoints {
 
   async #change(
     { project, id, scope }: One,
-    told: MetaEventType | ((saved: EndpointRow) => MetaEventType),
+    told: EndpointChange['type'] | ((changed: EndpointRow) => EndpointChange['type']),
     change: (row: EndpointRow) => EndpointRow,
   ): Promise<Out> {
-    const { db, endpoints, cache } = this.#context;
-    const { saved, alert } = await changeConfig(db, project.id, async (tx, version) => {
+    const { endpoints, cache } = this.#context;
+    const { saved, alert } = await changeConfig(this.#context, project.id, async (tx, version) => {
       const known = await endpoints.getForUpdate(tx, project.id, id);
       const row = change(found(owned(scope, known), 'endpoint', id));
       const result = await endpoints.save(tx, {
@@ -293,9 +287,8 @@ class Endpoints {
         version,
         fields: row,
         secret: row.secret,
+        told: { type: typeof told === 'string' ? told : told(row) },
       });
-      const type = typeof told === 'string' ? told : told(result);
-      await this.#tell(tx, project, { type, row: result });
       const isEnabled = known?.status === 'inactive' && result.status !== 'inactive';
       const clear = isEnabled
         ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
@@ -305,11 +298,6 @@ class Endpoints {
     this.#context.alerts.notify(alert);
     await cache.refresh(project.id);
     return this.#out(project, saved);
-  }
-
-  #tell(tx: Queryable, project: ProjectRow, told: { type: MetaEventType; row: EndpointRow }): Promise<void> {
-    const data = () => endpointData(told.row);
-    return this.#context.metaEvents.record(tx, project, { type: told.type, data });
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {

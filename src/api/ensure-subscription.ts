@@ -1,5 +1,4 @@
 import { noConditions } from '../domain/subscription.ts';
-import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { listSubscriptions, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -13,13 +12,13 @@ export async function ensureSubscription(
   projectId: string,
   endpointId: string,
 ): Promise<void> {
-  const { db, cache, ids } = context;
+  const { cache, ids } = context;
   const routing = await cache.get(projectId);
   if (routing.hasSubscription(endpointId)) return;
-  await changeConfig(db, projectId, async (tx, version) => {
+  await changeConfig(context, projectId, async (tx, version) => {
     const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
     if ((await listSubscriptions(tx, projectId, { page, endpointIds: [endpointId] })).rows.length > 0) return;
-    const saved = await saveSubscription(tx, {
+    await saveSubscription(tx, {
       id: ids.next(),
       projectId,
       version,
@@ -38,8 +37,6 @@ export async function ensureSubscription(
         retry_config: null,
       },
     });
-    const data = () => subscriptionData(saved);
-    await context.metaEvents.record(tx, routing.project, { type: 'subscription.created', data });
   });
   await cache.refresh(projectId);
 }

@@ -1,6 +1,5 @@
 import { noConditions } from '../domain/subscription.ts';
-import { changeConfigIn } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfigIn } from '../store/config-version.ts';
 import type { JobWork } from '../store/jobs.ts';
 import { saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -23,9 +22,14 @@ export function onboardWork(context: ApiContext): JobWork {
     const items = JSON.parse(context.sealer.open(job.sealed, `job ${job.id}`)) as OnboardItem[];
     const from = Number(job.cursor);
     const chunk = items.slice(from, from + ONBOARD_CHUNK);
-    await changeConfigIn(tx, job.project_id, async (version) => {
-      for (const item of chunk) await makeEndpoint(context, tx, { item, projectId: job.project_id, version });
-    });
+    await changeConfigIn(
+      { tx, metaEvents: context.metaEvents },
+      job.project_id,
+      async (configTx, version) => {
+        const place = { projectId: job.project_id, version };
+        for (const item of chunk) await makeEndpoint(context, configTx, { item, ...place });
+      },
+    );
     const done = from + chunk.length;
     return {
       cursor: done < items.length ? String(done) : null,
@@ -38,7 +42,7 @@ export function onboardWork(context: ApiContext): JobWork {
 
 async function makeEndpoint(
   context: ApiContext,
-  tx: Queryable,
+  tx: ConfigTx,
   wanted: { item: OnboardItem; projectId: string; version: number },
 ): Promise<void> {
   const { item, projectId, version } = wanted;
@@ -59,6 +63,7 @@ async function makeEndpoint(
     version,
     fields: newEndpointFields(input, id),
     secret: newEndpointSecrets(context, input),
+    told: { type: 'endpoint.created' },
   });
   await saveSubscription(tx, {
     id: context.ids.next(),

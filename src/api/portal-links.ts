@@ -2,9 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
-import { endpointData } from '../routing/meta-event-data.ts';
-import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig } from '../store/config-version.ts';
 import {
   getPortalLink,
   getPortalLinkForUpdate,
@@ -157,7 +155,7 @@ async function create(
   project: ProjectRow,
   body: Static<typeof CreatePortalLink>,
 ): Promise<PortalLinkRow> {
-  const { db, ids, cache } = context;
+  const { ids, cache } = context;
   const id = ids.next();
   const fields: PortalLinkFields = {
     name: body.name,
@@ -166,7 +164,7 @@ async function create(
     auth_type: body.auth_type || 'static_token',
     expires_at: expiry(context, body.expires_at) ?? null,
   };
-  const row = await changeConfig(db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, project.id, async (tx, version) => {
     await giveToOwner(context, tx, { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] });
     return insertPortalLink(tx, { id, projectId: project.id, fields, ...newStaticToken(context, id) });
   });
@@ -181,7 +179,7 @@ async function update(
   { id, body }: { id: string; body: Static<typeof UpdatePortalLink> },
 ): Promise<PortalLinkRow> {
   const expiresAt = expiry(context, body.expires_at);
-  const row = await changeConfig(context.db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, project.id, async (tx, version) => {
     const known = found(await getPortalLinkForUpdate(tx, project.id, id), 'portal link', id);
     const fields: PortalLinkFields = {
       name: body.name,
@@ -206,8 +204,8 @@ function expiry(context: ApiContext, given: string | null | undefined): number |
 
 /** Endpoints without an owner become the link's; those of another owner are refused. */
 async function giveToOwner(
-  { endpoints, metaEvents }: ApiContext,
-  tx: Queryable,
+  { endpoints }: ApiContext,
+  tx: ConfigTx,
   gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
 ): Promise<void> {
   const { project, version, ownerId } = gift;
@@ -219,14 +217,13 @@ async function giveToOwner(
     if (row.owner_id !== '')
       throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
     const fields = { ...row, owner_id: ownerId };
-    const saved = await endpoints.save(tx, {
+    await endpoints.save(tx, {
       id,
       projectId: project.id,
       version,
       fields,
       secret: row.secret,
+      told: { type: 'endpoint.updated' },
     });
-    const data = () => endpointData(saved);
-    await metaEvents.record(tx, project, { type: 'endpoint.updated', data });
   }
 }

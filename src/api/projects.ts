@@ -3,7 +3,6 @@ import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
 import { ProjectConfig } from '../domain/project-config.ts';
-import { projectData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
 import {
@@ -149,13 +148,11 @@ async function update(
 ): Promise<Static<typeof Project>> {
   try {
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
-    const row = await changeConfig(context.db, id, async (tx) => {
+    const row = await changeConfig(context, id, async (tx) => {
       const project = (await getProject(tx, id)) as ProjectRow;
       const config = mergeProjectConfig(project.config, body.config ?? {}, context);
       const logo_url = body.logo_url ?? project.logo_url;
-      const saved = await updateProject(tx, { id, name: body.name, logo_url, config });
-      await context.metaEvents.record(tx, saved, { type: 'project.updated', data: () => projectData(saved) });
-      return saved;
+      return updateProject(tx, { id, name: body.name, logo_url, config });
     });
     await context.cache.refresh(id);
     return toProject(row);

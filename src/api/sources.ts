@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
-import { sourceData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { SourceRow } from '../store/sources.ts';
@@ -105,14 +104,12 @@ async function create(
   project: ProjectRow,
   body: Static<typeof CreateSource>,
 ): Promise<SourceRow> {
-  const { db, ids, sources, cache, metaEvents } = context;
+  const { ids, sources, cache } = context;
   const made = newSource(body);
   await checkFunctions(context, project, body);
-  const row = await changeConfig(db, project.id, async (tx, version) => {
-    const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
-    await metaEvents.record(tx, project, { type: 'source.created', data: () => sourceData(saved) });
-    return saved;
-  });
+  const row = await changeConfig(context, project.id, (tx, version) =>
+    sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made }),
+  );
   await cache.refresh(project.id);
   return row;
 }
@@ -122,14 +119,12 @@ async function update(
   { project, id }: { project: ProjectRow; id: string },
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
-  const { db, sources, cache, metaEvents } = context;
+  const { sources, cache } = context;
   await checkFunctions(context, project, body);
-  const row = await changeConfig(db, project.id, async (tx, version) => {
+  const row = await changeConfig(context, project.id, async (tx, version) => {
     const known = found(await sources.get(tx, project.id, id), 'source', id);
     const changed = changedSource(known, body);
-    const saved = await sources.save(tx, { id, projectId: project.id, version, ...changed });
-    await metaEvents.record(tx, project, { type: 'source.updated', data: () => sourceData(saved) });
-    return saved;
+    return sources.save(tx, { id, projectId: project.id, version, ...changed });
   });
   await cache.refresh(project.id);
   return row;
@@ -145,14 +140,12 @@ async function checkFunctions(
 }
 
 async function remove(context: ApiContext, project: ProjectRow, id: string): Promise<null> {
-  const { db, sources, cache, metaEvents, now } = context;
+  const { sources, cache } = context;
   const source = { projectId: project.id, id };
-  await changeConfig(db, project.id, async (tx, version) => {
-    const row = found(await sources.get(tx, project.id, id), 'source', id);
+  await changeConfig(context, project.id, async (tx, version) => {
+    found(await sources.get(tx, project.id, id), 'source', id);
     await sources.delete(tx, source, version);
     await deleteSubscriptionsOfSource(tx, source, version);
-    const data = () => sourceData({ ...row, deleted_at: now() });
-    await metaEvents.record(tx, project, { type: 'source.deleted', data });
   });
   await cache.refresh(project.id);
   return null;

@@ -4,7 +4,6 @@ import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.t
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { compileFilter } from '../matcher/filter.ts';
-import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import {
@@ -218,15 +217,12 @@ class Subscriptions {
   }
 
   async delete({ project, id, scope }: One): Promise<null> {
-    const { db, cache, metaEvents, now } = this.#context;
-    await changeConfig(db, project.id, async (tx, version) => {
+    await changeConfig(this.#context, project.id, async (tx, version) => {
       const known = await getSubscription(tx, project.id, id);
-      const row = found(visible(scope, known, endpointOf), 'subscription', id);
+      found(visible(scope, known, endpointOf), 'subscription', id);
       await deleteSubscription(tx, { projectId: project.id, id }, version);
-      const data = () => subscriptionData({ ...row, deleted_at: now() });
-      await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
     });
-    await cache.refresh(project.id);
+    await this.#context.cache.refresh(project.id);
     return null;
   }
 
@@ -239,18 +235,14 @@ class Subscriptions {
     { project, id, scope }: One,
     make: (known: SubscriptionRow | undefined) => SubscriptionFields,
   ): Promise<Out> {
-    const { db, cache, metaEvents } = this.#context;
-    const saved = await changeConfig(db, project.id, async (tx, version) => {
+    const saved = await changeConfig(this.#context, project.id, async (tx, version) => {
       const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
       const fields = make(known);
       if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
       await checkLinks(this.#context, tx, { project, fields, known });
-      const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
-      const type = known === undefined ? 'subscription.created' : 'subscription.updated';
-      await metaEvents.record(tx, project, { type, data: () => subscriptionData(result) });
-      return result;
+      return saveSubscription(tx, { id, projectId: project.id, version, fields });
     });
-    await cache.refresh(project.id);
+    await this.#context.cache.refresh(project.id);
     return this.#out(saved);
   }
 

@@ -4,13 +4,12 @@ import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import { endpointData } from '../routing/meta-event-data.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
-import { changeConfig } from '../store/config-version.ts';
-import type { Database, Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { Sent } from './delivery-sender.ts';
 import type { OutcomeListener } from './dispatcher.ts';
 import { lastFailure } from './last-failure.ts';
@@ -130,9 +129,9 @@ export class EndpointHealth implements OutcomeListener {
     endpointId: string,
     { from, last }: { from: 'closed' | 'open'; last: LastFailure },
   ): Promise<void> {
-    const { db, cache, log, alerts } = this.#deps;
+    const { cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
-    const opened = await changeConfig(db, projectId, async (tx, version) => {
+    const opened = await changeConfig(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if ((row?.state ?? 'closed') !== from) return null;
       const next = (row?.trips ?? 0) + 1;
@@ -163,7 +162,7 @@ export class EndpointHealth implements OutcomeListener {
     const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
     if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
-    const told = await changeConfig(db, projectId, async (tx, version) => {
+    const told = await changeConfig(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if (row?.state !== 'open') return null;
       await saveBreaker(tx, { id: endpointId, projectId, version }, { state: 'closed', trips: 0, probes: 0 });
@@ -189,9 +188,8 @@ export class EndpointHealth implements OutcomeListener {
   }
 
   async #disable(projectId: string, endpointId: string, { reason, last }: Cause): Promise<void> {
-    const { db, endpoints, cache, log, metaEvents, alerts } = this.#deps;
-    const project = cache.peek(projectId)?.project;
-    const told = await changeConfig(db, projectId, async (tx, version) => {
+    const { endpoints, cache, log, alerts } = this.#deps;
+    const told = await changeConfig(this.#deps, projectId, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
       if (row === undefined || row.status === 'inactive') return null;
       const saved = await endpoints.save(tx, {
@@ -200,21 +198,19 @@ export class EndpointHealth implements OutcomeListener {
         version,
         fields: { ...row, status: 'inactive' },
         secret: row.secret,
+        told: { type: 'endpoint.disabled', reason },
       });
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
-      if (project === undefined) return null;
-      const data = () => ({ ...endpointData(saved), reason });
-      await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
       const summary = `It was made inactive: ${reason}.`;
       const alert = { kind: 'disabled', state: 'raised', summary, lastFailure: last } as const;
-      return alerts.record(tx, project, { ...alert, endpoint: saved, subscription: null }, version);
+      return alerts.record(tx, { id: projectId }, { ...alert, endpoint: saved, subscription: null }, version);
     });
     alerts.notify(told);
     await cache.refreshQuietly(projectId);
   }
 
   async #alert(
-    tx: Queryable,
+    tx: ConfigTx,
     routing: ProjectRouting,
     at: { endpointId: string; version: number },
     alert: Omit<Alert, 'endpoint' | 'subscription'>,

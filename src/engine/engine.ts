@@ -10,12 +10,12 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
 import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
@@ -134,7 +134,7 @@ export class Engine {
       ...deps,
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
-    this.#alerts = new SubscriptionAlerts({ db, cache, alerts: deps.alerts, log });
+    this.#alerts = new SubscriptionAlerts(deps);
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,

@@ -8,6 +8,7 @@ import type { ProjectRouting } from '../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../store/alerts.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import type { Sent } from './delivery-sender.ts';
 import { lastFailure } from './last-failure.ts';
@@ -23,6 +24,7 @@ import { lastFailure } from './last-failure.ts';
  */
 export interface SubscriptionAlertsDeps {
   db: Database;
+  metaEvents: MetaEventRecorder;
   cache: ConfigCache;
   alerts: AlertRecorder;
   log: Logger;
@@ -118,12 +120,12 @@ export class SubscriptionAlerts {
     id: string,
     change: Pick<Alert, 'state' | 'summary' | 'lastFailure'>,
   ): Promise<void> {
-    const { db, cache, alerts, log } = this.#deps;
+    const { cache, alerts, log } = this.#deps;
     const { project } = routing;
     const row = routing.subscriptions.get(id)?.row;
     const alert = row && alertOf(routing, row, change);
     if (alert === undefined) return;
-    const told = await changeConfig(db, project.id, async (tx, version) => {
+    const told = await changeConfig(this.#deps, project.id, async (tx, version) => {
       await forgetFailures(tx, { id, projectId: project.id });
       return alerts.record(tx, project, alert, version);
     });

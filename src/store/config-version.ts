@@ -1,33 +1,58 @@
 import { AppError } from '../domain/errors.ts';
+import type { MetaEventType, NewMetaEvent } from '../domain/meta-event.ts';
+import type { ProjectConfig } from '../domain/project-config.ts';
 import type { Database, Queryable } from './database.ts';
+import type { MetaEventRecorder } from './meta-event-recorder.ts';
+import { insertMetaEvents } from './meta-events.ts';
 
 export const CONFIG_CHANNEL = 'posthorn_config';
 
 /**
+ * A transaction that changes a project's config. The statements that change endpoints, subscriptions, sources and
+ * projects take one and tell of the change themselves, so that no path to them can forget it.
+ */
+export interface ConfigTx extends Queryable {
+  /**
+   * Makes a meta event of a change if the project wants one; it is stored with the change, at the end of the
+   * transaction. `config`: the one to ask, where the change is one of the project's own config.
+   */
+  tell(type: MetaEventType, data: () => object, config?: ProjectConfig): void;
+}
+
+/**
  * Every change of a project's config goes through here: the project's version moves on in the same transaction,
- * the changed rows carry the new version, and other nodes are told at commit. (They would find out by themselves
- * within a second; the notice only makes it early.)
+ * the changed rows carry the new version, the meta events of the changes are stored, and other nodes are told at
+ * commit. (They would find out by themselves within a second; the notice only makes it early.)
  */
 export function changeConfig<T>(
-  db: Database,
+  { db, metaEvents }: { db: Database; metaEvents: MetaEventRecorder },
   projectId: string,
-  change: (tx: Queryable, version: number) => Promise<T>,
+  change: (tx: ConfigTx, version: number) => Promise<T>,
 ): Promise<T> {
-  return db.transaction((tx) => changeConfigIn(tx, projectId, (version) => change(tx, version)));
+  return db.transaction((tx) => changeConfigIn({ tx, metaEvents }, projectId, change));
 }
 
 /** The same within a transaction that does more. */
 export async function changeConfigIn<T>(
-  tx: Queryable,
+  { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
-  change: (version: number) => Promise<T>,
+  change: (tx: ConfigTx, version: number) => Promise<T>,
 ): Promise<T> {
-  const [project] = await tx.query<{ version: number }>(
-    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version',
+  const [project] = await tx.query<{ version: number; config: ProjectConfig }>(
+    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version, config',
     [projectId],
   );
   if (project === undefined) throw new AppError('project_not_found', { id: projectId });
-  const result = await change(project.version);
+  const told: NewMetaEvent[] = [];
+  const configTx: ConfigTx = {
+    query: (text, values) => tx.query(text, values),
+    tell: (type, data, config = project.config) => {
+      const made = metaEvents.prepare({ id: projectId, config }, type, data);
+      if (made !== undefined) told.push(made);
+    },
+  };
+  const result = await change(configTx, project.version);
+  await insertMetaEvents(tx, told);
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
   return result;
 }

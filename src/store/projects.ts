@@ -1,6 +1,7 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
-import { CONFIG_CHANNEL } from './config-version.ts';
+import { CONFIG_CHANNEL, type ConfigTx } from './config-version.ts';
 import type { Database, Queryable } from './database.ts';
+import { rowTimes } from './row-times.ts';
 
 export interface ProjectRow {
   id: string;
@@ -43,15 +44,31 @@ export async function countProjects(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** Tells of it by the new config. */
 export async function updateProject(
-  tx: Queryable,
+  tx: ConfigTx,
   project: Pick<ProjectRow, 'id' | 'name' | 'logo_url' | 'config'>,
 ): Promise<ProjectRow> {
   const [row] = await tx.query<ProjectRow>(
     `update projects set name = $2, logo_url = $3, config = $4, updated_at = now() where id = $1 returning ${COLUMNS}`,
     [project.id, project.name, project.logo_url, JSON.stringify(project.config)],
   );
-  return row as ProjectRow;
+  const saved = row as ProjectRow;
+  tx.tell('project.updated', () => projectData(saved), saved.config);
+  return saved;
+}
+
+/** As meta events show it: without the secret they are signed with. */
+function projectData(row: ProjectRow): object {
+  const { secret: _, ...metaEvent } = row.config.meta_event;
+  return {
+    uid: row.id,
+    name: row.name,
+    type: row.type,
+    logo_url: row.logo_url,
+    config: { ...row.config, meta_event: metaEvent },
+    ...rowTimes(row),
+  };
 }
 
 /** The project stays as a tombstone; its keys stop working at once. */
