@@ -6,6 +6,7 @@ import type {
 import { formBody } from '../dispatch/form-body.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Outcome } from '../dispatch/outcome.ts';
+import type { SeenCertificates } from '../domain/certificate.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
@@ -50,6 +51,8 @@ export interface Sent {
   isUnsent?: true;
   /** Length of the request, where one was made. */
   durationMs?: number;
+  /** Of the connection it was made on. */
+  certificates?: SeenCertificates | null;
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -186,6 +189,7 @@ export class DeliverySender {
       isGone,
       isExhausted,
       durationMs: outcome.timings.totalMs,
+      certificates: outcome.certificates,
     };
   }
 }

@@ -20,6 +20,7 @@ import { freeAllHeld, leave } from '../store/nodes.ts';
 import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
 import { removeExpired } from '../store/retention.ts';
+import { CertificateAlerts } from './certificate-alerts.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher, type OutcomeListener } from './dispatcher.ts';
@@ -42,6 +43,7 @@ export interface EngineDeps {
     graceSeconds: number;
     maxRetrySeconds: number;
     retentionHours: number;
+    certificateDays: number;
   };
   db: Database;
   cache: ConfigCache;
@@ -72,6 +74,7 @@ export class Engine {
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
   readonly #alerts: SubscriptionAlerts;
+  readonly #certificates: CertificateAlerts;
   readonly #expander: Expander;
   readonly #delivers: boolean;
 
@@ -135,6 +138,11 @@ export class Engine {
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
     this.#alerts = new SubscriptionAlerts(deps);
+    this.#certificates = new CertificateAlerts({
+      ...deps,
+      now: databaseClock.now,
+      windowMs: config.certificateDays * 86_400_000,
+    });
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
@@ -159,6 +167,7 @@ export class Engine {
       attempted: (delivery, sent) => {
         this.#health.attempted(delivery, sent);
         this.#alerts.attempted(delivery, sent);
+        this.#certificates.attempted(delivery, sent);
       },
       notProbed: (delivery) => this.#health.notProbed(delivery),
     };
@@ -197,6 +206,7 @@ export class Engine {
     clearTimeout(giveUp);
     await this.#health.stop();
     await this.#alerts.stop();
+    await this.#certificates.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);

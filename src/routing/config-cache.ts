@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { failureAlertsChangedSince } from '../store/alerts.ts';
+import { alertsChangedSince } from '../store/alerts.ts';
 import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -124,7 +124,7 @@ export class ConfigCache {
       subscriptionsChangedSince(this.#db, project.id, since),
       this.#sources.changedSince(this.#db, project.id, since),
       breakersChangedSince(this.#db, project.id, since),
-      failureAlertsChangedSince(this.#db, project.id, since),
+      alertsChangedSince(this.#db, project.id, since),
     ]);
     const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
     for (const row of endpointRows) {
@@ -144,11 +144,20 @@ export class ConfigCache {
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
     const raisedAlerts = new Set(base?.raisedAlerts);
+    const certificateAlerts = new Map(base?.certificateAlerts);
     for (const row of alertRows) {
-      if (row.is_raised) raisedAlerts.add(row.subject_id);
+      if (row.kind === 'certificate') certificateAlerts.set(row.subject_id, row.is_raised);
+      else if (row.is_raised) raisedAlerts.add(row.subject_id);
       else raisedAlerts.delete(row.subject_id);
     }
-    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, raisedAlerts });
+    return new ProjectRouting(project, {
+      endpoints,
+      subscriptions,
+      sources,
+      breakers,
+      raisedAlerts,
+      certificateAlerts,
+    });
   }
 
   #dropOldest(): void {

@@ -37,6 +37,7 @@ function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
     sources: new Map(),
     breakers: new Map(),
     raisedAlerts: new Set(),
+    certificateAlerts: new Map(),
   });
 }
 
