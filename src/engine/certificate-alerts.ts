@@ -2,6 +2,7 @@ import { type Alert, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../domain/certificate.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -27,10 +28,9 @@ export interface CertificateAlertsDeps {
   metaEvents: MetaEventRecorder;
   cache: ConfigCache;
   alerts: AlertRecorder;
-  /** The database's time in milliseconds. */
-  now(): number;
+  databaseClock: OffsetClock;
   /** How long before its expiry a certificate is told of; 0: never. */
-  windowMs: number;
+  config: { certificateDays: number };
   log: Logger;
 }
 
@@ -40,6 +40,7 @@ interface Sighting {
   seen: SeenCertificate | null;
 }
 
+const DAY_MS = 86_400_000;
 const SIDES = ['server', 'client'] as const;
 
 export class CertificateAlerts {
@@ -63,8 +64,9 @@ export class CertificateAlerts {
   }
 
   #look(routing: ProjectRouting, { endpointId, side, seen }: Sighting): void {
-    const { now, windowMs } = this.#deps;
-    const isExpiring = seen !== null && seen.expiresAtMs - now() < windowMs;
+    const { databaseClock, config } = this.#deps;
+    const isExpiring =
+      seen !== null && seen.expiresAtMs - databaseClock.now() < config.certificateDays * DAY_MS;
     if (!isExpiring && !routing.hasExpiring(endpointId, side)) return;
     const subject = certificateSubject(endpointId, side, seen?.fingerprint);
     const isRaised = routing.certificateAlerts.get(subject);

@@ -138,11 +138,7 @@ export class Engine {
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
     this.#alerts = new SubscriptionAlerts(deps);
-    this.#certificates = new CertificateAlerts({
-      ...deps,
-      now: databaseClock.now,
-      windowMs: config.certificateDays * 86_400_000,
-    });
+    this.#certificates = new CertificateAlerts(deps);
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,

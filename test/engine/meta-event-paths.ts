@@ -1,6 +1,6 @@
 import type { MetaEventType } from '../../src/domain/meta-event.ts';
 import { subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/receiver.ts';
 

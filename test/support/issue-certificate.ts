@@ -22,7 +22,7 @@ const bits = (part: Buffer) => tlv(0x03, Buffer.from([0]), part);
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
 const name = (common: string) => sequence(tlv(0x31, sequence(oid('550403'), tlv(0x0c, Buffer.from(common)))));
 const time = (ms: number) =>
-  tlv(0x18, Buffer.from(`${new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '')}`));
+  tlv(0x18, Buffer.from(new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '')));
 const extension = (id: string, value: Buffer) => sequence(oid(id), octets(value));
 const ALT_NAMES = extension(
   '551d11',
@@ -52,7 +52,7 @@ export class TestAuthority {
     const dates = { from: Date.now() - 86_400_000, to: Date.now() + days * 86_400_000 };
     return {
       cert: this.#issue({ common, key: publicKey, extension: ALT_NAMES, ...dates }),
-      key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     };
   }
 
