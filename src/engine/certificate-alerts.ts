@@ -69,7 +69,7 @@ export class CertificateAlerts {
       seen !== null && seen.expiresAtMs - databaseClock.now() < config.certificateDays * DAY_MS;
     if (!isExpiring && !routing.hasExpiring(endpointId, side)) return;
     const subject = certificateSubject(endpointId, side, seen?.fingerprint);
-    const isRaised = routing.certificateAlerts.get(subject);
+    const isRaised = routing.alerts.get(subject);
     if (isExpiring && isRaised === undefined)
       this.#run(subject, () => this.#move(routing, endpointId, raisedOf(side, seen)));
     // The very one can be raised by a node whose window is longer.

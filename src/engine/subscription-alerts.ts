@@ -53,7 +53,7 @@ export class SubscriptionAlerts {
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
-    const isRaised = routing.raisedAlerts.has(id);
+    const isRaised = routing.alerts.get(id) === true;
     if (sent.effect === 'success') {
       if (isRaised && !this.#clearing.has(id)) this.#run(() => this.#clear(routing, id));
       return;
@@ -98,7 +98,7 @@ export class SubscriptionAlerts {
     const config = routing?.subscriptions.get(id)?.row.alert_config ?? null;
     const thresholdMs = parseGoDuration(config?.threshold ?? '');
     if (routing === undefined || config === null || thresholdMs === null) return;
-    if (routing.raisedAlerts.has(id)) return;
+    if (routing.alerts.get(id) === true) return;
     const counted = await countFailures(this.#deps.db, subscription, { failures, thresholdMs });
     if (counted < config.count) return;
     const summary = `${config.count} attempts failed within ${config.threshold}.`;

@@ -143,21 +143,9 @@ export class ConfigCache {
     }
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
-    const raisedAlerts = new Set(base?.raisedAlerts);
-    const certificateAlerts = new Map(base?.certificateAlerts);
-    for (const row of alertRows) {
-      if (row.kind === 'certificate') certificateAlerts.set(row.subject_id, row.is_raised);
-      else if (row.is_raised) raisedAlerts.add(row.subject_id);
-      else raisedAlerts.delete(row.subject_id);
-    }
-    return new ProjectRouting(project, {
-      endpoints,
-      subscriptions,
-      sources,
-      breakers,
-      raisedAlerts,
-      certificateAlerts,
-    });
+    const alerts = new Map(base?.alerts);
+    for (const row of alertRows) alerts.set(row.subject_id, row.is_raised);
+    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, alerts });
   }
 
   #dropOldest(): void {

@@ -36,8 +36,7 @@ function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
     subscriptions,
     sources: new Map(),
     breakers: new Map(),
-    raisedAlerts: new Set(),
-    certificateAlerts: new Map(),
+    alerts: new Map(),
   });
 }
 

@@ -59,11 +59,9 @@ export class ProjectRouting {
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
-  /** Subscriptions whose alert is raised. */
-  readonly raisedAlerts: ReadonlySet<string>;
-  /** Of each certificate that was ever about to expire: whether its alert is still raised. */
-  readonly certificateAlerts: ReadonlyMap<string, boolean>;
-  /** Which endpoints have one raised, and on which side. */
+  /** Of subscriptions and certificates that ever raised one: whether it is still raised. */
+  readonly alerts: ReadonlyMap<string, boolean>;
+  /** Which endpoints have one raised of a certificate, and on which side. */
   readonly #expiring: ReadonlySet<string>;
 
   constructor(
@@ -73,8 +71,7 @@ export class ProjectRouting {
       subscriptions: ReadonlyMap<string, RoutedSubscription>;
       sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
-      raisedAlerts: ReadonlySet<string>;
-      certificateAlerts: ReadonlyMap<string, boolean>;
+      alerts: ReadonlyMap<string, boolean>;
     },
   ) {
     this.project = project;
@@ -82,9 +79,8 @@ export class ProjectRouting {
     this.subscriptions = rows.subscriptions;
     this.sources = rows.sources;
     this.breakers = rows.breakers;
-    this.raisedAlerts = rows.raisedAlerts;
-    this.certificateAlerts = rows.certificateAlerts;
-    const raised = [...rows.certificateAlerts].filter(([, isRaised]) => isRaised);
+    this.alerts = rows.alerts;
+    const raised = [...rows.alerts].filter(([subject, isRaised]) => isRaised && subject.includes(' '));
     this.#expiring = new Set(raised.map(([subject]) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
