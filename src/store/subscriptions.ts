@@ -197,25 +197,25 @@ export function deleteSubscription(
   tx: ConfigTx,
   subscription: { projectId: string; id: string },
   version: number,
-): Promise<void> {
+): Promise<SubscriptionRow[]> {
   return deleteWhere(tx, { column: 'id', ...subscription }, version);
 }
 
-/** The subscriptions of a source end with it. */
+/** The subscriptions of a source end with it; returns them. */
 export function deleteSubscriptionsOfSource(
   tx: ConfigTx,
   source: { projectId: string; id: string },
   version: number,
-): Promise<void> {
+): Promise<SubscriptionRow[]> {
   return deleteWhere(tx, { column: 'source_id', ...source }, version);
 }
 
-/** The subscriptions of an endpoint end with it. */
+/** The subscriptions of an endpoint end with it; returns them. */
 export function deleteSubscriptionsOfEndpoint(
   tx: ConfigTx,
   endpoint: { projectId: string; id: string },
   version: number,
-): Promise<void> {
+): Promise<SubscriptionRow[]> {
   return deleteWhere(tx, { column: 'endpoint_id', ...endpoint }, version);
 }
 
@@ -223,11 +223,12 @@ async function deleteWhere(
   tx: ConfigTx,
   where: { column: 'id' | 'endpoint_id' | 'source_id'; projectId: string; id: string },
   version: number,
-): Promise<void> {
+): Promise<SubscriptionRow[]> {
   const rows = await tx.query<SubscriptionRow>(
     `update subscriptions set deleted_at = now(), version = $3
      where project_id = $1 and ${where.column} = $2 and deleted_at is null returning ${COLUMNS}`,
     [where.projectId, where.id, version],
   );
   for (const row of rows) tx.tell('subscription.deleted', () => subscriptionData(row));
+  return rows;
 }

@@ -200,6 +200,18 @@ export const paths: Record<MetaEventType, Record<string, Path>> = {
       await scene.project.post(`/sources/${uid}`, { name: 'u', type: 'http' }, 202);
       return [uid, uid];
     },
+    'an answered challenge': async (scene) => {
+      const source = await scene.project.post('/sources', {
+        name: 't',
+        type: 'http',
+        provider: 'twitter',
+        verifier: { type: 'hmac', hmac: { secret: 's', header: 'x', hash: 'SHA256', encoding: 'base64' } },
+      });
+      await fetch(`${source.url}?crc_token=x`);
+      // Within a minute, so not noted.
+      await fetch(`${source.url}?crc_token=y`);
+      return [source.uid];
+    },
   },
   'source.deleted': {
     'a call': async (scene) => {
