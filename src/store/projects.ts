@@ -81,3 +81,12 @@ export async function deleteProject(db: Database, id: string): Promise<void> {
     await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
   });
 }
+
+/** Undefined: there is no such project any more. */
+export async function getProjectConfig(db: Queryable, id: string): Promise<ProjectConfig | undefined> {
+  const [row] = await db.query<Pick<ProjectRow, 'config'>>(
+    'select config from projects where id = $1 and deleted_at is null',
+    [id],
+  );
+  return row?.config;
+}

@@ -4,7 +4,7 @@ import type { Queryable } from './database.ts';
 import { deliveriesByIds, type StoredDelivery } from './event-deliveries.ts';
 import type { MetaEventRecorder } from './meta-event-recorder.ts';
 import { insertMetaEvents } from './meta-events.ts';
-import { getProject } from './projects.ts';
+import { getProjectConfig } from './projects.ts';
 
 /** Each brings its payload into memory, twice. */
 const SLICE = 20;
@@ -16,13 +16,13 @@ export async function tellOfEnded(
   ended: { ids: readonly string[]; status: 'Discarded' | 'Failure' },
 ): Promise<void> {
   const type = endingType(ended.status);
-  const project = ended.ids.length === 0 ? undefined : await getProject(tx, projectId);
-  if (type === undefined || project === undefined) return;
-  if (!wantsMetaEvent(project.config.meta_event, type)) return;
+  const config = ended.ids.length === 0 ? undefined : await getProjectConfig(tx, projectId);
+  if (type === undefined || config === undefined) return;
+  if (!wantsMetaEvent(config.meta_event, type)) return;
   for (let from = 0; from < ended.ids.length; from += SLICE) {
     const rows = await deliveriesByIds(tx, projectId, ended.ids.slice(from, from + SLICE));
     const made = rows.map((row) =>
-      metaEvents.prepare(project, type, () => storedData({ ...row, status: ended.status })),
+      metaEvents.prepare({ id: projectId, config }, type, () => storedData({ ...row, status: ended.status })),
     );
     await insertMetaEvents(
       tx,
