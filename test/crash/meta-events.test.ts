@@ -150,7 +150,7 @@ test('a node killed while changes are made: each change has one meta event, whic
         "select (select count(*) from delivery_queue) + (select count(*) from jobs where status in ('queued', 'running')) as open",
       ),
     ([row]) => Number(row?.open) === 0,
-    60_000,
+    120_000,
   );
 
   const events = (await ask(
@@ -185,4 +185,4 @@ test('a node killed while changes are made: each change has one meta event, whic
   const later = arrivals(listener.requests.slice(before));
   expect(recorded.length).toBeGreaterThan(0);
   expect(recorded.filter(({ id }) => later.has(id))).toEqual([]);
-}, 90_000);
+}, 180_000);
