@@ -6,6 +6,7 @@ import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { Secret } from '../platform/secret.ts';
 import { changeConfig } from '../store/config-version.ts';
 import {
   type EndpointChange,
@@ -218,7 +219,7 @@ class Endpoints {
       ...changedEndpointFields(row, body),
       // The holder of a portal link cannot give an endpoint away.
       ...(one.scope !== undefined && { owner_id: row.owner_id }),
-      secret: changedCredentials(this.#context, row.secret, body),
+      secret: new Secret(changedCredentials(this.#context, row.secret.reveal(), body)),
     }));
   }
 
@@ -256,13 +257,15 @@ class Endpoints {
     const nowMs = this.#context.now();
     const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
     return this.#change(one, 'endpoint.secret_rolled', (row) => {
-      const live = row.secret.secrets.filter(
+      const known = row.secret.reveal();
+      const live = known.secrets.filter(
         (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
       );
       const old = live.map((secret) =>
         secret.expires_at === null ? { ...secret, expires_at: expiresAt, updated_at: iso(nowMs) } : secret,
       );
-      return { ...row, secret: { ...row.secret, secrets: [...old, newSecret(this.#context, body.secret)] } };
+      const secrets = [...old, newSecret(this.#context, body.secret)];
+      return { ...row, secret: new Secret({ ...known, secrets }) };
     });
   }
 

@@ -5,13 +5,7 @@ import { idTime } from '../domain/ids.ts';
 import { ProjectConfig } from '../domain/project-config.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
-import {
-  deleteProject,
-  getProject,
-  listProjects,
-  type ProjectRow,
-  updateProject,
-} from '../store/projects.ts';
+import { deleteProject, type ProjectRow, wholeConfig } from '../store/projects.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { requireInstanceKey } from './auth.ts';
 import type { ApiContext } from './context.ts';
@@ -54,7 +48,7 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
     type: row.type,
     logo_url: row.logo_url,
     organisation_id: '',
-    config: row.config,
+    config: wholeConfig(row),
     statistics: null,
     retained_events: 0,
     created_at: iso(idTime(row.id)),
@@ -76,7 +70,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     message: 'Projects fetched',
     data: Type.Array(Project),
     handle: async ({ caller }) => {
-      const rows = await listProjects(db);
+      const rows = await context.projects.list(db);
       return rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId).map(toProject);
     },
   });
@@ -149,10 +143,10 @@ async function update(
   try {
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
     const row = await changeConfig(context, id, async (tx) => {
-      const project = (await getProject(tx, id)) as ProjectRow;
-      const config = mergeProjectConfig(project.config, body.config ?? {}, context);
+      const project = (await context.projects.get(tx, id)) as ProjectRow;
+      const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
       const logo_url = body.logo_url ?? project.logo_url;
-      return updateProject(tx, { id, name: body.name, logo_url, config });
+      return context.projects.update(tx, { id, name: body.name, logo_url, config });
     });
     await context.cache.refresh(id);
     return toProject(row);
