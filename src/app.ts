@@ -31,12 +31,12 @@ import { collectProcessMetrics } from './platform/process-metrics.ts';
 import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
-import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { SealUpgrade } from './seal-upgrade.ts';
 import { loadSealer } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
+import { MetaEventRecorder } from './store/meta-event-recorder.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
 import { ProjectStore } from './store/projects.ts';
@@ -101,7 +101,7 @@ async function build(
   await sealUpgrade.start();
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
   const channels = new AlertChannels({ http, mailer: createMailer(config), log });
-  const alerts = new AlertRecorder({ metaEvents, notifier: channels });
+  const alerts = new AlertRecorder(channels);
   const cache = new ConfigCache({
     db,
     projects,
@@ -246,13 +246,13 @@ function metricsPage(registry: MetricsRegistry, gauges: GaugeReader) {
 }
 
 function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
-  const { db, cache, replayer } = context;
+  const { db, cache, replayer, metaEvents } = context;
   return new JobRunner({
     db,
     works: {
       batch_replay: replayer.chunk,
       batch_retry: batchRetry({ cache, sink }),
-      batch_cancel: batchCancel,
+      batch_cancel: batchCancel({ metaEvents, sink }),
       onboard: onboardWork(context),
     },
     log,

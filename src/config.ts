@@ -249,6 +249,12 @@ export const settings = {
     doc: 'Sender of the mails, such as alerts@example.com.',
     parse: text(),
   },
+  certificateDays: {
+    env: 'POSTHORN_CERTIFICATE_DAYS',
+    fallback: '14',
+    doc: 'Days before its expiry that a certificate of an endpoint, or a client certificate shown to one, raises an alert; 0 = never.',
+    parse: integer(0, 3650),
+  },
   metrics: {
     env: 'POSTHORN_METRICS',
     fallback: '',

@@ -5,10 +5,10 @@ import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { ProjectStore } from '../store/projects.ts';
 import type { SourceStore } from '../store/sources.ts';
 

@@ -2,8 +2,7 @@ import type { Static } from 'typebox';
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
-import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { type SubscriptionRow, saveSubscription, subscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -82,6 +81,7 @@ function makeWhatIsMissing(
         id: endpointId,
         fields,
         secret: newEndpointSecrets(context, input),
+        told: { type: 'endpoint.created' },
       });
       audit.push(changeOf('endpoint.created', null, saved));
     }
@@ -91,7 +91,7 @@ function makeWhatIsMissing(
 }
 
 async function saveDynamicSubscription(
-  tx: Queryable,
+  tx: ConfigTx,
   wanted: { id: string; projectId: string; version: number; endpointId: string; body: Input },
   audit: AuditNote[],
 ): Promise<string> {

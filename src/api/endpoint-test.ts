@@ -53,13 +53,10 @@ async function test(
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
-  await context.db.transaction((tx) =>
-    endOpenDeliveries(tx, project.id, {
-      ids: [deliveryId],
-      status: 'Failure',
-      description: 'A test is tried once.',
-    }),
-  );
+  const { metaEvents } = context;
+  const end = { ids: [deliveryId], status: 'Failure', description: 'A test is tried once.' } as const;
+  const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
+  if (ended > 0) context.metaEventsStored(project.id);
   if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
   return toAttempt(attempt, VERSION);
 }

@@ -6,13 +6,15 @@ import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
-import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import { Secret } from '../platform/secret.ts';
-import { endpointData, subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
-import { type EndpointHealth, type EndpointRow, endpointHealth } from '../store/endpoints.ts';
+import {
+  type EndpointChange,
+  type EndpointHealth,
+  type EndpointRow,
+  endpointHealth,
+} from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -162,7 +164,7 @@ function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>
 }
 
 /** What happens to an endpoint; meta events and the audit log call it the same. */
-type EndpointAction = Extract<MetaEventType & AuditAction, `endpoint.${string}`>;
+type EndpointAction = EndpointChange['type'] & AuditAction;
 
 /** The all-clear of an endpoint that the service had disabled. */
 function enabledAlert(endpoint: EndpointRow): Alert {
@@ -187,10 +189,10 @@ class Endpoints {
     const secret = newEndpointSecrets(this.#context, body);
     const fields = newEndpointFields(body, id);
     if (scope !== undefined) fields.owner_id = scope.ownerId;
+    const made = { id, projectId: project.id, fields, secret, told: { type: 'endpoint.created' } } as const;
     const by = { projectId: project.id, actor };
     const row = await changeConfig(this.#context, by, async (tx, version) => {
-      const saved = await endpoints.save(tx, { id, projectId: project.id, version, fields, secret });
-      await this.#tell(tx, project, { type: 'endpoint.created', row: saved });
+      const saved = await endpoints.save(tx, { ...made, version });
       return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
     });
     await cache.refresh(project.id);
@@ -229,19 +231,12 @@ class Endpoints {
   }
 
   async delete({ project, id, scope, actor }: One): Promise<null> {
-    const { endpoints, cache, metaEvents } = this.#context;
+    const { endpoints, cache } = this.#context;
+    const place = { projectId: project.id, id };
     await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
       const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
-      await endpoints.delete(tx, id, version);
-      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, { projectId: project.id, id }, version);
-      await this.#tell(tx, project, {
-        type: 'endpoint.deleted',
-        row: { ...row, deleted_at: this.#context.now() },
-      });
-      for (const subscription of subscriptions) {
-        const data = () => subscriptionData(subscription);
-        await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
-      }
+      await endpoints.delete(tx, place, version);
+      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, place, version);
       const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
       return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
     });
@@ -299,15 +294,15 @@ class Endpoints {
     const { saved, alert } = await changeConfig(this.#context, by, async (tx, version) => {
       const known = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       const row = change(known);
+      const type = typeof told === 'string' ? told : told(row);
       const result = await endpoints.save(tx, {
         id,
         projectId: project.id,
         version,
         fields: row,
         secret: row.secret,
+        told: { type },
       });
-      const type = typeof told === 'string' ? told : told(result);
-      await this.#tell(tx, project, { type, row: result });
       const isEnabled = known.status === 'inactive' && result.status !== 'inactive';
       const clear = isEnabled
         ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
@@ -317,11 +312,6 @@ class Endpoints {
     this.#context.alerts.notify(alert);
     await cache.refresh(project.id);
     return this.#out(project, saved);
-  }
-
-  #tell(tx: Queryable, project: ProjectRow, told: { type: MetaEventType; row: EndpointRow }): Promise<void> {
-    const data = () => endpointData(told.row);
-    return this.#context.metaEvents.record(tx, project, { type: told.type, data });
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {

@@ -1,6 +1,5 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
-import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { listSubscriptions, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -41,8 +40,6 @@ export async function ensureSubscription(
         retry_config: null,
       },
     });
-    const data = () => subscriptionData(saved);
-    await context.metaEvents.record(tx, routing.project, { type: 'subscription.created', data });
     return { result: null, audit: [changeOf('subscription.created', null, saved)] };
   });
   await cache.refresh(projectId);

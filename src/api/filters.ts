@@ -3,7 +3,6 @@ import { type Static, Type } from 'typebox';
 import { visible } from '../domain/endpoint-scope.ts';
 import type { FilterRecord } from '../domain/subscription.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
-import { subscriptionData } from '../routing/meta-event-data.ts';
 import { decidingFilter, routeSubscription } from '../routing/routed-subscription.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
@@ -219,8 +218,6 @@ async function save(
     await checkEventTypes(tx, row, filters);
     const fields = { ...row, filters, event_types: filters.map((record) => record.event_type) };
     const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
-    const data = () => subscriptionData(result);
-    await context.metaEvents.record(tx, project, { type: 'subscription.updated', data });
     return { result, audit: filterNotes(row, filters) };
   });
   await context.cache.refresh(project.id);

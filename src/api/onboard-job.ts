@@ -1,7 +1,6 @@
 import { type AuditNote, actorFrom, changeOf } from '../domain/audit.ts';
 import { noConditions } from '../domain/subscription.ts';
-import { changeConfigIn } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfigIn } from '../store/config-version.ts';
 import type { JobWork } from '../store/jobs.ts';
 import { saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -25,11 +24,11 @@ export function onboardWork(context: ApiContext): JobWork {
     const from = Number(job.cursor);
     const chunk = items.slice(from, from + ONBOARD_CHUNK);
     const projectId = job.project_id;
-    const by = { ids: context.ids, projectId, actor: actorFrom(job.actor_type, job.actor_id) };
-    await changeConfigIn(tx, by, async (version) => {
+    const by = { projectId, actor: actorFrom(job.actor_type, job.actor_id) };
+    await changeConfigIn({ ...context, tx }, by, async (configTx, version) => {
       const audit: AuditNote[] = [];
       for (const item of chunk)
-        audit.push(...(await makeEndpoint(context, tx, { item, projectId, version })));
+        audit.push(...(await makeEndpoint(context, configTx, { item, projectId, version })));
       return { result: null, audit };
     });
     const done = from + chunk.length;
@@ -44,7 +43,7 @@ export function onboardWork(context: ApiContext): JobWork {
 
 async function makeEndpoint(
   context: ApiContext,
-  tx: Queryable,
+  tx: ConfigTx,
   wanted: { item: OnboardItem; projectId: string; version: number },
 ): Promise<AuditNote[]> {
   const { item, projectId, version } = wanted;
@@ -65,6 +64,7 @@ async function makeEndpoint(
     version,
     fields: newEndpointFields(input, id),
     secret: newEndpointSecrets(context, input),
+    told: { type: 'endpoint.created' },
   });
   const subscription = await saveSubscription(tx, {
     id: context.ids.next(),

@@ -3,10 +3,8 @@ import { type Static, Type } from 'typebox';
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
-import { endpointData } from '../routing/meta-event-data.ts';
 import { audited } from '../store/audit-entries.ts';
-import { changeConfig } from '../store/config-version.ts';
-import type { Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig } from '../store/config-version.ts';
 import {
   getPortalLink,
   getPortalLinkForUpdate,
@@ -222,8 +220,8 @@ function expiry(context: ApiContext, given: string | null | undefined): number |
 
 /** Endpoints without an owner become the link's; those of another owner are refused. */
 async function giveToOwner(
-  { endpoints, metaEvents }: ApiContext,
-  tx: Queryable,
+  { endpoints }: ApiContext,
+  tx: ConfigTx,
   gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
 ): Promise<AuditNote[]> {
   const { project, version, ownerId } = gift;
@@ -242,9 +240,8 @@ async function giveToOwner(
       version,
       fields,
       secret: row.secret,
+      told: { type: 'endpoint.updated' },
     });
-    const data = () => endpointData(saved);
-    await metaEvents.record(tx, project, { type: 'endpoint.updated', data });
     given.push(changeOf('endpoint.updated', row, saved));
   }
   return given;

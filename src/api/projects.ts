@@ -4,7 +4,6 @@ import { type Actor, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
 import { ProjectConfig } from '../domain/project-config.ts';
-import { projectData } from '../routing/meta-event-data.ts';
 import { audited } from '../store/audit-entries.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
@@ -154,7 +153,6 @@ async function update(
       const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
       const logo_url = body.logo_url ?? project.logo_url;
       const saved = await context.projects.update(tx, { id, name: body.name, logo_url, config });
-      await context.metaEvents.record(tx, saved, { type: 'project.updated', data: () => projectData(saved) });
       return { result: saved, audit: [changeOf('project.updated', project, saved)] };
     });
     await context.cache.refresh(id);

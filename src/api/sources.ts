@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
-import { sourceData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { SourceRow } from '../store/sources.ts';
@@ -111,12 +110,11 @@ async function create(
   { project, actor }: By,
   body: Static<typeof CreateSource>,
 ): Promise<SourceRow> {
-  const { ids, sources, cache, metaEvents } = context;
+  const { ids, sources, cache } = context;
   const made = newSource(body);
   await checkFunctions(context, project, body);
   const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
-    await metaEvents.record(tx, project, { type: 'source.created', data: () => sourceData(saved) });
     return { result: saved, audit: [changeOf('source.created', null, saved)] };
   });
   await cache.refresh(project.id);
@@ -128,13 +126,12 @@ async function update(
   { project, actor, id }: By & { id: string },
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
-  const { sources, cache, metaEvents } = context;
+  const { sources, cache } = context;
   await checkFunctions(context, project, body);
   const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const known = found(await sources.get(tx, project.id, id), 'source', id);
     const changed = changedSource(known, body);
     const saved = await sources.save(tx, { id, projectId: project.id, version, ...changed });
-    await metaEvents.record(tx, project, { type: 'source.updated', data: () => sourceData(saved) });
     return { result: saved, audit: [changeOf('source.updated', known, saved)] };
   });
   await cache.refresh(project.id);
@@ -151,14 +148,12 @@ async function checkFunctions(
 }
 
 async function remove(context: ApiContext, { project, actor }: By, id: string): Promise<null> {
-  const { sources, cache, metaEvents, now } = context;
+  const { sources, cache } = context;
   const source = { projectId: project.id, id };
   await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const row = found(await sources.get(tx, project.id, id), 'source', id);
     await sources.delete(tx, source, version);
     const subscriptions = await deleteSubscriptionsOfSource(tx, source, version);
-    const data = () => sourceData({ ...row, deleted_at: now() });
-    await metaEvents.record(tx, project, { type: 'source.deleted', data });
     const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
     return { result: null, audit: [changeOf('source.deleted', row, null), ...ended] };
   });

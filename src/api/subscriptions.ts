@@ -5,7 +5,6 @@ import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.t
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { compileFilter } from '../matcher/filter.ts';
-import { subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import {
@@ -221,16 +220,13 @@ class Subscriptions {
   }
 
   async delete({ project, id, scope, actor }: One): Promise<null> {
-    const { cache, metaEvents, now } = this.#context;
     await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
       const known = await getSubscription(tx, project.id, id);
       const row = found(visible(scope, known, endpointOf), 'subscription', id);
       await deleteSubscription(tx, { projectId: project.id, id }, version);
-      const data = () => subscriptionData({ ...row, deleted_at: now() });
-      await metaEvents.record(tx, project, { type: 'subscription.deleted', data });
       return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
     });
-    await cache.refresh(project.id);
+    await this.#context.cache.refresh(project.id);
     return null;
   }
 
@@ -244,7 +240,6 @@ class Subscriptions {
     action: AuditAction | ((saved: SubscriptionRow) => AuditAction),
     make: (known: SubscriptionRow | undefined) => SubscriptionFields,
   ): Promise<Out> {
-    const { cache, metaEvents } = this.#context;
     const by = { projectId: project.id, actor };
     const saved = await changeConfig(this.#context, by, async (tx, version) => {
       const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
@@ -252,12 +247,10 @@ class Subscriptions {
       if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
       await checkLinks(this.#context, tx, { project, fields, known });
       const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
-      const type = known === undefined ? 'subscription.created' : 'subscription.updated';
-      await metaEvents.record(tx, project, { type, data: () => subscriptionData(result) });
       const done = typeof action === 'string' ? action : action(result);
       return { result, audit: [changeOf(done, known, result)] };
     });
-    await cache.refresh(project.id);
+    await this.#context.cache.refresh(project.id);
     return this.#out(saved);
   }
 

@@ -1,10 +1,12 @@
 import { isIP, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import type { SeenCertificate, SeenCertificates } from '../domain/certificate.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { connectFailure, hostPort, type Peer, tlsFailure } from './failure-text.ts';
 import type { NameResolver } from './name-resolver.ts';
 import { ExchangeFailure } from './outcome.ts';
 import { type Proxy, proxyTunnel } from './proxy-tunnel.ts';
+import { seenCertificate } from './seen-certificate.ts';
 import { tcpConnect } from './tcp-connect.ts';
 
 /**
@@ -24,6 +26,8 @@ export interface Target extends Peer {
 export interface Progress {
   stage: 'dns' | 'connect' | 'proxy' | 'tls' | 'open';
   address: string | null;
+  /** Null until the connection is open. */
+  certificates: SeenCertificates | null;
   dnsMs?: number;
   connectMs?: number;
   tlsMs?: number;
@@ -31,8 +35,12 @@ export interface Progress {
 
 export interface TlsOffer {
   readonly context: SecureContext;
+  /** The certificate we show. */
+  readonly client: SeenCertificate | null;
   /** The last session of this origin, for a shorter handshake. */
   session: Buffer | null;
+  /** What the endpoint showed last: in a shortened handshake it shows nothing. */
+  server: SeenCertificate | null;
 }
 
 export interface ConnectJob {
@@ -47,6 +55,8 @@ export interface ConnectorOptions {
   readonly resolver: NameResolver;
   readonly proxy: Proxy | null;
 }
+
+const NO_CERTIFICATES: SeenCertificates = { server: null, client: null };
 
 export class Connector {
   readonly #guard: AddressGuard;
@@ -75,6 +85,7 @@ export class Connector {
     progress.connectMs = performance.now() - startedAt;
     if (job.tls === null) {
       progress.stage = 'open';
+      progress.certificates = NO_CERTIFICATES;
       return socket;
     }
     progress.stage = 'tls';
@@ -82,6 +93,9 @@ export class Connector {
     const secured = await secure(socket, target, job.tls, signal);
     progress.tlsMs = performance.now() - startedAt;
     progress.stage = 'open';
+    const shown = secured.getPeerX509Certificate();
+    if (shown !== undefined) job.tls.server = seenCertificate(shown);
+    progress.certificates = { server: job.tls.server, client: job.tls.client };
     return secured;
   }
 

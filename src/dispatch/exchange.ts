@@ -186,6 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       body,
       truncated,
       address: this.#address(),
+      certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
       startedAt: this.#startedAt,
     };
@@ -198,6 +199,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       message: failure.message,
       ours: failure.ours,
       address: this.#address(),
+      certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
       startedAt: this.#startedAt,
     };

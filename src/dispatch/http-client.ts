@@ -67,7 +67,7 @@ export class HttpClient {
     const connector = new Connector({
       guard: this.guard,
       resolver: this.#resolver,
-      proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.context(undefined)),
+      proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.credentials(undefined).context),
     });
     this.#pools = new ConnectionPools(connector, {
       connectionsPerOrigin: options.connectionsPerOrigin ?? DEFAULT_PER_ORIGIN,
@@ -99,7 +99,7 @@ export class HttpClient {
   #start(request: OutgoingRequest, signal: AbortSignal | undefined, done: (outcome: Outcome) => void): void {
     const { target, path } = this.#destination(request.url);
     const { clientCertificate } = request;
-    const tlsContext = target.secure ? this.#tls.context(clientCertificate) : null;
+    const credentials = target.secure ? this.#tls.credentials(clientCertificate) : null;
     const options: Dispatcher.DispatchOptions = {
       path,
       method: request.method ?? 'POST',
@@ -119,7 +119,7 @@ export class HttpClient {
       clientCertificate === undefined
         ? target.origin
         : `${target.origin} ${TlsSettings.fingerprint(clientCertificate)}`;
-    this.#pools.run(key, exchange, () => tlsContext && { context: tlsContext, session: null });
+    this.#pools.run(key, exchange, () => credentials && { ...credentials, session: null, server: null });
   }
 
   #destination(url: string): Destination {
@@ -158,6 +158,7 @@ function errorBeforeStart(failure: ExchangeFailure): Outcome {
     message,
     ours,
     address: null,
+    certificates: null,
     timings: { totalMs: 0 },
     startedAt: Date.now(),
   };

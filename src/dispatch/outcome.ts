@@ -1,3 +1,5 @@
+import type { SeenCertificates } from '../domain/certificate.ts';
+
 /** What became of one exchange with an endpoint. A failure is a value; nothing here is thrown to a caller. */
 
 export type ErrorCode =
@@ -37,6 +39,8 @@ export interface ResponseOutcome {
   /** The answer was longer than `maxResponseBytes`; what is kept is its beginning. */
   truncated: boolean;
   address: string | null;
+  /** Of the connection; null where none was open. The same object for all exchanges on it. */
+  certificates: SeenCertificates | null;
   timings: Timings;
   startedAt: number;
 }
@@ -49,6 +53,8 @@ export interface ErrorOutcome {
   /** The fault is on our side, so the attempt must not use up a retry. */
   ours: boolean;
   address: string | null;
+  /** Of the connection; null where none was open. The same object for all exchanges on it. */
+  certificates: SeenCertificates | null;
   timings: Timings;
   startedAt: number;
 }

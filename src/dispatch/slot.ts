@@ -38,7 +38,7 @@ export interface SlotOwner {
 }
 
 export class Slot implements Line {
-  progress: Progress = { stage: 'dns', address: null };
+  progress: Progress = { stage: 'dns', address: null, certificates: null };
   active = 0;
   listed = false;
   discarded = false;
@@ -124,7 +124,7 @@ export class Slot implements Line {
 
   async #connect(callback: buildConnector.Callback): Promise<void> {
     const aborter = new AbortController();
-    const progress: Progress = { stage: 'dns', address: null };
+    const progress: Progress = { stage: 'dns', address: null, certificates: null };
     this.progress = progress;
     this.#connecting = aborter;
     this.#uses = 0;

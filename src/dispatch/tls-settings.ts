@@ -1,6 +1,8 @@
 import { createPrivateKey, hash, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { SeenCertificate } from '../domain/certificate.ts';
 import { ExchangeFailure } from './outcome.ts';
+import { seenCertificate } from './seen-certificate.ts';
 
 /**
  * One TLS context for all endpoints, and one per client certificate. A context with an own authority costs some
@@ -29,7 +31,7 @@ export class TlsSettings {
   }
 
   /** @throws ExchangeFailure when the client certificate cannot be used */
-  context(certificate: ClientCertificate | undefined): SecureContext {
+  credentials(certificate: ClientCertificate | undefined): Credentials {
     const name = TlsSettings.fingerprint(certificate);
     let known = this.#contexts.get(name);
     if (known === undefined) {
@@ -38,16 +40,17 @@ export class TlsSettings {
       if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(this.#contexts.keys().next().value!);
     }
     const now = Date.now();
-    if (known.validTo < now) throw invalid(`expired on ${new Date(known.validTo).toISOString()}`);
+    if (known.client !== null && known.client.expiresAtMs < now)
+      throw invalid(`expired on ${new Date(known.client.expiresAtMs).toISOString()}`);
     if (known.validFrom > now)
       throw invalid(`is not valid before ${new Date(known.validFrom).toISOString()}`);
-    return known.context;
+    return known;
   }
 
   #make(certificate: ClientCertificate | undefined): Credentials {
     const shared = { minVersion: 'TLSv1.2', ...(this.#authorities && { ca: this.#authorities }) } as const;
     if (certificate === undefined)
-      return { context: createSecureContext(shared), validFrom: 0, validTo: Number.POSITIVE_INFINITY };
+      return { context: createSecureContext(shared), validFrom: 0, client: null };
     const { cert, key } = certificate;
     let parsed: X509Certificate;
     let belongs: boolean;
@@ -61,7 +64,7 @@ export class TlsSettings {
     return {
       context: createSecureContext({ ...shared, cert, key }),
       validFrom: parsed.validFromDate.getTime(),
-      validTo: parsed.validToDate.getTime(),
+      client: seenCertificate(parsed),
     };
   }
 }
@@ -69,7 +72,8 @@ export class TlsSettings {
 interface Credentials {
   readonly context: SecureContext;
   readonly validFrom: number;
-  readonly validTo: number;
+  /** The certificate we show. */
+  readonly client: SeenCertificate | null;
 }
 
 function invalid(text: string): ExchangeFailure {

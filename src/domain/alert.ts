@@ -1,13 +1,14 @@
 import type { Secret } from '../platform/secret.ts';
+import type { CertificateSide, SeenCertificate } from './certificate.ts';
 import type { EndpointSecrets } from './endpoint.ts';
 
 /**
  * What an endpoint's owner is told of: raised once when trouble begins, cleared once when it is over.
  *
  * failures: a subscription's attempts failed too often; breaker: the endpoint's circuit breaker opened; disabled: the
- * service made the endpoint inactive.
+ * service made the endpoint inactive; certificate: one that its connections are made with expires soon.
  */
-export type AlertKind = 'failures' | 'breaker' | 'disabled';
+export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
 
 /** How the last attempt that failed ended. */
 export interface LastFailure {
@@ -28,13 +29,23 @@ export interface Alert {
   };
   /** Of the kind failures. */
   subscription: { id: string; name: string } | null;
+  /** Of the kind certificate: the one that expires or the one that came instead; null: none is used any more. */
+  certificate?: { side: CertificateSide; seen: SeenCertificate | null };
   /** What happened, as one sentence. */
   summary: string;
   lastFailure: LastFailure | null;
 }
 
-export function alertSubject({ subscription, endpoint }: Alert): string {
-  return subscription?.id ?? endpoint.id;
+/** What an alert is about, each raised by itself. All of an endpoint's certificates on one side are cleared together. */
+export function alertSubject({ subscription, endpoint, certificate, state }: Alert): string {
+  if (certificate === undefined) return subscription?.id ?? endpoint.id;
+  const { side, seen } = certificate;
+  return certificateSubject(endpoint.id, side, state === 'raised' ? seen?.fingerprint : '');
+}
+
+/** Of one certificate, or the beginning that all of an endpoint's certificates on that side share. */
+export function certificateSubject(endpointId: string, side: CertificateSide, fingerprint = ''): string {
+  return `${endpointId} ${side} ${fingerprint}`;
 }
 
 const ADVICE: Record<AlertKind, string> = {
@@ -43,6 +54,8 @@ const ADVICE: Record<AlertKind, string> = {
     'Check that the endpoint is reachable and answers with a 2xx status. Its deliveries are held and go out once it does.',
   disabled:
     'Deliveries to it are discarded. Once the endpoint works again, activate it and resend what it missed.',
+  certificate:
+    'Renew the certificate before then: deliveries fail once it has expired. A client certificate is renewed by updating the endpoint.',
 };
 
 export function alertTitle({ state, endpoint }: Alert): string {
@@ -59,7 +72,7 @@ export function alertLines(alert: Alert): string[] {
     `Endpoint: ${oneLine(endpoint.name)} (${endpoint.id})`,
     `URL: ${shownUrl(endpoint.url)}`,
     ...(subscription === null ? [] : [`Subscription: ${oneLine(subscription.name)} (${subscription.id})`]),
-    `What happened: ${summary}`,
+    `What happened: ${oneLine(summary)}`,
     ...(lastFailure === null
       ? []
       : [
@@ -72,16 +85,26 @@ export function alertLines(alert: Alert): string[] {
 
 /** As the meta event shows it. Where else it was sent is left out: whoever knows such an address may post there. */
 export function alertData(alert: Alert, projectId: string): object {
-  const { endpoint, subscription, lastFailure } = alert;
+  const { endpoint, subscription, certificate, lastFailure } = alert;
   return {
     kind: alert.kind,
     project_id: projectId,
     endpoint_id: endpoint.id,
     endpoint: { uid: endpoint.id, name: endpoint.name, url: endpoint.url },
     subscription_id: subscription?.id ?? '',
+    certificate: certificate === undefined ? null : certificateData(certificate),
     summary: alert.summary,
     last_status: lastFailure?.status ?? '',
     last_reason: lastFailure?.reason ?? '',
+  };
+}
+
+function certificateData({ side, seen }: NonNullable<Alert['certificate']>): object {
+  return {
+    side,
+    subject: seen?.subject ?? '',
+    fingerprint: seen?.fingerprint ?? '',
+    expires_at: seen === null ? null : new Date(seen.expiresAtMs).toISOString(),
   };
 }
 

@@ -1,10 +1,12 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { resend, resendProblem } from '../routing/resend.ts';
 import { type DeliveryFilter, deliveryWalk, openStatuses } from '../store/event-deliveries.ts';
 import type { JobWork } from '../store/jobs.ts';
 import { idsAfter } from '../store/list-page.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { endOpenDeliveries, lockDeliveries } from '../store/resend-deliveries.ts';
 
 /**
@@ -38,18 +40,28 @@ export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): Jo
 }
 
 /** Ends open deliveries. */
-export const batchCancel: JobWork = async (tx, job) => {
-  const filter = JSON.parse(job.input) as DeliveryFilter;
-  const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
-  const ids = await idsAfter(tx, deliveryWalk(job.project_id, { ...filter, statuses }), {
-    after: job.cursor,
-    before: job.id,
-    limit: CHUNK,
-  });
-  const done = await endOpenDeliveries(tx, job.project_id, {
-    ids,
-    status: 'Discarded',
-    description: 'Cancelled.',
-  });
-  return { cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null), done, failed: 0 };
-};
+export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: DeliverySink }): JobWork {
+  return async (tx, job) => {
+    const filter = JSON.parse(job.input) as DeliveryFilter;
+    const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
+    const ids = await idsAfter(tx, deliveryWalk(job.project_id, { ...filter, statuses }), {
+      after: job.cursor,
+      before: job.id,
+      limit: CHUNK,
+    });
+    const done = await endOpenDeliveries({ tx, metaEvents: deps.metaEvents }, job.project_id, {
+      ids,
+      status: 'Discarded',
+      description: 'Cancelled.',
+    });
+    return {
+      cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null),
+      done,
+      failed: 0,
+      committed: () => {
+        if (done === 0) return;
+        deps.sink.waiting(job.project_id, { key: metaQueueKey(job.project_id), lane: LANE.first });
+      },
+    };
+  };
+}

@@ -6,6 +6,7 @@ import type {
 import { formBody } from '../dispatch/form-body.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Outcome } from '../dispatch/outcome.ts';
+import type { SeenCertificates } from '../domain/certificate.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
@@ -59,6 +60,8 @@ export interface Sent {
   isUnsent?: true;
   /** Length of the request, where one was made. */
   durationMs?: number;
+  /** Of the connection it was made on. */
+  certificates?: SeenCertificates | null;
   /** What the log says of the request, where one was made. */
   exchange?: Exchanged;
 }
@@ -220,6 +223,7 @@ export class DeliverySender {
       isExhausted,
       durationMs: outcome.timings.totalMs,
       exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
+      certificates: outcome.certificates,
     };
   }
 }

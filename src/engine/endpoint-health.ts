@@ -6,13 +6,12 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import { endpointData } from '../routing/meta-event-data.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
-import { changeConfig, changeState } from '../store/config-version.ts';
-import type { Database, Queryable } from '../store/database.ts';
+import { type ConfigTx, changeConfig, changeState } from '../store/config-version.ts';
+import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { Sent } from './delivery-sender.ts';
 import type { OutcomeListener } from './dispatcher.ts';
 import { lastFailure } from './last-failure.ts';
@@ -133,9 +132,9 @@ export class EndpointHealth implements OutcomeListener {
     endpointId: string,
     { from, last }: { from: 'closed' | 'open'; last: LastFailure },
   ): Promise<void> {
-    const { db, cache, log, alerts } = this.#deps;
+    const { cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
-    const opened = await changeState(db, projectId, async (tx, version) => {
+    const opened = await changeState(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if ((row?.state ?? 'closed') !== from) return null;
       const next = (row?.trips ?? 0) + 1;
@@ -166,7 +165,7 @@ export class EndpointHealth implements OutcomeListener {
     const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
     if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
-    const told = await changeState(db, projectId, async (tx, version) => {
+    const told = await changeState(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if (row?.state !== 'open') return null;
       await saveBreaker(tx, { id: endpointId, projectId, version }, { state: 'closed', trips: 0, probes: 0 });
@@ -192,8 +191,7 @@ export class EndpointHealth implements OutcomeListener {
   }
 
   async #disable(projectId: string, endpointId: string, { reason, last }: Cause): Promise<void> {
-    const { endpoints, cache, log, metaEvents, alerts } = this.#deps;
-    const project = cache.peek(projectId)?.project;
+    const { endpoints, cache, log, alerts } = this.#deps;
     const told = await changeConfig(this.#deps, { projectId, actor: INSTANCE }, async (tx, version) => {
       const row = await endpoints.getForUpdate(tx, projectId, endpointId);
       if (row === undefined || row.status === 'inactive') return { result: null, audit: [] };
@@ -203,24 +201,22 @@ export class EndpointHealth implements OutcomeListener {
         version,
         fields: { ...row, status: 'inactive' },
         secret: row.secret,
+        told: { type: 'endpoint.disabled', reason },
       });
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
       const after = { ...saved, reason };
       const audit = [changeOf('endpoint.disabled', row, after)];
-      if (project === undefined) return { result: null, audit };
-      const data = () => ({ ...endpointData(saved), reason });
-      await metaEvents.record(tx, project, { type: 'endpoint.disabled', data });
       const summary = `It was made inactive: ${reason}.`;
       const alert = { kind: 'disabled', state: 'raised', summary, lastFailure: last } as const;
       const raised = { ...alert, endpoint: saved, subscription: null };
-      return { result: await alerts.record(tx, project, raised, version), audit };
+      return { result: await alerts.record(tx, { id: projectId }, raised, version), audit };
     });
     alerts.notify(told);
     await cache.refreshQuietly(projectId);
   }
 
   async #alert(
-    tx: Queryable,
+    tx: ConfigTx,
     routing: ProjectRouting,
     at: { endpointId: string; version: number },
     alert: Omit<Alert, 'endpoint' | 'subscription'>,

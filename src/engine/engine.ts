@@ -12,17 +12,18 @@ import type { Sealer } from '../platform/sealer.ts';
 import type { Tracer } from '../platform/tracer.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { removeExpiredAudit } from '../store/audit-retention.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
 import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
 import { removeExpired } from '../store/retention.ts';
+import { CertificateAlerts } from './certificate-alerts.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher, type OutcomeListener } from './dispatcher.ts';
@@ -45,6 +46,7 @@ export interface EngineDeps {
     graceSeconds: number;
     maxRetrySeconds: number;
     retentionHours: number;
+    certificateDays: number;
   };
   db: Database;
   cache: ConfigCache;
@@ -78,6 +80,7 @@ export class Engine {
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
   readonly #alerts: SubscriptionAlerts;
+  readonly #certificates: CertificateAlerts;
   readonly #expander: Expander;
   readonly #delivers: boolean;
 
@@ -142,7 +145,8 @@ export class Engine {
       ...deps,
       restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
     });
-    this.#alerts = new SubscriptionAlerts({ db, cache, alerts: deps.alerts, log });
+    this.#alerts = new SubscriptionAlerts(deps);
+    this.#certificates = new CertificateAlerts(deps);
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
@@ -167,6 +171,7 @@ export class Engine {
       attempted: (delivery, sent) => {
         this.#health.attempted(delivery, sent);
         this.#alerts.attempted(delivery, sent);
+        this.#certificates.attempted(delivery, sent);
       },
       notProbed: (delivery) => this.#health.notProbed(delivery),
     };
@@ -205,6 +210,7 @@ export class Engine {
     clearTimeout(giveUp);
     await this.#health.stop();
     await this.#alerts.stop();
+    await this.#certificates.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);

@@ -23,6 +23,7 @@ function answered(text: string): Outcome {
     body: Buffer.concat([Buffer.of(0xff, 0), Buffer.from(text)]),
     truncated: false,
     address: null,
+    certificates: null,
     timings: { totalMs: 1 },
     startedAt: 0,
   };
@@ -50,6 +51,7 @@ test('the text of an error is kept without credentials', () => {
     message: 'bad: own-credential',
     ours: false,
     address: null,
+    certificates: null,
     timings: { totalMs: 1 },
     startedAt: 0,
   };

@@ -1,58 +1,32 @@
+import { deliveryData, endingType } from '../domain/delivery-data.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
-import { idTime } from '../domain/ids.ts';
-import type { MetaEventType, NewMetaEvent } from '../domain/meta-event.ts';
-import { RawJson } from '../domain/raw-json.ts';
-import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
+import type { NewMetaEvent } from '../domain/meta-event.ts';
 import type { AttemptRow, Finish } from '../store/finish-deliveries.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { ProjectRow } from '../store/projects.ts';
 
 /** The meta event that tells how a delivery ended, if it has and its project wants to know. */
-const types: Partial<Record<Finish['status'], MetaEventType>> = {
-  Success: 'eventdelivery.success',
-  Failure: 'eventdelivery.failed',
-  Discarded: 'eventdelivery.discarded',
-};
-
 export function outcomeMetaEvent(
   recorder: MetaEventRecorder,
   project: ProjectRow,
-  outcome: { delivery: HeldDelivery; finish: Finish; nowMs: number },
+  { delivery, finish, nowMs }: { delivery: HeldDelivery; finish: Finish; nowMs: number },
 ): NewMetaEvent | undefined {
-  const { finish } = outcome;
-  const type = finish.delayMs === null ? types[finish.status] : undefined;
-  return type && recorder.prepare(project, type, () => deliveryData(outcome));
-}
-
-const iso = (ms: number) => new Date(ms).toISOString();
-
-function deliveryData(outcome: { delivery: HeldDelivery; finish: Finish; nowMs: number }): object {
-  const { delivery, finish, nowMs } = outcome;
-  const body = finish.body ?? delivery.body;
-  const text = body.toString();
-  return {
-    uid: delivery.id,
-    project_id: delivery.projectId,
-    event_id: delivery.eventId,
-    endpoint_id: delivery.endpointId,
-    subscription_id: delivery.subscriptionId ?? '',
-    event_type: delivery.eventType,
-    status: finish.status,
-    description: finish.description ?? '',
-    idempotency_key: delivery.idempotencyKey ?? '',
-    url_query_params: delivery.urlQueryParams ?? '',
-    metadata: {
-      data: delivery.contentType === null ? new RawJson(text) : text,
-      strategy: delivery.strategy,
-      num_trials: finish.numTrials,
-      interval_seconds: delivery.intervalSeconds,
-      retry_limit: delivery.retryLimit,
-      max_retry_seconds: delivery.maxRetrySeconds,
-    },
-    attempt: finish.attempt === null ? null : attemptData(finish.attempt),
-    acknowledged_at: iso(delivery.acknowledgedAtMs),
-    created_at: iso(idTime(delivery.id)),
-    updated_at: iso(nowMs),
-  };
+  const { status, description, numTrials, attempt } = finish;
+  const type = finish.delayMs === null ? endingType(status) : undefined;
+  if (type === undefined) return undefined;
+  return recorder.prepare(project, type, () =>
+    deliveryData({
+      ...delivery,
+      status,
+      description,
+      numTrials,
+      body: finish.body ?? delivery.body,
+      // What a function made is JSON.
+      contentType: finish.body !== null || delivery.hasOwnBody ? null : delivery.contentType,
+      attempt: attempt === null ? null : attemptData(attempt),
+      endedAtMs: nowMs,
+    }),
+  );
 }
 
 /** Without what the endpoint answered beyond its status: that may be long, and is read with the attempt. */
@@ -64,6 +38,6 @@ function attemptData(attempt: AttemptRow): object {
     http_status: attempt.httpStatus ?? '',
     error: attempt.error ?? '',
     status: attempt.succeeded,
-    requested_at: iso(attempt.requestedAtMs),
+    requested_at: new Date(attempt.requestedAtMs).toISOString(),
   };
 }

@@ -8,6 +8,7 @@ import type { ProjectRouting } from '../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../store/alerts.ts';
 import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import type { Sent } from './delivery-sender.ts';
 import { lastFailure } from './last-failure.ts';
@@ -23,6 +24,7 @@ import { lastFailure } from './last-failure.ts';
  */
 export interface SubscriptionAlertsDeps {
   db: Database;
+  metaEvents: MetaEventRecorder;
   cache: ConfigCache;
   alerts: AlertRecorder;
   log: Logger;
@@ -51,7 +53,7 @@ export class SubscriptionAlerts {
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
-    const isRaised = routing.raisedAlerts.has(id);
+    const isRaised = routing.alerts.get(id) === true;
     if (sent.effect === 'success') {
       if (isRaised && !this.#clearing.has(id)) this.#run(() => this.#clear(routing, id));
       return;
@@ -96,7 +98,7 @@ export class SubscriptionAlerts {
     const config = routing?.subscriptions.get(id)?.row.alert_config ?? null;
     const thresholdMs = parseGoDuration(config?.threshold ?? '');
     if (routing === undefined || config === null || thresholdMs === null) return;
-    if (routing.raisedAlerts.has(id)) return;
+    if (routing.alerts.get(id) === true) return;
     const counted = await countFailures(this.#deps.db, subscription, { failures, thresholdMs });
     if (counted < config.count) return;
     const summary = `${config.count} attempts failed within ${config.threshold}.`;
@@ -118,12 +120,12 @@ export class SubscriptionAlerts {
     id: string,
     change: Pick<Alert, 'state' | 'summary' | 'lastFailure'>,
   ): Promise<void> {
-    const { db, cache, alerts, log } = this.#deps;
+    const { cache, alerts, log } = this.#deps;
     const { project } = routing;
     const row = routing.subscriptions.get(id)?.row;
     const alert = row && alertOf(routing, row, change);
     if (alert === undefined) return;
-    const told = await changeState(db, project.id, async (tx, version) => {
+    const told = await changeState(this.#deps, project.id, async (tx, version) => {
       await forgetFailures(tx, { id, projectId: project.id });
       return alerts.record(tx, project, alert, version);
     });

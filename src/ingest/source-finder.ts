@@ -3,6 +3,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
+import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { SourceRow, SourceStore } from '../store/sources.ts';
 
 /**
@@ -17,11 +18,18 @@ export interface FoundSource {
   row: SourceRow;
 }
 
+export interface SourceFinderDeps {
+  db: Database;
+  cache: ConfigCache;
+  sources: SourceStore;
+  metaEvents: MetaEventRecorder;
+}
+
 export class SourceFinder {
-  readonly #deps: { db: Database; cache: ConfigCache; sources: SourceStore };
+  readonly #deps: SourceFinderDeps;
   readonly #owners = new Map<string, { projectId: string; sourceId: string }>();
 
-  constructor(deps: { db: Database; cache: ConfigCache; sources: SourceStore }) {
+  constructor(deps: SourceFinderDeps) {
     this.#deps = deps;
   }
 
@@ -40,10 +48,10 @@ export class SourceFinder {
    * change of config that events on their way have to be matched against again.
    */
   async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
-    const { db, cache, sources } = this.#deps;
+    const { cache, sources } = this.#deps;
     const known = row.provider_config?.twitter.crc_verified_at ?? null;
     if (known !== null && Date.parse(verifiedAt) - Date.parse(known) < CHALLENGE_PAUSE_MS) return;
-    await changeState(db, row.project_id, async (tx, version) => {
+    await changeState(this.#deps, row.project_id, async (tx, version) => {
       const current = await sources.get(tx, row.project_id, row.id);
       if (current === undefined) return;
       const fields = { ...current, provider_config: { twitter: { crc_verified_at: verifiedAt } } };

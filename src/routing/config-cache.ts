@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { failureAlertsChangedSince } from '../store/alerts.ts';
+import { alertsChangedSince } from '../store/alerts.ts';
 import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -127,7 +127,7 @@ export class ConfigCache {
       subscriptionsChangedSince(this.#db, project.id, since),
       this.#sources.changedSince(this.#db, project.id, since),
       breakersChangedSince(this.#db, project.id, since),
-      failureAlertsChangedSince(this.#db, project.id, since),
+      alertsChangedSince(this.#db, project.id, since),
     ]);
     const endpoints = new Map<string, RoutedEndpoint>(base?.endpoints);
     for (const row of endpointRows) {
@@ -146,12 +146,9 @@ export class ConfigCache {
     }
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
-    const raisedAlerts = new Set(base?.raisedAlerts);
-    for (const row of alertRows) {
-      if (row.is_raised) raisedAlerts.add(row.subject_id);
-      else raisedAlerts.delete(row.subject_id);
-    }
-    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, raisedAlerts });
+    const alerts = new Map(base?.alerts);
+    for (const row of alertRows) alerts.set(row.subject_id, row.is_raised);
+    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, alerts });
   }
 
   #dropOldest(): void {

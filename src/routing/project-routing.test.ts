@@ -36,7 +36,7 @@ function routingOf(...rows: SubscriptionRow[]): ProjectRouting {
     subscriptions,
     sources: new Map(),
     breakers: new Map(),
-    raisedAlerts: new Set(),
+    alerts: new Map(),
   });
 }
 

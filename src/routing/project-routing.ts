@@ -1,4 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
+import { certificateSubject } from '../domain/alert.ts';
+import type { CertificateSide } from '../domain/certificate.ts';
 import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
 import { type RateLimit, rateLimit } from '../domain/rate-grants.ts';
@@ -57,8 +59,10 @@ export class ProjectRouting {
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
-  /** Subscriptions whose alert is raised. */
-  readonly raisedAlerts: ReadonlySet<string>;
+  /** Of subscriptions and certificates that ever raised one: whether it is still raised. */
+  readonly alerts: ReadonlyMap<string, boolean>;
+  /** Which endpoints have one raised of a certificate, and on which side. */
+  readonly #expiring: ReadonlySet<string>;
 
   constructor(
     project: ProjectRow,
@@ -67,7 +71,7 @@ export class ProjectRouting {
       subscriptions: ReadonlyMap<string, RoutedSubscription>;
       sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
-      raisedAlerts: ReadonlySet<string>;
+      alerts: ReadonlyMap<string, boolean>;
     },
   ) {
     this.project = project;
@@ -75,7 +79,9 @@ export class ProjectRouting {
     this.subscriptions = rows.subscriptions;
     this.sources = rows.sources;
     this.breakers = rows.breakers;
-    this.raisedAlerts = rows.raisedAlerts;
+    this.alerts = rows.alerts;
+    const raised = [...rows.alerts].filter(([subject, isRaised]) => isRaised && subject.includes(' '));
+    this.#expiring = new Set(raised.map(([subject]) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(
@@ -91,6 +97,11 @@ export class ProjectRouting {
 
   breaker(endpointId: string): Breaker {
     return this.breakers.get(endpointId) ?? CLOSED;
+  }
+
+  /** Whether an alert is raised of one of an endpoint's certificates. */
+  hasExpiring(endpointId: string, side: CertificateSide): boolean {
+    return this.#expiring.size > 0 && this.#expiring.has(certificateSubject(endpointId, side));
   }
 
   /** What a subscription's deliveries are claimed by: itself where it has a rate limit, else its endpoint. */

@@ -32,15 +32,36 @@ export async function clearAlert(tx: Queryable, key: AlertKey, version: number):
   return rows.length > 0;
 }
 
-/** Alerts of subscriptions that changed after a version. */
-export function failureAlertsChangedSince(
+/** True: raised now, by this call. Such an alert is raised once and, when cleared, never again. */
+export async function raiseAlertOnce(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into alerts (subject_id, kind, project_id, version, raised_at) values ($1, $2, $3, $4, now())
+     on conflict do nothing returning subject_id`,
+    [key.subjectId, key.kind, key.projectId, version],
+  );
+  return rows.length > 0;
+}
+
+/** Clears every alert whose subject begins so; true if there was one. `subjectId` ends with a space. */
+export async function clearAlertsUnder(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
+  const rows = await tx.query(
+    `update alerts set version = $4, cleared_at = now()
+     where subject_id > $1 and subject_id < rtrim($1) || '!' and kind = $2 and project_id = $3 and cleared_at is null
+     returning subject_id`,
+    [key.subjectId, key.kind, key.projectId, version],
+  );
+  return rows.length > 0;
+}
+
+/** Alerts of subscriptions and certificates that changed after a version. */
+export function alertsChangedSince(
   db: Queryable,
   projectId: string,
   version: number,
 ): Promise<{ subject_id: string; is_raised: boolean }[]> {
   return db.query(
     `select subject_id, cleared_at is null as is_raised from alerts
-     where project_id = $1 and version > $2 and kind = 'failures'`,
+     where project_id = $1 and version > $2 and kind in ('failures', 'certificate')`,
     [projectId, version],
   );
 }

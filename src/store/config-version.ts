@@ -1,35 +1,50 @@
 import type { Actor } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { MetaEventType, NewMetaEvent } from '../domain/meta-event.ts';
+import type { ProjectConfig } from '../domain/project-config.ts';
 import { type Changed, insertAudit } from './audit-entries.ts';
 import type { Database, Queryable } from './database.ts';
+import type { MetaEventRecorder } from './meta-event-recorder.ts';
+import { insertMetaEvents } from './meta-events.ts';
 
 export const CONFIG_CHANNEL = 'posthorn_config';
 
 /**
+ * A transaction that changes a project's config. The statements that change endpoints, subscriptions, sources and
+ * projects take one and tell of the change themselves, so that no path to them can forget it.
+ */
+export interface ConfigTx extends Queryable {
+  /**
+   * Makes a meta event of a change if the project wants one; it is stored with the change, at the end of the
+   * transaction. `config`: the one to ask, where the change is one of the project's own config.
+   */
+  tell(type: MetaEventType, data: () => object, config?: ProjectConfig): void;
+}
+
+/**
  * Every change of a project's config goes through here: the project's version moves on in the same transaction,
- * the changed rows carry the new version, the audit log says who changed what, and other nodes are told at commit.
- * (They would find out by themselves within a second; the notice only makes it early.)
+ * the changed rows carry the new version, the meta events of the changes are stored, the audit log says who changed
+ * what, and other nodes are told at commit. (They would find out by themselves within a second; the notice only makes
+ * it early.)
  */
 export function changeConfig<T>(
-  deps: { db: Database; ids: IdFactory },
+  { db, ...deps }: { db: Database; ids: IdFactory; metaEvents: MetaEventRecorder },
   by: { projectId: string; actor: Actor },
-  change: (tx: Queryable, version: number) => Promise<Changed<T>>,
+  change: (tx: ConfigTx, version: number) => Promise<Changed<T>>,
 ): Promise<T> {
-  return deps.db.transaction((tx) =>
-    changeConfigIn(tx, { ids: deps.ids, ...by }, (version) => change(tx, version)),
-  );
+  return db.transaction((tx) => changeConfigIn({ ...deps, tx }, by, change));
 }
 
 /** The same within a transaction that does more. */
 export function changeConfigIn<T>(
-  tx: Queryable,
-  by: { ids: IdFactory; projectId: string; actor: Actor },
-  change: (version: number) => Promise<Changed<T>>,
+  { tx, ids, metaEvents }: { tx: Queryable; ids: IdFactory; metaEvents: MetaEventRecorder },
+  by: { projectId: string; actor: Actor },
+  change: (tx: ConfigTx, version: number) => Promise<Changed<T>>,
 ): Promise<T> {
-  return moveVersion(tx, by.projectId, async (version) => {
-    const { result, audit } = await change(version);
-    await insertAudit(tx, by, audit);
+  return moveVersion({ tx, metaEvents }, by.projectId, async (configTx, version) => {
+    const { result, audit } = await change(configTx, version);
+    await insertAudit(tx, { ids, ...by }, audit);
     return result;
   });
 }
@@ -39,24 +54,33 @@ export function changeConfigIn<T>(
  * No entry in the audit log.
  */
 export function changeState<T>(
-  db: Database,
+  { db, metaEvents }: { db: Database; metaEvents: MetaEventRecorder },
   projectId: string,
-  change: (tx: Queryable, version: number) => Promise<T>,
+  change: (tx: ConfigTx, version: number) => Promise<T>,
 ): Promise<T> {
-  return db.transaction((tx) => moveVersion(tx, projectId, (version) => change(tx, version)));
+  return db.transaction((tx) => moveVersion({ tx, metaEvents }, projectId, change));
 }
 
 async function moveVersion<T>(
-  tx: Queryable,
+  { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
-  change: (version: number) => Promise<T>,
+  change: (tx: ConfigTx, version: number) => Promise<T>,
 ): Promise<T> {
-  const [project] = await tx.query<{ version: number }>(
-    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version',
+  const [project] = await tx.query<{ version: number; config: ProjectConfig }>(
+    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version, config',
     [projectId],
   );
   if (project === undefined) throw new AppError('project_not_found', { id: projectId });
-  const result = await change(project.version);
+  const told: NewMetaEvent[] = [];
+  const configTx: ConfigTx = {
+    query: (text, values) => tx.query(text, values),
+    tell: (type, data, config = project.config) => {
+      const made = metaEvents.prepare({ id: projectId, config }, type, data);
+      if (made !== undefined) told.push(made);
+    },
+  };
+  const result = await change(configTx, project.version);
+  await insertMetaEvents(tx, told);
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
   return result;
 }

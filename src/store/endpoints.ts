@@ -1,10 +1,13 @@
 import type { EndpointSecrets, EndpointStatus } from '../domain/endpoint.ts';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
+import type { MetaEventType } from '../domain/meta-event.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
+import type { ConfigTx } from './config-version.ts';
 import type { Database, Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
+import { rowTimes } from './row-times.ts';
 
 export interface EndpointFields {
   name: string;
@@ -63,6 +66,12 @@ type Sealed = Omit<EndpointRow, 'secret'> & ChatUrls & { sealed: Buffer };
 
 const place = (id: string) => `endpoint ${id}`;
 
+/** What is told of a change. `reason`: why the service itself made it. */
+export interface EndpointChange {
+  type: Extract<MetaEventType, `endpoint.${string}`>;
+  reason?: string;
+}
+
 /** All access to endpoints; secrets are sealed on the way in and opened on the way out. */
 export class EndpointStore {
   readonly #sealer: Sealer;
@@ -71,15 +80,16 @@ export class EndpointStore {
     this.#sealer = sealer;
   }
 
-  /** Inserts, or replaces every field of, one endpoint under a new config version. */
+  /** Inserts, or replaces every field of, one endpoint under a new config version, and tells of it. */
   async save(
-    tx: Queryable,
+    tx: ConfigTx,
     endpoint: {
       id: string;
       projectId: string;
       version: number;
       fields: EndpointFields;
       secret: Secret<EndpointSecrets>;
+      told: EndpointChange;
     },
   ): Promise<EndpointRow> {
     const names = ['id', 'project_id', 'version', ...FIELDS, ...CHAT_URLS, 'sealed'];
@@ -102,7 +112,10 @@ export class EndpointStore {
        returning ${COLUMNS}`,
       values,
     );
-    return this.#open(row as Sealed);
+    const saved = this.#open(row as Sealed);
+    const { type, ...why } = endpoint.told;
+    tx.tell(type, () => ({ ...endpointData(saved), ...why }));
+    return saved;
   }
 
   async get(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
@@ -192,8 +205,13 @@ export class EndpointStore {
     return rows.map((row) => this.#open(row));
   }
 
-  async delete(tx: Queryable, id: string, version: number): Promise<void> {
-    await tx.query('update endpoints set deleted_at = now(), version = $2 where id = $1', [id, version]);
+  async delete(tx: ConfigTx, endpoint: { projectId: string; id: string }, version: number): Promise<void> {
+    const rows = await tx.query<Sealed>(
+      `update endpoints set deleted_at = now(), version = $3
+       where project_id = $1 and id = $2 and deleted_at is null returning ${COLUMNS}`,
+      [endpoint.projectId, endpoint.id, version],
+    );
+    for (const row of rows) tx.tell('endpoint.deleted', () => endpointData(row));
   }
 
   /** Seals the addresses of chat channels that stand in clear; returns how many endpoints had some, of a chunk. */
@@ -223,6 +241,29 @@ export class EndpointStore {
     };
     return { ...row, secret: new Secret({ ...secret, ...urls } as EndpointSecrets) };
   }
+}
+
+/**
+ * As meta events show it: without secrets. That leaves out the addresses of chat services too, since whoever knows one
+ * may post there.
+ */
+function endpointData(row: Omit<EndpointRow, 'secret'>): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    owner_id: row.owner_id,
+    name: row.name,
+    description: row.description,
+    url: row.url,
+    status: row.status,
+    advanced_signatures: row.advanced_signatures,
+    content_type: row.content_type,
+    http_timeout: row.http_timeout,
+    rate_limit: row.rate_limit,
+    rate_limit_duration: row.rate_limit_duration,
+    support_email: row.support_email,
+    ...rowTimes(row),
+  };
 }
 
 export interface EndpointHealth {

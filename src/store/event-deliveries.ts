@@ -126,12 +126,22 @@ export async function listDeliveries(
   filter: DeliveryFilter & { page: PageRequest },
 ): Promise<Page<StoredDelivery>> {
   const ids = await listPage<{ id: string }>(db, { ...deliveryWalk(projectId, filter), page: filter.page });
+  const wanted = ids.rows.map((row) => row.id);
+  return { ...ids, rows: await deliveriesByIds(db, projectId, wanted) };
+}
+
+/** In the order of the ids; those that do not exist are left out. */
+export async function deliveriesByIds(
+  db: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredDelivery[]> {
   const rows = await db.query<StoredDelivery>(
     `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
-    [ids.rows.map((row) => row.id), projectId],
+    [ids, projectId],
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return { ...ids, rows: ids.rows.flatMap(({ id }) => byId.get(id) ?? []) };
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 export async function countDeliveries(

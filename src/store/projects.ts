@@ -1,8 +1,9 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
-import { CONFIG_CHANNEL } from './config-version.ts';
+import { CONFIG_CHANNEL, type ConfigTx } from './config-version.ts';
 import type { Database, Queryable } from './database.ts';
+import { rowTimes } from './row-times.ts';
 
 export interface ProjectSecrets {
   /** Signs meta events. Empty: none. */
@@ -59,15 +60,18 @@ export class ProjectStore {
     return this.#open(row as Stored);
   }
 
+  /** Tells of it by the new config. */
   async update(
-    tx: Queryable,
+    tx: ConfigTx,
     project: Pick<ProjectRow, 'id' | 'name' | 'logo_url' | 'config'>,
   ): Promise<ProjectRow> {
     const [row] = await tx.query<Stored>(
       `update projects set name = $2, logo_url = $3, config = $4, sealed = $5, updated_at = now() where id = $1 returning ${COLUMNS}`,
       [project.id, project.name, project.logo_url, ...this.#stored(project)],
     );
-    return this.#open(row as Stored);
+    const saved = this.#open(row as Stored);
+    tx.tell('project.updated', () => projectData(saved), saved.config);
+    return saved;
   }
 
   async get(db: Queryable, id: string): Promise<ProjectRow | undefined> {
@@ -129,6 +133,19 @@ export async function countProjects(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** As meta events show it: without the secret they are signed with. */
+function projectData(row: ProjectRow): object {
+  const { secret: _, ...metaEvent } = row.config.meta_event;
+  return {
+    uid: row.id,
+    name: row.name,
+    type: row.type,
+    logo_url: row.logo_url,
+    config: { ...row.config, meta_event: metaEvent },
+    ...rowTimes(row),
+  };
+}
+
 /** The project stays as a tombstone; its keys stop working at once. Returns it, unless it was deleted already. */
 export async function deleteProject(tx: Queryable, id: string): Promise<Omit<ProjectRow, 'secret'>[]> {
   const deleted = await tx.query<Omit<ProjectRow, 'secret'>>(
@@ -139,4 +156,13 @@ export async function deleteProject(tx: Queryable, id: string): Promise<Omit<Pro
   await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
   return deleted;
+}
+
+/** Undefined: there is no such project any more. */
+export async function getProjectConfig(db: Queryable, id: string): Promise<ProjectConfig | undefined> {
+  const [row] = await db.query<Pick<ProjectRow, 'config'>>(
+    'select config from projects where id = $1 and deleted_at is null',
+    [id],
+  );
+  return row?.config;
 }

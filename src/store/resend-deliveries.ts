@@ -1,4 +1,6 @@
 import type { Queryable } from './database.ts';
+import type { MetaEventRecorder } from './meta-event-recorder.ts';
+import { tellOfEnded } from './tell-of-ended.ts';
 
 /**
  * Ended deliveries made open again, and open ones ended by hand. Both move the delivery and its queue row in one
@@ -58,9 +60,12 @@ export async function reopenDeliveries(
   );
 }
 
-/** Ends those of the given deliveries that are still open; returns how many. One being sent ends as well: its outcome comes too late. */
+/**
+ * Ends those of the given deliveries that are still open, and tells of them; returns how many. One being sent ends as
+ * well: its outcome comes too late.
+ */
 export async function endOpenDeliveries(
-  tx: Queryable,
+  { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
   end: { ids: readonly string[]; status: 'Discarded' | 'Failure'; description: string },
 ): Promise<number> {
@@ -77,5 +82,7 @@ export async function endOpenDeliveries(
      where id = any($1) and project_id = $2 returning id`,
     [gone.map((row) => row.id), projectId, end.status, end.description],
   );
+  const told = { ids: ended.map((row) => row.id).sort(), status: end.status };
+  await tellOfEnded({ tx, metaEvents }, projectId, told);
   return ended.length;
 }

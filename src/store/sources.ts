@@ -2,8 +2,10 @@ import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { SourceProviderConfig, SourceSecrets, SourceType } from '../domain/source.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
+import type { ConfigTx } from './config-version.ts';
 import type { Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
+import { rowTimes } from './row-times.ts';
 
 export interface SourceFields {
   name: string;
@@ -63,9 +65,9 @@ export class SourceStore {
     this.#sealer = sealer;
   }
 
-  /** Inserts, or replaces every field of, one source under a new config version. */
+  /** Inserts, or replaces every field of, one source under a new config version, and tells of it. */
   async save(
-    tx: Queryable,
+    tx: ConfigTx,
     source: {
       id: string;
       projectId: string;
@@ -83,16 +85,19 @@ export class SourceStore {
       ...FIELDS.map((field) => fields[field]),
       this.#sealer.seal(JSON.stringify(source.secret.reveal()), place(source.id)),
     ];
-    const [row] = await tx.query<Sealed>(
+    const [stored] = await tx.query<Sealed & { is_new: boolean }>(
       `insert into sources (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
        on conflict (id) do update set ${names
          .slice(2)
          .map((name) => `${name} = excluded.${name}`)
          .join(', ')}, updated_at = now()
-       returning ${COLUMNS}`,
+       -- a row that was updated has been locked by this transaction
+       returning ${COLUMNS}, xmax = 0 as is_new`,
       values,
     );
-    return this.#open(row as Sealed);
+    const { is_new: isNew, ...row } = stored as NonNullable<typeof stored>;
+    tx.tell(isNew ? 'source.created' : 'source.updated', () => sourceData(row));
+    return this.#open(row);
   }
 
   async get(db: Queryable, projectId: string, id: string): Promise<SourceRow | undefined> {
@@ -146,15 +151,30 @@ export class SourceStore {
     return rows.map((row) => this.#open(row));
   }
 
-  async delete(tx: Queryable, source: { projectId: string; id: string }, version: number): Promise<void> {
-    await tx.query(
-      'update sources set deleted_at = now(), version = $3 where project_id = $1 and id = $2 and deleted_at is null',
+  async delete(tx: ConfigTx, source: { projectId: string; id: string }, version: number): Promise<void> {
+    const rows = await tx.query<Sealed>(
+      `update sources set deleted_at = now(), version = $3
+       where project_id = $1 and id = $2 and deleted_at is null returning ${COLUMNS}`,
       [source.projectId, source.id, version],
     );
+    for (const row of rows) tx.tell('source.deleted', () => sourceData(row));
   }
 
   #open({ sealed, ...row }: Sealed): SourceRow {
     const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as SourceSecrets;
     return { ...row, secret: new Secret(secret) };
   }
+}
+
+/** As meta events show it: without the verifier. */
+function sourceData(row: Sealed): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    type: row.type,
+    provider: row.provider,
+    is_disabled: row.is_disabled,
+    ...rowTimes(row),
+  };
 }

@@ -9,9 +9,11 @@ import {
   type RetryConfig,
   recordsFor,
 } from '../domain/subscription.ts';
+import type { ConfigTx } from './config-version.ts';
 import type { Queryable } from './database.ts';
 import { addEventTypes } from './event-types.ts';
 import { listPage, Where } from './list-page.ts';
+import { rowTimes } from './row-times.ts';
 
 export interface SubscriptionFields {
   name: string;
@@ -64,11 +66,11 @@ const JSON_FIELDS = new Set<string>([
 ]);
 
 /**
- * Inserts, or replaces every field of, one subscription under a new config version. Its event types are added to the
- * project's catalogue.
+ * Inserts, or replaces every field of, one subscription under a new config version, and tells of it. Its event types
+ * are added to the project's catalogue.
  */
 export async function saveSubscription(
-  tx: Queryable,
+  tx: ConfigTx,
   subscription: { id: string; projectId: string; version: number; fields: SubscriptionFields },
 ): Promise<SubscriptionRow> {
   const { id, projectId } = subscription;
@@ -80,16 +82,38 @@ export async function saveSubscription(
     const given = fields[field];
     return JSON_FIELDS.has(field) && given !== null ? JSON.stringify(given) : given;
   };
-  const [row] = await tx.query<SubscriptionRow>(
+  const [stored] = await tx.query<SubscriptionRow & { is_new: boolean }>(
     `insert into subscriptions (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
      on conflict (id) do update set ${names
        .slice(2)
        .map((name) => `${name} = excluded.${name}`)
        .join(', ')}, updated_at = now()
-     returning ${COLUMNS}`,
+     -- a row that was updated has been locked by this transaction
+     returning ${COLUMNS}, xmax = 0 as is_new`,
     [id, projectId, subscription.version, ...FIELDS.map(value)],
   );
-  return row as SubscriptionRow;
+  const { is_new: isNew, ...row } = stored as NonNullable<typeof stored>;
+  tx.tell(isNew ? 'subscription.created' : 'subscription.updated', () => subscriptionData(row));
+  return row;
+}
+
+/** As meta events show it. */
+function subscriptionData(row: SubscriptionRow): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    type: row.type,
+    status: row.status,
+    endpoint_id: row.endpoint_id,
+    source_id: row.source_id,
+    delivery_mode: row.delivery_mode,
+    filter_config: { event_types: row.event_types, filter: row.filter },
+    alert_config: row.alert_config,
+    rate_limit_config: row.rate_limit_config,
+    retry_config: row.retry_config,
+    ...rowTimes(row),
+  };
 }
 
 async function filterRecords(
@@ -157,17 +181,6 @@ export function subscriptionsChangedSince(
   );
 }
 
-export async function deleteSubscription(
-  tx: Queryable,
-  subscription: { projectId: string; id: string },
-  version: number,
-): Promise<void> {
-  await tx.query(
-    'update subscriptions set deleted_at = now(), version = $3 where project_id = $1 and id = $2 and deleted_at is null',
-    [subscription.projectId, subscription.id, version],
-  );
-}
-
 export async function hasSubscription(
   db: Queryable,
   projectId: string,
@@ -180,28 +193,42 @@ export async function hasSubscription(
   return rows.length > 0;
 }
 
+export function deleteSubscription(
+  tx: ConfigTx,
+  subscription: { projectId: string; id: string },
+  version: number,
+): Promise<SubscriptionRow[]> {
+  return deleteWhere(tx, { column: 'id', ...subscription }, version);
+}
+
 /** The subscriptions of a source end with it; returns them. */
 export function deleteSubscriptionsOfSource(
-  tx: Queryable,
+  tx: ConfigTx,
   source: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
-  return tx.query<SubscriptionRow>(
-    `update subscriptions set deleted_at = now(), version = $3
-     where project_id = $1 and source_id = $2 and source_id <> '' and deleted_at is null returning ${COLUMNS}`,
-    [source.projectId, source.id, version],
-  );
+  return deleteWhere(tx, { column: 'source_id', ...source }, version);
 }
 
 /** The subscriptions of an endpoint end with it; returns them. */
 export function deleteSubscriptionsOfEndpoint(
-  tx: Queryable,
+  tx: ConfigTx,
   endpoint: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
-  return tx.query<SubscriptionRow>(
+  return deleteWhere(tx, { column: 'endpoint_id', ...endpoint }, version);
+}
+
+async function deleteWhere(
+  tx: ConfigTx,
+  where: { column: 'id' | 'endpoint_id' | 'source_id'; projectId: string; id: string },
+  version: number,
+): Promise<SubscriptionRow[]> {
+  const rows = await tx.query<SubscriptionRow>(
     `update subscriptions set deleted_at = now(), version = $3
-     where project_id = $1 and endpoint_id = $2 and deleted_at is null returning ${COLUMNS}`,
-    [endpoint.projectId, endpoint.id, version],
+     where project_id = $1 and ${where.column} = $2 and deleted_at is null returning ${COLUMNS}`,
+    [where.projectId, where.id, version],
   );
+  for (const row of rows) tx.tell('subscription.deleted', () => subscriptionData(row));
+  return rows;
 }

@@ -218,7 +218,7 @@ test('an open breaker is told once and its closing too', async () => {
   expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
 });
 
-test('an endpoint that the service disabled is told, and its activation; a pause is not', async () => {
+test('an endpoint that the service disabled is told, and its activation, and when it is disabled again; a pause is not', async () => {
   await newProject();
   const { endpoint } = await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   status = 410;
@@ -234,6 +234,9 @@ test('an endpoint that the service disabled is told, and its activation; a pause
     ['alert.cleared', 'disabled'],
   ]);
   expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+  await send(3);
+  await told(3);
+  expect(metaTypes()[2]).toEqual(['alert.raised', 'disabled']);
 });
 
 test('a dead mail server and a dead chat lose no delivery and are logged', async () => {

@@ -1,9 +1,7 @@
 import type { IdFactory } from '../domain/ids.ts';
 import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../domain/meta-event.ts';
+import type { ProjectConfig } from '../domain/project-config.ts';
 import { stringifyWithRaw } from '../domain/raw-json.ts';
-import type { Queryable } from '../store/database.ts';
-import { insertMetaEvents } from '../store/meta-events.ts';
-import type { ProjectRow } from '../store/projects.ts';
 
 /** Makes meta events for the projects that ask for them, with the retry budget of the project. */
 export class MetaEventRecorder {
@@ -14,7 +12,11 @@ export class MetaEventRecorder {
   }
 
   /** `data` is asked for only where the project wants the type. */
-  prepare(project: ProjectRow, eventType: MetaEventType, data: () => object): NewMetaEvent | undefined {
+  prepare(
+    project: { id: string; config: ProjectConfig },
+    eventType: MetaEventType,
+    data: () => object,
+  ): NewMetaEvent | undefined {
     const { meta_event, strategy } = project.config;
     if (!wantsMetaEvent(meta_event, eventType)) return undefined;
     return {
@@ -27,15 +29,5 @@ export class MetaEventRecorder {
       maxRetrySeconds: this.#deps.maxRetrySeconds,
       retryLimit: strategy.retry_count,
     };
-  }
-
-  /** Part of the transaction that makes the change. Call as its last step. */
-  async record(
-    tx: Queryable,
-    project: ProjectRow,
-    event: { type: MetaEventType; data: () => object },
-  ): Promise<void> {
-    const made = this.prepare(project, event.type, event.data);
-    if (made !== undefined) await insertMetaEvents(tx, [made]);
   }
 }

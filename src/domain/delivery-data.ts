@@ -1,0 +1,73 @@
+import type { deliveryStatuses } from './event-delivery.ts';
+import { idTime } from './ids.ts';
+import type { MetaEventType } from './meta-event.ts';
+import { RawJson } from './raw-json.ts';
+
+type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** A delivery that ended, as meta events show it. */
+export interface EndedDelivery {
+  id: string;
+  projectId: string;
+  eventId: string;
+  endpointId: string;
+  subscriptionId: string | null;
+  eventType: string;
+  status: DeliveryStatus;
+  description: string | null;
+  idempotencyKey: string | null;
+  urlQueryParams: string | null;
+  body: Buffer;
+  /** Null: the body is JSON. */
+  contentType: string | null;
+  strategy: string;
+  numTrials: number;
+  intervalSeconds: number;
+  retryLimit: number;
+  maxRetrySeconds: number;
+  /** The try that ended it, if one did. */
+  attempt: object | null;
+  acknowledgedAtMs: number;
+  endedAtMs: number;
+}
+
+const types: Partial<Record<DeliveryStatus, MetaEventType>> = {
+  Success: 'eventdelivery.success',
+  Failure: 'eventdelivery.failed',
+  Discarded: 'eventdelivery.discarded',
+};
+
+/** What a state is told as, if it is the end of a delivery. */
+export function endingType(status: DeliveryStatus): MetaEventType | undefined {
+  return types[status];
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export function deliveryData(delivery: EndedDelivery): object {
+  const text = delivery.body.toString();
+  return {
+    uid: delivery.id,
+    project_id: delivery.projectId,
+    event_id: delivery.eventId,
+    endpoint_id: delivery.endpointId,
+    subscription_id: delivery.subscriptionId ?? '',
+    event_type: delivery.eventType,
+    status: delivery.status,
+    description: delivery.description ?? '',
+    idempotency_key: delivery.idempotencyKey ?? '',
+    url_query_params: delivery.urlQueryParams ?? '',
+    metadata: {
+      data: delivery.contentType === null ? new RawJson(text) : text,
+      strategy: delivery.strategy,
+      num_trials: delivery.numTrials,
+      interval_seconds: delivery.intervalSeconds,
+      retry_limit: delivery.retryLimit,
+      max_retry_seconds: delivery.maxRetrySeconds,
+    },
+    attempt: delivery.attempt,
+    acknowledged_at: iso(delivery.acknowledgedAtMs),
+    created_at: iso(idTime(delivery.id)),
+    updated_at: iso(delivery.endedAtMs),
+  };
+}

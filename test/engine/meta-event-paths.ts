@@ -1,0 +1,323 @@
+import type { MetaEventType } from '../../src/domain/meta-event.ts';
+import { subscribe } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Receiver } from '../support/receiver.ts';
+
+/** Every way by which a change comes about that is told: makes some and returns the ids of what they changed. */
+export interface Scene {
+  /** Calls of a project that is told of the type under test, and has nothing else. */
+  project: ApiClient;
+  /** Calls of the portal of an owner who may manage its endpoints. */
+  portal: ApiClient;
+  /** Answers by path: `/gone` 410, `/broken` 500 until `mend`, anything else 200. */
+  receiver: Receiver;
+  mend(): void;
+  /** Those of the project, raised or cleared. */
+  alerts(): Promise<Record<string, unknown>[]>;
+}
+
+type Path = (scene: Scene) => Promise<string[]>;
+
+const uids = (rows: Json[]): string[] => rows.map((row) => row.uid);
+const subscribed = ({ project, receiver }: Scene, path = '/ok', subscription: object = {}) =>
+  subscribe(project, `${receiver.url}${path}`, { subscription });
+const newSource = ({ project }: Scene) => project.post('/sources', { name: 's', type: 'http' });
+const send = ({ project }: Scene, event_type = 'e') =>
+  project.post('/events/broadcast', { event_type, data: { n: 1 } });
+const deliveries = async ({ project }: Scene): Promise<Json[]> =>
+  (await project.get('/eventdeliveries?perPage=100')).content;
+const ended = ({ project }: Scene, job: Json) =>
+  eventually(
+    () => project.get(`/jobs/${job.uid}`),
+    ({ status }) => status === 'completed',
+  );
+const onboard = async (scene: Scene) => {
+  const items = ['a', 'b'].map((name) => ({ name, url: `${scene.receiver.url}/${name}` }));
+  await ended(scene, await scene.project.post('/onboard', { items }, 202));
+};
+const all = async ({ project }: Scene, list: string) => uids((await project.get(list)).content);
+const dynamic = ({ project, receiver }: Scene, event_types?: string[]) =>
+  project.post('/events/dynamic', { url: `${receiver.url}/new`, event_type: 'e', data: {}, event_types });
+const disabled = async (scene: Scene) => {
+  const { endpoint } = await subscribed(scene, '/gone');
+  await send(scene);
+  await eventually(
+    () => scene.project.get(`/endpoints/${endpoint.uid}`),
+    ({ status }) => status === 'inactive',
+  );
+  return endpoint;
+};
+/** Deliveries that a paused endpoint holds. */
+const held = async (scene: Scene, count: number) => {
+  const { endpoint } = await subscribed(scene);
+  await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
+  for (let n = 0; n < count; n++) await send(scene);
+  return endpoint;
+};
+const raised = async (scene: Scene) => {
+  const { endpoint } = await subscribed(scene, '/broken', { alert_config: { count: 1, threshold: '1m' } });
+  await send(scene);
+  return endpoint;
+};
+const filtered = async (scene: Scene, change: (at: string, filter: Json) => Promise<unknown>) => {
+  const { subscription } = await subscribed(scene);
+  const at = `/subscriptions/${subscription.uid}/filters`;
+  const [filter] = await scene.project.get(at);
+  await change(at, filter);
+  return [subscription.uid];
+};
+
+export const paths: Record<MetaEventType, Record<string, Path>> = {
+  'endpoint.created': {
+    'a call': async (scene) => [(await subscribed(scene)).endpoint.uid],
+    'a portal': async ({ portal, receiver }) => [
+      (await portal.post('/endpoints', { name: 'x', url: receiver.url })).uid,
+    ],
+    'a dynamic event': async (scene) => {
+      await dynamic(scene);
+      await dynamic(scene);
+      return all(scene, '/endpoints');
+    },
+    onboarding: async (scene) => {
+      await onboard(scene);
+      return all(scene, '/endpoints');
+    },
+  },
+  'endpoint.updated': {
+    'a call': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      await scene.project.put(`/endpoints/${endpoint.uid}`, { name: 'y', url: endpoint.url });
+      return [endpoint.uid];
+    },
+    'a portal link that takes it': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      const link = { name: 'l', owner_id: 'other', endpoints: [endpoint.uid] };
+      await scene.project.post('/portal-links', link);
+      return [endpoint.uid];
+    },
+  },
+  'endpoint.deleted': {
+    'a call': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      await scene.project.delete(`/endpoints/${endpoint.uid}`);
+      return [endpoint.uid];
+    },
+  },
+  'endpoint.paused': {
+    'a call': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
+      return [endpoint.uid];
+    },
+  },
+  'endpoint.activated': {
+    'a call that ends its pause': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
+      await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
+      return [endpoint.uid];
+    },
+    'a call after it was disabled': async (scene) => {
+      const { uid } = await disabled(scene);
+      await scene.project.post(`/endpoints/${uid}/activate`, {}, 202);
+      return [uid];
+    },
+  },
+  'endpoint.disabled': { 'its answer 410': async (scene) => [(await disabled(scene)).uid] },
+  'endpoint.secret_rolled': {
+    'a call': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      await scene.project.put(`/endpoints/${endpoint.uid}/expire_secret`, {}, 200);
+      return [endpoint.uid];
+    },
+  },
+  'eventdelivery.success': {
+    'an answer 200': async (scene) => {
+      await subscribed(scene);
+      await send(scene);
+      return uids(await deliveries(scene));
+    },
+  },
+  'eventdelivery.failed': {
+    'the last answer 500': async (scene) => {
+      await subscribed(scene, '/broken', {
+        retry_config: { type: 'linear', duration: '1s', retry_count: 1 },
+      });
+      await send(scene);
+      return uids(await deliveries(scene));
+    },
+    'a function that fails': async (scene) => {
+      await subscribed(scene, '/ok', { function: 'function transform() { throw new Error("no") }' });
+      await send(scene);
+      return uids(await deliveries(scene));
+    },
+    'a test of the endpoint, which is tried once': async (scene) => {
+      const { endpoint } = await subscribed(scene, '/broken');
+      await scene.project.post(`/endpoints/${endpoint.uid}/test`, {}, 200);
+      return uids(await deliveries(scene));
+    },
+  },
+  'eventdelivery.discarded': {
+    'an inactive endpoint': async (scene) => {
+      await disabled(scene);
+      const known = uids(await deliveries(scene));
+      await send(scene);
+      return uids(await deliveries(scene)).filter((uid) => !known.includes(uid));
+    },
+    'a deleted endpoint': async (scene) => {
+      const endpoint = await held(scene, 1);
+      await scene.project.delete(`/endpoints/${endpoint.uid}`);
+      return uids(await deliveries(scene));
+    },
+    'cancelling the one of an event': async (scene) => {
+      const endpoint = await held(scene, 2);
+      const [first, second] = await deliveries(scene);
+      const cancel = async (eventId: string) =>
+        ended(scene, await scene.project.post(`/eventdeliveries/cancel?eventId=${eventId}`, {}, 200));
+      await cancel(first.event_id);
+      // Again, which finds nothing, and nothing of what went out.
+      await cancel(first.event_id);
+      await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
+      await eventually(
+        () => scene.project.get(`/eventdeliveries/${second.uid}`),
+        ({ status }) => status === 'Success',
+      );
+      return [first.uid];
+    },
+    'cancelling many': async (scene) => {
+      // More than are read at a time.
+      await held(scene, 45);
+      await ended(scene, await scene.project.post('/eventdeliveries/cancel', {}, 200));
+      return uids(await deliveries(scene));
+    },
+  },
+  'source.created': { 'a call': async (scene) => [(await newSource(scene)).uid] },
+  'source.updated': {
+    'a call': async (scene) => {
+      const { uid } = await newSource(scene);
+      await scene.project.put(`/sources/${uid}`, { name: 't', type: 'http' });
+      await scene.project.post(`/sources/${uid}`, { name: 'u', type: 'http' }, 202);
+      return [uid, uid];
+    },
+    'an answered challenge': async (scene) => {
+      const source = await scene.project.post('/sources', {
+        name: 't',
+        type: 'http',
+        provider: 'twitter',
+        verifier: { type: 'hmac', hmac: { secret: 's', header: 'x', hash: 'SHA256', encoding: 'base64' } },
+      });
+      await fetch(`${source.url}?crc_token=x`);
+      // Within a minute, so not noted.
+      await fetch(`${source.url}?crc_token=y`);
+      return [source.uid];
+    },
+  },
+  'source.deleted': {
+    'a call': async (scene) => {
+      const { uid } = await newSource(scene);
+      await scene.project.delete(`/sources/${uid}`);
+      return [uid];
+    },
+  },
+  'subscription.created': {
+    'a call': async (scene) => [(await subscribed(scene)).subscription.uid],
+    'an event to an endpoint without one': async (scene) => {
+      const endpoint = await scene.project.post('/endpoints', { name: 'x', url: scene.receiver.url });
+      const event = { endpoint_id: endpoint.uid, event_type: 'e', data: {} };
+      await scene.project.post('/events', event);
+      await scene.project.post('/events', event);
+      return all(scene, '/subscriptions');
+    },
+    'a dynamic event': async (scene) => {
+      await dynamic(scene);
+      return all(scene, '/subscriptions');
+    },
+    onboarding: async (scene) => {
+      await onboard(scene);
+      return all(scene, '/subscriptions');
+    },
+  },
+  'subscription.updated': {
+    'a call': async (scene) => {
+      const { uid } = (await subscribed(scene)).subscription;
+      await scene.project.put(`/subscriptions/${uid}`, { name: 'y' });
+      return [uid];
+    },
+    'switching it off': async (scene) => {
+      const { uid } = (await subscribed(scene)).subscription;
+      await scene.project.put(`/subscriptions/${uid}/toggle_status`);
+      return [uid];
+    },
+    'a dynamic event with other types': async (scene) => {
+      await dynamic(scene, ['e']);
+      await dynamic(scene, ['e', 'f']);
+      return all(scene, '/subscriptions');
+    },
+    'a further filter': (scene) =>
+      filtered(scene, async (at) => {
+        await scene.project.post('/event-types', { name: 'further' });
+        await scene.project.post(at, { event_type: 'further' });
+      }),
+    'a changed filter': (scene) =>
+      filtered(scene, (at, { uid }) => scene.project.put(`${at}/${uid}`, { body: { n: 1 } }, 200)),
+    'a deleted filter': (scene) => filtered(scene, (at, { uid }) => scene.project.delete(`${at}/${uid}`)),
+    'several changed filters': (scene) =>
+      filtered(scene, (at, { uid }) =>
+        scene.project.put(`${at}/bulk_update`, [{ uid, body: { n: 2 } }], 200),
+      ),
+  },
+  'subscription.deleted': {
+    'a call': async (scene) => {
+      const { uid } = (await subscribed(scene)).subscription;
+      await scene.project.delete(`/subscriptions/${uid}`);
+      return [uid];
+    },
+    'deleting its endpoint': async (scene) => {
+      const { endpoint, subscription } = await subscribed(scene);
+      const other = await scene.project.post('/subscriptions', { name: 'o', endpoint_id: endpoint.uid });
+      await scene.project.delete(`/endpoints/${endpoint.uid}`);
+      return [subscription.uid, other.uid];
+    },
+    'deleting its source': async (scene) => {
+      const source = await newSource(scene);
+      const { subscription } = await subscribed(scene, '/ok', { source_id: source.uid });
+      await subscribed(scene);
+      await scene.project.delete(`/sources/${source.uid}`);
+      return [subscription.uid];
+    },
+  },
+  'alert.raised': {
+    'failures of a subscription': async (scene) => [(await raised(scene)).uid],
+    'disabling an endpoint': async (scene) => [(await disabled(scene)).uid],
+  },
+  'alert.cleared': {
+    'a success of the subscription': async (scene) => {
+      const { uid } = await raised(scene);
+      await eventually(scene.alerts, ([alert]) => alert !== undefined);
+      scene.mend();
+      // A node knows of the alert a moment after it was raised, and a success before that clears nothing.
+      await eventually(
+        async () => {
+          await send(scene);
+          return scene.alerts();
+        },
+        ([alert]) => alert?.['cleared_at'] !== null,
+      );
+      return [uid];
+    },
+    'activating the endpoint': async (scene) => {
+      const { uid } = await disabled(scene);
+      await scene.project.post(`/endpoints/${uid}/activate`, {}, 202);
+      return [uid];
+    },
+  },
+  'project.updated': {
+    'a call': async ({ project }) => {
+      const { uid, name } = await project.get('');
+      await project.put('', { name: `${name} y` });
+      await project.post('', { name: `${name} z` }, 202);
+      return [uid, uid];
+    },
+  },
+};

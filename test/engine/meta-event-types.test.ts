@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { metaEventTypes } from '../../src/domain/meta-event.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import {
+  boolean,
+  type Check,
+  fields,
+  id,
+  integer,
+  listOf,
+  nothing,
+  nullable,
+  object,
+  oneOf,
+  text,
+  time,
+} from '../support/shape.ts';
+import { paths, type Scene } from './meta-event-paths.ts';
+
+let app: TestApp;
+let count = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(async () => {
+  await app?.stop();
+});
+
+/** These fields and no others: what is added to a resource later, such as a secret, is not told by accident. */
+const only =
+  (checks: Record<string, Check>): Check =>
+  (value, path) => [
+    ...fields(checks)(value, path),
+    ...Object.keys(value as object)
+      .filter((name) => !(name in checks))
+      .map((name) => `${path}.${name} is one too many`),
+  ];
+
+const times = { created_at: time, updated_at: time, deleted_at: nullable(time) };
+const endpoint = {
+  uid: id,
+  project_id: id,
+  owner_id: text,
+  name: text,
+  description: text,
+  url: text,
+  status: oneOf('active', 'paused', 'inactive'),
+  advanced_signatures: boolean,
+  content_type: text,
+  http_timeout: integer,
+  rate_limit: integer,
+  rate_limit_duration: integer,
+  support_email: text,
+  ...times,
+};
+const delivery = {
+  uid: id,
+  project_id: id,
+  event_id: id,
+  endpoint_id: id,
+  subscription_id: id,
+  event_type: text,
+  status: oneOf('Success', 'Failure', 'Discarded'),
+  description: text,
+  idempotency_key: text,
+  url_query_params: text,
+  metadata: only({
+    data: object,
+    strategy: text,
+    num_trials: integer,
+    interval_seconds: integer,
+    retry_limit: integer,
+    max_retry_seconds: integer,
+  }),
+  attempt: nullable(
+    only({
+      uid: id,
+      url: text,
+      ip_address: text,
+      http_status: text,
+      error: text,
+      status: boolean,
+      requested_at: time,
+    }),
+  ),
+  acknowledged_at: time,
+  created_at: time,
+  updated_at: time,
+};
+const shapes: Record<string, Record<string, Check>> = {
+  endpoint,
+  eventdelivery: delivery,
+  subscription: {
+    uid: id,
+    project_id: id,
+    name: text,
+    type: text,
+    status: oneOf('active', 'inactive'),
+    endpoint_id: id,
+    source_id: text,
+    delivery_mode: text,
+    filter_config: only({ event_types: listOf(text), filter: object }),
+    alert_config: nullable(object),
+    rate_limit_config: nullable(object),
+    retry_config: nullable(object),
+    ...times,
+  },
+  source: {
+    uid: id,
+    project_id: id,
+    name: text,
+    type: text,
+    provider: text,
+    is_disabled: boolean,
+    ...times,
+  },
+  project: { uid: id, name: text, type: text, logo_url: text, config: object, ...times },
+  alert: {
+    kind: oneOf('failures', 'breaker', 'disabled', 'certificate'),
+    project_id: id,
+    endpoint_id: id,
+    endpoint: only({ uid: id, name: text, url: text }),
+    subscription_id: text,
+    certificate: nothing,
+    summary: text,
+    last_status: text,
+    last_reason: text,
+  },
+};
+
+async function newScene(type: string, listener: Receiver, receiver: Receiver): Promise<Scene> {
+  count += 1;
+  const made = await app.instance.post('/projects', {
+    name: `types ${count}`,
+    type: 'outgoing',
+    config: {
+      strategy: { type: 'linear', duration: 1, retry_count: 3 },
+      meta_event: { is_enabled: true, url: listener.url, secret: 'meta secret', event_type: [type] },
+    },
+  });
+  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const link = await project.post('/portal-links', { name: 'p', owner_id: 'ann', can_manage_endpoint: true });
+  let isBroken = true;
+  receiver.answerAlways(({ path }, response) => {
+    const status = path === '/gone' ? 410 : path === '/broken' && isBroken ? 500 : 200;
+    response.writeHead(status).end();
+  });
+  const mend = () => {
+    isBroken = false;
+  };
+  const alerts = () => app.database.query('select * from alerts where project_id = $1', [made.project.uid]);
+  return { project, receiver, mend, alerts, portal: new ApiClient(`${app.url}/portal-api`, link.token) };
+}
+
+const sorted = (ids: unknown[]): string[] => ids.map(String).sort((a, b) => (a < b ? -1 : 1));
+const subject = ({ data }: Json): string => data.uid ?? data.endpoint_id;
+
+/** Nothing is left that could still make or send a meta event. */
+const quiet = (projectId: string) =>
+  eventually(
+    () =>
+      app.database.query(
+        `select (select count(*) from delivery_queue where project_id = $1)
+           + (select count(*) from jobs where project_id = $1 and status in ('queued', 'running')) as open`,
+        [projectId],
+      ),
+    ([row]) => Number(row?.['open']) === 0,
+  );
+
+describe.each(metaEventTypes)('%s', (type) => {
+  test.each(Object.keys(paths[type]))('by %s is received once per change', async (path) => {
+    const [listener, receiver] = [await Receiver.start(), await Receiver.start()];
+    try {
+      const scene = await newScene(type, listener, receiver);
+      const changed = await paths[type][path]!(scene);
+      expect(changed.length).toBeGreaterThan(0);
+      await listener.received(changed.length);
+      scene.mend();
+      await quiet(scene.project.base.split('/').at(-1) ?? '');
+
+      const received = listener.requests.map(({ json }) => json);
+      expect(sorted(received.map(subject))).toEqual(sorted(changed));
+      expect(new Set(received.map(({ event_type }) => event_type))).toEqual(new Set([type]));
+      const ids = listener.requests.map(({ headers }) => headers['webhook-id']);
+      const stored: Json[] = (await scene.project.get('/meta-events?perPage=1000')).content;
+      expect(sorted(stored.map(({ uid }) => uid))).toEqual(sorted(ids));
+      expect(new Set(stored.map(({ status }) => status))).toEqual(new Set(['Success']));
+      const [family = ''] = type.split('.');
+      const reason = type === 'endpoint.disabled' ? { reason: text } : {};
+      const shape = only({ event_type: oneOf(type), data: only({ ...shapes[family], ...reason }) });
+      expect(received.flatMap((body) => shape(body, type))).toEqual([]);
+    } finally {
+      await listener.stop();
+      await receiver.stop();
+    }
+  });
+});
+
+test('a meta event that keeps failing makes no meta event, no alert and disables nothing, whatever is asked for', async () => {
+  const [listener, receiver] = [await Receiver.start(), await Receiver.start()];
+  try {
+    const { project } = await newScene('*', listener, receiver);
+    listener.answerAlways((_, response) => response.writeHead(500).end());
+    const { uid, name } = await project.get('');
+    await project.put('', {
+      name,
+      config: {
+        disable_endpoint: true,
+        strategy: { type: 'linear', duration: 1, retry_count: 2 },
+        circuit_breaker: { sample_rate: 1, minimum_request_count: 1, failure_threshold: 1 },
+      },
+    });
+    await quiet(uid);
+    // Time for whoever looks at failures each second.
+    await eventually(
+      () =>
+        app.database.query(
+          'select now() - max(updated_at) > $2 as passed from meta_events where project_id = $1',
+          [uid, '3s'],
+        ),
+      ([row]) => row?.['passed'] === true,
+    );
+    const stored: Json[] = (await project.get('/meta-events')).content;
+    expect(stored.map(({ event_type, status }) => [event_type, status])).toEqual([
+      ['project.updated', 'Failure'],
+    ]);
+    expect(listener.requests).toHaveLength(2);
+    expect(await app.database.query('select 1 from alerts where project_id = $1', [uid])).toEqual([]);
+    expect(await app.database.query('select 1 from endpoint_breakers where project_id = $1', [uid])).toEqual(
+      [],
+    );
+  } finally {
+    await listener.stop();
+    await receiver.stop();
+  }
+});
