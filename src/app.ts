@@ -36,7 +36,7 @@ import { Sandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
-import { migrate } from './store/migrate.ts';
+import { migrate, newestMigration } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
 import { SourceStore } from './store/sources.ts';
 
@@ -106,6 +106,7 @@ async function build(
     makePartitions,
     // The embedded database's directory is locked by this process.
     isAlone: config.databaseUrl === '',
+    knows: await newestMigration(),
     metrics,
     log,
   });

@@ -2,15 +2,20 @@ import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { StartupError } from '../domain/startup-error.ts';
 import { VERSION } from '../domain/version.ts';
+import { backupCommand } from './backup.ts';
 import { createKeyCommand } from './create-key.ts';
 import { createProjectCommand } from './create-project.ts';
 import { migrateCommand } from './migrate.ts';
+import { restoreCommand } from './restore.ts';
 import { serve } from './serve.ts';
+import { upgradeCommand } from './upgrade.ts';
 
 interface Command {
   usage: string;
   summary: string;
-  options: Record<string, { type: 'string' }>;
+  options: Record<string, { type: 'string' | 'boolean' }>;
+  /** The name of the one value that stands without an option. */
+  operand?: string;
   run(config: Config, values: Record<string, string | undefined>): Promise<void>;
 }
 
@@ -21,6 +26,27 @@ const commands: Record<string, Command> = {
     summary: 'Brings the database schema up to date.',
     options: {},
     run: migrateCommand,
+  },
+  backup: {
+    usage: 'backup FILE|DIRECTORY [--with-keys]',
+    summary:
+      'Writes the whole database to a file while the service runs. The secret key is in it only with --with-keys.',
+    options: { 'with-keys': { type: 'boolean' } },
+    operand: 'file',
+    run: backupCommand,
+  },
+  restore: {
+    usage: 'restore FILE',
+    summary: 'Makes the database of a new data directory (or an empty one at DATABASE_URL) from a backup.',
+    options: {},
+    operand: 'file',
+    run: restoreCommand,
+  },
+  upgrade: {
+    usage: 'upgrade --binaries DIRECTORY',
+    summary: 'Moves the embedded database over from an older PostgreSQL, whose programs are in DIRECTORY.',
+    options: { binaries: { type: 'string' } },
+    run: upgradeCommand,
   },
   'project create': {
     usage: 'project create --name NAME [--type outgoing|incoming]',
@@ -47,14 +73,16 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
 }
 
+/** Options by name; a flag that was given is 'true'. */
 function parse(command: Command, args: string[]): Record<string, string | undefined> {
+  const { options, operand, usage } = command;
   try {
-    return parseArgs({ args, options: command.options, strict: true }).values as Record<
-      string,
-      string | undefined
-    >;
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: operand !== undefined });
+    if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`);
+    const given = Object.entries(values).map(([name, value]) => [name, String(value)]);
+    return Object.fromEntries(operand === undefined ? given : [...given, [operand, positionals[0]]]);
   } catch (error) {
-    throw new StartupError(`${(error as Error).message}. Usage: posthorn ${command.usage}`);
+    throw new StartupError(`${(error as Error).message}. Usage: posthorn ${usage}`);
   }
 }
 

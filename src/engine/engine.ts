@@ -55,6 +55,8 @@ export interface EngineDeps {
   makePartitions(): Promise<void>;
   /** No other node can be alive: whatever is held is held by a node that was killed. */
   isAlone: boolean;
+  /** The number of the newest migration that this program knows. */
+  knows: string;
   metrics: Metrics;
   log: Logger;
 }
@@ -138,7 +140,7 @@ export class Engine {
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
-      node: { id: this.nodeId, roles: config.roles.join(',') },
+      node: { id: this.nodeId, roles: config.roles.join(','), knows: deps.knows },
       clock: systemClock,
       databaseClock,
       lease,

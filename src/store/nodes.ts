@@ -4,14 +4,21 @@ const REAPER_LOCK = 7_305_503;
 /** Longer than any statement of the hot path may take. */
 const REMEMBERED = '1 minute';
 
+export interface NodeEntry {
+  id: string;
+  roles: string;
+  /** The number of the newest migration that it knows. */
+  knows: string;
+}
+
 /** Says that this node is alive; returns the database's clock in milliseconds. */
-export async function beat(db: Database, node: { id: string; roles: string }): Promise<number> {
+export async function beat(db: Database, node: NodeEntry): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
-    `insert into nodes (id, roles) values ($1, $2)
+    `insert into nodes (id, roles, knows) values ($1, $2, $3)
      on conflict (id) do update set beat_at = clock_timestamp()
      returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
-    [node.id, node.roles],
+    [node.id, node.roles, node.knows],
   );
   return rows[0]?.now_ms ?? Number.NaN;
 }
