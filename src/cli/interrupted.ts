@@ -8,8 +8,13 @@ export async function* untilInterrupted<T>(source: AsyncIterable<T>): AsyncGener
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  for await (const part of source) {
-    if (interrupted !== undefined) throw new StartupError(`ended by ${interrupted}; nothing was changed`);
-    yield part;
+  try {
+    for await (const part of source) {
+      if (interrupted !== undefined) throw new StartupError(`ended by ${interrupted}; nothing was changed`);
+      yield part;
+    }
+  } finally {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
   }
 }

@@ -89,8 +89,8 @@ async function checkVersion(cluster: string, majorVersion: string): Promise<void
   if (version !== majorVersion) {
     throw new StartupError(
       `${cluster} was made by PostgreSQL ${version} and this is PostgreSQL ${majorVersion}: move it over with ` +
-        `posthorn upgrade --binaries DIRECTORY, which needs the programs of PostgreSQL ${version} ` +
-        `(npm has them: ${platformPackage()}@${version}.x); docs/operations.md has the steps`,
+        `posthorn upgrade --binaries DIRECTORY, with the programs of PostgreSQL ${version} in DIRECTORY ` +
+        `(such as the npm package ${platformPackage()} in a version ${version}); docs/operations.md has the steps`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
@@ -56,6 +57,8 @@ export async function upgradeCluster(
   const version = await versionOf(cluster);
   if (version === undefined) throw new StartupError(`there is no database in ${dataDir}`);
   const aside = nameAside(cluster, version);
+  if (existsSync(aside))
+    throw new StartupError(`${aside} is there from an earlier upgrade: remove it or move it away first`);
   const old = await startEmbeddedPostgres({ ...options, dataDir });
   const fill = (connection: Connection) => move(old.connection, connection);
   try {
