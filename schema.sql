@@ -261,6 +261,7 @@ create table nodes (
   roles text not null,
   started_at timestamp with time zone not null default now(),
   beat_at timestamp with time zone not null default now(),
+  knows text,
   constraint nodes_pkey PRIMARY KEY (id)
 );
 
@@ -312,6 +313,7 @@ create table rate_limits (
 create table schema_migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
+  needs text,
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 
