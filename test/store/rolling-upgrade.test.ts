@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StartupError } from '../../src/domain/startup-error.ts';
 import { listMigrations, migrate } from '../../src/store/migrate.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { brokenRules } from './migration-rules.ts';
@@ -45,32 +46,6 @@ afterEach(async () => {
 
 const addMigration = (name: string, sql: string): void => writeFileSync(join(directory, name), sql);
 
-/** Sends one event after another until told to stop; each is answered 201 or the test fails. */
-function sendEvents(): { accepted(): number; more(count: number): Promise<number>; stop(): Promise<void> } {
-  let accepted = 0;
-  let isStopped = false;
-  const sending = (async () => {
-    for (; !isStopped; accepted += 1)
-      await app.project.post('/events/broadcast', { event_type: 'numbered', data: { number: accepted } });
-  })();
-  // Told by stop().
-  sending.catch(() => {});
-  return {
-    accepted: () => accepted,
-    more: (count) => {
-      const wanted = accepted + count;
-      return eventually(
-        async () => accepted,
-        (now) => now >= wanted,
-      );
-    },
-    stop: () => {
-      isStopped = true;
-      return sending;
-    },
-  };
-}
-
 /** Every number that was accepted has arrived. */
 async function expectAll(accepted: number): Promise<void> {
   const numbers = () => new Set(receiver.requests.map(({ json }) => (json as { number: number }).number));
@@ -89,7 +64,7 @@ describe('a migration that follows the rules', () => {
   test('runs under a node of the version before it, which loses nothing and may be started again', async () => {
     expect(brokenRules(EXPAND)).toEqual([]);
     addMigration('9998_expand.sql', EXPAND);
-    const events = sendEvents();
+    const events = new EventStream(app.project);
     await events.more(20);
     expect(await migrate(app.app.db, directory)).toEqual(['9998_expand.sql']);
     await events.more(20);
@@ -97,8 +72,7 @@ describe('a migration that follows the rules', () => {
     const again = await app.addNode();
     expect(again.credentials).toBeNull();
     await events.more(20);
-    await events.stop();
-    await expectAll(events.accepted());
+    await expectAll(await events.stop());
   });
 
   test('lets go and tries again where a long read holds its tables, so that accepts go on', async () => {
@@ -106,7 +80,7 @@ describe('a migration that follows the rules', () => {
     const reader = new pg.Client({ connectionString: app.database.url });
     await reader.connect();
     await reader.query('begin; select count(*) from events');
-    const events = sendEvents();
+    const events = new EventStream(app.project);
     let isDone = false;
     const migrating = migrate(app.app.db, directory).finally(() => {
       isDone = true;
@@ -130,8 +104,7 @@ describe('a migration that follows the rules', () => {
     await reader.query('commit');
     await reader.end();
     expect(await migrating).toEqual(['9998_expand.sql']);
-    await events.stop();
-    await expectAll(events.accepted());
+    await expectAll(await events.stop());
   });
 });
 
