@@ -59,15 +59,18 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
 }
 
 /** Makes given partitions, as a backup names them. */
-export async function createPartitions(tx: Queryable, partitions: readonly Partition[]): Promise<void> {
+export async function createPartitions(tx: Queryable, partitions: readonly NewPartition[]): Promise<void> {
+  const storages = new Map(Object.entries(TABLES));
   for (const partition of partitions) {
-    const storage = TABLES[partition.table];
+    const storage = storages.get(partition.table);
     if (storage === undefined) throw new Error(`${partition.table} has no partitions`);
     await createPartition(tx, partition, storage);
   }
 }
 
-async function createPartition(tx: Queryable, partition: Partition, storage: string): Promise<void> {
+type NewPartition = Pick<Partition, 'table' | 'name' | 'from' | 'to'>;
+
+async function createPartition(tx: Queryable, partition: NewPartition, storage: string): Promise<void> {
   const [table, name] = [partition.table, partition.name].map(pg.escapeIdentifier);
   const [from, to] = [partition.from, partition.to].map(pg.escapeLiteral);
   await tx.query(`create table ${name} (like ${table} including all) with (${storage})`);

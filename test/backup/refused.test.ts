@@ -27,6 +27,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'posthorn-refused-'));
   app = await startTestApp();
   await app.project.post('/events/broadcast', { event_type: 'one', data: { is: 'stored' } });
+  // A partition past its retention that has been detached and is not dropped yet.
+  await app.database.query('create table events_2020010100 (like events)');
   file = join(folder, 'good.gz');
   atUrl = { DATABASE_URL: app.database.url, POSTHORN_SECRET_KEY: KEY, POSTHORN_DATA_DIR: folder };
   const program = new Program({ args: ['backup', file], env: atUrl });
