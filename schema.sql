@@ -286,6 +286,7 @@ create table nodes (
   started_at timestamp with time zone not null default now(),
   beat_at timestamp with time zone not null default now(),
   seal_keys text[],
+  knows text,
   constraint nodes_pkey PRIMARY KEY (id)
 );
 
@@ -337,6 +338,7 @@ create table rate_limits (
 create table schema_migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
+  needs text,
   constraint schema_migrations_pkey PRIMARY KEY (name)
 );
 

@@ -37,7 +37,7 @@ import { loadSealer } from './secret-key.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { MetaEventRecorder } from './store/meta-event-recorder.ts';
-import { migrate } from './store/migrate.ts';
+import { migrate, newestMigration } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
 import { ProjectStore } from './store/projects.ts';
 import { addKeyInUse } from './store/secret-keys.ts';
@@ -128,6 +128,7 @@ async function build(
     makePartitions,
     // The embedded database's directory is locked by this process.
     isAlone,
+    knows: await newestMigration(),
     sealer,
     metrics,
     tracer,

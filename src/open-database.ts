@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { StartupError } from './domain/startup-error.ts';
 import type { Logger } from './platform/logger.ts';
 import { type Connection, Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
+import { findRunningServer } from './store/embedded/running-server.ts';
 
 /** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
 export async function openDatabase(
@@ -28,6 +31,26 @@ export async function openDatabase(
     await server.stop();
     throw error;
   }
+}
+
+/** The database as it is, for a command: a running node's, or an embedded one that is started for as long as needed. */
+export async function reachDatabase(
+  config: Config,
+  log: Logger,
+): Promise<{ connection: Connection; close(): Promise<void> }> {
+  if (config.databaseUrl !== null) {
+    const connection = { connectionString: config.databaseUrl.reveal() };
+    await (await connect(connection, config, log)).close();
+    return { connection, close: async () => {} };
+  }
+  const running = await findRunningServer(config.dataDir);
+  if (running !== undefined) return { connection: { ...running, ssl: false }, close: async () => {} };
+  if (!existsSync(join(config.dataDir, 'postgres')))
+    throw new StartupError(
+      `there is no database in ${config.dataDir}; set POSTHORN_DATA_DIR or DATABASE_URL to where it is`,
+    );
+  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  return { connection: { ...server.connection, ssl: false }, close: () => server.stop() };
 }
 
 /** Beside the pools: one that hears of config changes, one for upkeep. */

@@ -2,19 +2,24 @@ import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { StartupError } from '../domain/startup-error.ts';
 import { VERSION } from '../domain/version.ts';
+import { backupCommand } from './backup.ts';
 import { createKeyCommand } from './create-key.ts';
 import { createProjectCommand } from './create-project.ts';
 import { migrateCommand } from './migrate.ts';
 import { resealCommand } from './reseal.ts';
+import { restoreCommand } from './restore.ts';
 import { serve } from './serve.ts';
+import { upgradeCommand } from './upgrade.ts';
 
-/** Options are texts; the one that is a switch is read by its command alone. */
+/** Options by name; a switch that was given is 'true'. */
 type Values = Record<string, string | undefined>;
 
 interface Command {
   usage: string;
   summary: string;
   options: Record<string, { type: 'string' | 'boolean' }>;
+  /** The name of the one value that stands without an option. */
+  operand?: string;
   run(config: Config, values: Values): Promise<void>;
 }
 
@@ -32,6 +37,27 @@ const commands: Record<string, Command> = {
       'Seals every stored secret again under the present secret key. --new-key first makes a new one in the data directory.',
     options: { 'new-key': { type: 'boolean' } },
     run: resealCommand,
+  },
+  backup: {
+    usage: 'backup FILE|DIRECTORY [--with-keys]',
+    summary:
+      'Writes the whole database to a file while the service runs. The secret key is in it only with --with-keys.',
+    options: { 'with-keys': { type: 'boolean' } },
+    operand: 'file',
+    run: backupCommand,
+  },
+  restore: {
+    usage: 'restore FILE',
+    summary: 'Makes the database of a new data directory (or an empty one at DATABASE_URL) from a backup.',
+    options: {},
+    operand: 'file',
+    run: restoreCommand,
+  },
+  upgrade: {
+    usage: 'upgrade --binaries DIRECTORY',
+    summary: 'Moves the embedded database over from an older PostgreSQL, whose programs are in DIRECTORY.',
+    options: { binaries: { type: 'string' } },
+    run: upgradeCommand,
   },
   'project create': {
     usage: 'project create --name NAME [--type outgoing|incoming]',
@@ -59,10 +85,14 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
 }
 
 function parse(command: Command, args: string[]): Values {
+  const { options, operand, usage } = command;
   try {
-    return parseArgs({ args, options: command.options, strict: true }).values as Values;
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: operand !== undefined });
+    if (positionals.length > 1) throw new Error(`Unexpected argument '${positionals[1]}'`);
+    const given = Object.entries(values).map(([name, value]) => [name, String(value)]);
+    return Object.fromEntries(operand === undefined ? given : [...given, [operand, positionals[0]]]);
   } catch (error) {
-    throw new StartupError(`${(error as Error).message}. Usage: posthorn ${command.usage}`);
+    throw new StartupError(`${(error as Error).message}. Usage: posthorn ${usage}`);
   }
 }
 

@@ -24,13 +24,13 @@ const SHOWN_FAILURES = 10;
 
 export async function resealCommand(
   config: Config,
-  values: Record<string, string | boolean | undefined>,
+  values: Record<string, string | undefined>,
 ): Promise<void> {
   // The embedded database may be open in a running service: only when it is ours may the key change.
   const { db, close } = await openDatabase(config, createLogger('warn'));
   try {
     await migrate(db);
-    if (values['new-key'] === true) await changeKeyFile(config);
+    if (values['new-key'] === 'true') await changeKeyFile(config);
     const sealer = await loadSealer(db, config);
     if (config.databaseUrl !== null) await refuseOlderNodes(db);
     const before = await otherSealers(db, config, sealer);

@@ -61,6 +61,8 @@ export interface EngineDeps {
   /** No other node can be alive: whatever is held is held by a node that was killed. */
   isAlone: boolean;
   sealer: Sealer;
+  /** The number of the newest migration that this program knows. */
+  knows: string;
   metrics: Metrics;
   /** Null: nothing is traced. */
   tracer: Tracer | null;
@@ -150,7 +152,12 @@ export class Engine {
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
-      node: { id: this.nodeId, roles: config.roles.join(','), sealKeys: deps.sealer.keyIds },
+      node: {
+        id: this.nodeId,
+        roles: config.roles.join(','),
+        knows: deps.knows,
+        sealKeys: deps.sealer.keyIds,
+      },
       clock: systemClock,
       databaseClock,
       lease,

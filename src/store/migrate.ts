@@ -1,37 +1,129 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StartupError } from '../domain/startup-error.ts';
 import type { Database, Queryable } from './database.ts';
+import { isLockFailure } from './pg-errors.ts';
 
 /**
- * Brings the schema to the newest version. Forward only; each file runs in one transaction with its entry in
- * `schema_migrations`. An advisory lock lets nodes that start together wait for the one that migrates.
+ * Brings the schema to the newest version, under nodes that are at work. Forward only; each file runs in one
+ * transaction with its entry in `schema_migrations`. An advisory lock lets nodes that start together take turns.
+ *
+ * Whoever waits for an exclusive lock makes everybody wait who comes after, accepts included. So a migration that
+ * does not get its locks within LOCK_WAIT (a backup reads, a long search) lets go, pauses for as long and tries again.
+ *
+ * A migration that takes away what older nodes use says so in a line `-- needs: NNNN`: it is refused while a node that
+ * does not know migration NNNN is alive, and such a node is refused afterwards.
  */
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const LOCK = 7_305_501;
 const OLDEST_SERVER = 150_000;
+const LOCK_WAIT_MS = 1_000;
+const TRIES = 60;
+/** A node that has been silent for longer has lost its rows to the others. */
+const ALIVE = '10 seconds';
+const NEEDS = /^-- needs: (\d{4})$/m;
 
-export async function migrate(db: Database): Promise<string[]> {
+export async function migrate(db: Database, directory: string = MIGRATIONS): Promise<string[]> {
   await refuseOldServer(db);
-  const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
-  return db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    const done = await applied(tx);
-    const pending = files.filter((name) => !done.has(name));
-    for (const name of pending) {
-      await tx.query(await readFile(join(MIGRATIONS, name), 'utf8'));
-      await tx.query('insert into schema_migrations (name) values ($1)', [name]);
-    }
-    return pending;
-  });
+  const files = await listMigrations(directory);
+  const done: string[] = [];
+  for (;;) {
+    const name = await applyNext(db, directory, files);
+    if (name === null) return done;
+    done.push(name);
+  }
 }
 
-async function applied(tx: Queryable): Promise<Set<string>> {
+export async function listMigrations(directory: string = MIGRATIONS): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+}
+
+/** The number of the newest migration that this program knows. */
+export async function newestMigration(): Promise<string> {
+  return numberOf((await listMigrations()).at(-1) ?? '');
+}
+
+function numberOf(name: string): string {
+  return name.slice(0, 4);
+}
+
+/** The schema as it was with these migrations, in the transaction of the caller. */
+export async function applyMigrations(tx: Queryable, names: readonly string[]): Promise<void> {
+  await applied(tx);
+  for (const name of names) await apply(tx, MIGRATIONS, name);
+}
+
+/** The name of the one it applied; null: there was none left. */
+async function applyNext(db: Database, directory: string, files: string[]): Promise<string | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await db.transaction(async (tx) => {
+        await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
+        await tx.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+        const done = await applied(tx);
+        refuseNewerSchema(done, files);
+        const next = files.find((name) => !done.has(name));
+        if (next !== undefined) await apply(tx, directory, next);
+        return next ?? null;
+      });
+    } catch (error) {
+      if (!isLockFailure(error)) throw error;
+      if (tries === TRIES) throw new StartupError(await describeWait(db), { cause: error });
+    }
+    await delay(LOCK_WAIT_MS);
+  }
+}
+
+async function apply(tx: Queryable, directory: string, name: string): Promise<void> {
+  const text = await readFile(join(directory, name), 'utf8');
+  const needs = NEEDS.exec(text)?.[1];
+  if (needs !== undefined) await refuseOlderNodes(tx, name, needs);
+  await tx.query(text);
+  await tx.query('insert into schema_migrations (name) values ($1)', [name]);
+  if (needs !== undefined)
+    await tx.query('update schema_migrations set needs = $2 where name = $1', [name, needs]);
+}
+
+/** By name: what each needs of the nodes. Read as JSON, since the column came later than the table. */
+async function applied(tx: Queryable): Promise<Map<string, string | null>> {
   await tx.query(
     'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
   );
-  const rows = await tx.query<{ name: string }>('select name from schema_migrations');
-  return new Set(rows.map((row) => row.name));
+  const rows = await tx.query<{ name: string; needs: string | null }>(
+    "select name, to_jsonb(m) ->> 'needs' as needs from schema_migrations m order by name",
+  );
+  return new Map(rows.map(({ name, needs }) => [name, needs]));
+}
+
+function refuseNewerSchema(done: Map<string, string | null>, files: string[]): void {
+  const newest = numberOf(files.at(-1) ?? '');
+  for (const [name, needs] of done) {
+    if (needs !== null && needs > newest)
+      throw new StartupError(
+        `the database's schema is too new for this Posthorn: ${name} needs nodes that know migration ${needs}, and this one knows up to ${newest}; update Posthorn`,
+      );
+  }
+}
+
+async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Promise<void> {
+  const older = await tx.query<{ id: string }>(
+    `select id from nodes where beat_at > clock_timestamp() - interval '${ALIVE}' and coalesce(knows, '') < $1`,
+    [needs],
+  );
+  if (older.length > 0)
+    throw new StartupError(
+      `${name} takes away what nodes of an older version use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): update them to the version before this one first`,
+    );
+}
+
+async function describeWait(db: Database): Promise<string> {
+  const rows = await db.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+       and xact_start < clock_timestamp() - ${LOCK_WAIT_MS} * interval '1 millisecond' order by xact_start`,
+  );
+  const pids = rows.map(({ pid }) => pid).join(', ');
+  return `the schema cannot be brought up to date while other sessions use its tables (such as a backup; pids ${pids}): start again when they have ended`;
 }
 
 async function refuseOldServer(db: Database): Promise<void> {

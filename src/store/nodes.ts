@@ -7,6 +7,8 @@ const REMEMBERED = '1 minute';
 export interface BeatingNode {
   id: string;
   roles: string;
+  /** The number of the newest migration that it knows. */
+  knows: string;
   /** Ids of the secret keys it has, the sealing one first. */
   sealKeys: readonly string[];
 }
@@ -15,10 +17,10 @@ export interface BeatingNode {
 export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
-    `insert into nodes (id, roles, seal_keys) values ($1, $2, $3)
+    `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
      on conflict (id) do update set beat_at = clock_timestamp()
      returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
-    [node.id, node.roles, node.sealKeys],
+    [node.id, node.roles, node.knows, node.sealKeys],
   );
   return rows[0]?.now_ms ?? Number.NaN;
 }

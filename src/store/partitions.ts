@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { firstIdAt } from '../domain/ids.ts';
 import type { Database, Queryable } from './database.ts';
 
@@ -49,7 +50,7 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
         const name = `${table}_${range.suffix}`;
         // Overlapping: made already, or of another width from before the retention setting was changed.
         if (existing.some((p) => p.table === table && p.from < range.to && range.from < p.to)) continue;
-        await createPartition(tx, { table, name, storage, range });
+        await createPartition(tx, { table, name, ...range }, storage);
         made.push(name);
       }
     }
@@ -57,15 +58,23 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
   });
 }
 
-async function createPartition(
-  tx: Queryable,
-  partition: { table: string; name: string; storage: string; range: Range },
-): Promise<void> {
-  const { table, name, storage, range } = partition;
+/** Makes given partitions, as a backup names them. */
+export async function createPartitions(tx: Queryable, partitions: readonly NewPartition[]): Promise<void> {
+  const storages = new Map(Object.entries(TABLES));
+  for (const partition of partitions) {
+    const storage = storages.get(partition.table);
+    if (storage === undefined) throw new Error(`${partition.table} has no partitions`);
+    await createPartition(tx, partition, storage);
+  }
+}
+
+type NewPartition = Pick<Partition, 'table' | 'name' | 'from' | 'to'>;
+
+async function createPartition(tx: Queryable, partition: NewPartition, storage: string): Promise<void> {
+  const [table, name] = [partition.table, partition.name].map(pg.escapeIdentifier);
+  const [from, to] = [partition.from, partition.to].map(pg.escapeLiteral);
   await tx.query(`create table ${name} (like ${table} including all) with (${storage})`);
-  await tx.query(
-    `alter table ${table} attach partition ${name} for values from ('${range.from}') to ('${range.to}')`,
-  );
+  await tx.query(`alter table ${table} attach partition ${name} for values from (${from}) to (${to})`);
 }
 
 export interface Partition {

@@ -58,6 +58,11 @@ export function isTimeout(error: unknown): boolean {
   return codeOf(error) === '57014';
 }
 
+/** A lock could not be had: within lock_timeout, or because its holder waited for one of ours. */
+export function isLockFailure(error: unknown): boolean {
+  return codeOf(error) === '55P03' || codeOf(error) === '40P01';
+}
+
 const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
 
 /** Doing the same again may well work: the database was away or busy, or two transactions met. */

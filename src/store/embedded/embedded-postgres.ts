@@ -1,7 +1,7 @@
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../../domain/startup-error.ts';
-import { locateBinaries } from './binaries.ts';
+import { binariesOf, locateBinaries } from './binaries.ts';
 import { chooseIdentity } from './choose-identity.ts';
 import { prepareCluster, SUPERUSER } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
@@ -36,6 +36,8 @@ export interface EmbeddedPostgresOptions {
   /** The cluster goes to `<dataDir>/postgres`. */
   readonly dataDir: string;
   readonly log: Log;
+  /** A directory with the programs to use instead of the ones that come with Posthorn. */
+  readonly binaries?: string | undefined;
   /** More settings for the server, or other values for ours. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -45,7 +47,7 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-const DATABASE = 'posthorn';
+export const DATABASE = 'posthorn';
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -53,7 +55,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       'there is no embedded PostgreSQL on Windows: set DATABASE_URL to a PostgreSQL server',
     );
   }
-  const binaries = await locateBinaries();
+  const binaries = await (options.binaries === undefined ? locateBinaries() : binariesOf(options.binaries));
   const dataDir = await prepareDataDirectory(options.dataDir);
   const lock = await lockDataDirectory(dataDir);
   let socket: SocketDirectory | undefined;
@@ -125,7 +127,7 @@ function supervise(
   };
 }
 
-async function prepareDataDirectory(configured: string): Promise<string> {
+export async function prepareDataDirectory(configured: string): Promise<string> {
   const directory = path.resolve(configured);
   const remedy = 'set POSTHORN_DATA_DIR to a directory Posthorn may write';
   try {

@@ -1,4 +1,5 @@
 import { Client, DatabaseError } from 'pg';
+import { isConnectionError } from '../pg-errors.ts';
 
 /** How `pg` connects to the embedded server: host is the directory of its unix socket. */
 export interface Connection {
@@ -17,6 +18,17 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== DATABASE_DOES_NOT_EXIST) throw error;
     await query({ ...connection, database: 'postgres' }, `CREATE DATABASE ${connection.database}`);
+  }
+}
+
+export async function canConnect(connection: Connection): Promise<boolean> {
+  try {
+    await query(connection, 'SELECT 1');
+    return true;
+  } catch (error) {
+    // Nobody listens, or nobody we may talk to.
+    if (isConnectionError(error)) return false;
+    throw error;
   }
 }
 

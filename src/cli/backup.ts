@@ -1,0 +1,81 @@
+import { createWriteStream } from 'node:fs';
+import { link, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Config } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { reachDatabase } from '../open-database.ts';
+import { keyFingerprint } from '../platform/key-fingerprint.ts';
+import { createLogger } from '../platform/logger.ts';
+import { writeBackup } from '../store/backup/write-backup.ts';
+import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
+import { untilInterrupted } from './interrupted.ts';
+
+/**
+ * The file appears under its name when it is complete and on disk, and never replaces another. The lightest
+ * compression: the snapshot that the backup reads from should not be held longer than need be.
+ */
+const COMPRESSION_LEVEL = 1;
+
+export async function backupCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  const file = await chooseFile(values['file']);
+  const withKeys = values['with-keys'] === 'true';
+  const secretKey = await findSecretKey(config);
+  if (secretKey === undefined)
+    throw new StartupError(`there is no ${KEY_FILE} in ${config.dataDir}; set POSTHORN_DATA_DIR`);
+  const keys = {
+    key_fingerprint: keyFingerprint(Buffer.from(secretKey)),
+    files: withKeys ? await keyFiles(config, secretKey) : {},
+  };
+  const { connection, close } = await reachDatabase(config, createLogger('warn'));
+  try {
+    await writeFile(file, writeBackup(connection, keys));
+  } finally {
+    await close();
+  }
+  const { size } = await stat(file);
+  process.stdout.write(
+    `Wrote ${file} (${size} bytes). ${withKeys ? KEYS_ARE_IN_IT : keysAreNotInIt(config)}\n`,
+  );
+}
+
+async function writeFile(file: string, lines: AsyncIterable<Buffer>): Promise<void> {
+  const draft = `${file}.${process.pid}.part`;
+  const out = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    await pipeline(untilInterrupted(lines), createGzip({ level: COMPRESSION_LEVEL }), out);
+    await link(draft, file);
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) throw error;
+    throw new StartupError(`${file} cannot be written: ${message}`, { cause: error });
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function chooseFile(given: string | undefined): Promise<string> {
+  if (given === undefined || given === '')
+    throw new StartupError('where to? Usage: posthorn backup FILE|DIRECTORY [--with-keys]');
+  const there = await stat(given).catch(() => undefined);
+  if (there === undefined) return resolve(given);
+  if (!there.isDirectory()) throw new StartupError(`${given} is there already; name another file`);
+  const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return resolve(join(given, `posthorn-${time}.backup.gz`));
+}
+
+async function keyFiles(config: Config, secretKey: string): Promise<Record<string, string>> {
+  const credentials = await readIfThere(join(config.dataDir, CREDENTIALS_FILE));
+  return { [KEY_FILE]: secretKey, ...(credentials !== undefined && { [CREDENTIALS_FILE]: credentials }) };
+}
+
+const KEYS_ARE_IN_IT = `The secret key is in it, and ${CREDENTIALS_FILE} if there is one: whoever has the file can read every secret and call the API.`;
+
+function keysAreNotInIt(config: Config): string {
+  const key = config.secretKey === null ? `${KEY_FILE} in ${config.dataDir}` : 'POSTHORN_SECRET_KEY';
+  return `The secret key is not in it: a restore also needs ${key}, so keep a copy of that, and of ${CREDENTIALS_FILE}, somewhere else.`;
+}

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+
+/** Files of the data directory that no database holds. A backup carries them only where it is asked to. */
+export const KEY_FILE = 'secret.key';
+export const CREDENTIALS_FILE = 'credentials.json';
+
+/** The secret key in force, if there is one; unlike a start this makes none. */
+export async function findSecretKey(config: Config): Promise<string | undefined> {
+  return config.secretKey === null ? readIfThere(join(config.dataDir, KEY_FILE)) : config.secretKey.reveal();
+}
+
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new StartupError(`${file} cannot be read: ${message}`);
+  }
+}

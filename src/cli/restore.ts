@@ -1,0 +1,90 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { Config } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { keyFingerprint } from '../platform/key-fingerprint.ts';
+import { createLogger } from '../platform/logger.ts';
+import type { BackupHeader } from '../store/backup/backup-header.ts';
+import { BackupReader, damaged } from '../store/backup/backup-reader.ts';
+import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
+import { restoreCluster } from '../store/embedded/new-cluster.ts';
+import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
+import { untilInterrupted } from './interrupted.ts';
+
+/** All or nothing: a database that is complete and whose key is at hand, or none. */
+export async function restoreCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  const { file } = values;
+  if (file === undefined || file === '') throw new StartupError('from where? Usage: posthorn restore FILE');
+  const unpacked = createGunzip();
+  // A failure reaches whoever reads from the end of it.
+  const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});
+  try {
+    const done = await restore(config, new BackupReader(untilInterrupted(unpacked)));
+    process.stdout.write(`${done} Deliveries that were open then are sent once the service is started.\n`);
+  } catch (error) {
+    throw explain(error, file);
+  } finally {
+    unpacked.destroy();
+    await unpacking;
+  }
+}
+
+async function restore(config: Config, reader: BackupReader): Promise<string> {
+  const header = await reader.header();
+  await refuseNewerSchema(header);
+  await refuseOtherKey(config, header);
+  await load(config, header, reader);
+  await writeKeys(config, header);
+  return `Restored ${reader.rowCount} rows, as they were at ${header.created_at}.`;
+}
+
+async function load(config: Config, header: BackupHeader, reader: BackupReader): Promise<void> {
+  if (config.databaseUrl !== null)
+    return loadBackup({ connectionString: config.databaseUrl.reveal() }, header, reader);
+  await restoreCluster({ dataDir: config.dataDir, log: createLogger('warn') }, (connection) =>
+    loadBackup({ ...connection, ssl: false }, header, reader),
+  );
+}
+
+async function refuseOtherKey(config: Config, { key_fingerprint, files }: BackupHeader): Promise<void> {
+  const atHand = await findSecretKey(config);
+  const key = atHand ?? files[KEY_FILE];
+  if (key === undefined)
+    throw new StartupError(
+      `the backup does not hold its secret key (fingerprint ${key_fingerprint}): put ${KEY_FILE} into ${config.dataDir} or set POSTHORN_SECRET_KEY`,
+    );
+  const fingerprint = keyFingerprint(Buffer.from(key));
+  if (fingerprint === key_fingerprint) return;
+  const where = config.secretKey === null ? `${KEY_FILE} in ${config.dataDir}` : 'POSTHORN_SECRET_KEY';
+  throw new StartupError(
+    `${where} is not the key of this backup (fingerprint ${fingerprint}, the backup's is ${key_fingerprint}): its secrets could not be read`,
+  );
+}
+
+/** What the backup holds and is not there. With POSTHORN_SECRET_KEY set the file would only mislead. */
+async function writeKeys(config: Config, { files }: BackupHeader): Promise<void> {
+  const wanted = config.secretKey === null ? [KEY_FILE, CREDENTIALS_FILE] : [CREDENTIALS_FILE];
+  for (const name of wanted) {
+    const text = files[name];
+    const path = join(config.dataDir, name);
+    if (text === undefined || (await readIfThere(path)) !== undefined) continue;
+    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    await writeFile(path, text, { mode: 0o600, flag: 'wx', flush: true });
+  }
+}
+
+function explain(error: unknown, file: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'Z_BUF_ERROR') return damaged('it ends too early');
+  if (code?.startsWith('Z_') === true)
+    return new StartupError(`${file} is damaged, or no backup of Posthorn`);
+  if (syscall === 'open' || syscall === 'read')
+    return new StartupError(`${file} cannot be read: ${(error as Error).message}`);
+  return error;
+}

@@ -1,0 +1,32 @@
+import type { Config } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { createLogger } from '../platform/logger.ts';
+import { BackupReader } from '../store/backup/backup-reader.ts';
+import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
+import { writeBackup } from '../store/backup/write-backup.ts';
+import { upgradeCluster } from '../store/embedded/new-cluster.ts';
+import { required } from './call-api.ts';
+import { untilInterrupted } from './interrupted.ts';
+
+/** A backup of the old server, restored into a new one without a file in between. The key stays where it is. */
+export async function upgradeCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  if (config.databaseUrl !== null)
+    throw new StartupError('DATABASE_URL is set, and its server is upgraded by its own means');
+  const binaries = required(values, 'binaries');
+  const log = createLogger('warn');
+  let rows = 0;
+  const aside = await upgradeCluster({ dataDir: config.dataDir, binaries, log }, async (from, to) => {
+    const lines = writeBackup({ ...from, ssl: false }, { key_fingerprint: '', files: {} });
+    const reader = new BackupReader(untilInterrupted(lines));
+    const header = await reader.header();
+    await refuseNewerSchema(header);
+    await loadBackup({ ...to, ssl: false }, header, reader);
+    rows = reader.rowCount;
+  });
+  process.stdout.write(
+    `Moved ${rows} rows. The old database is kept in ${aside}: remove it when all is well.\n`,
+  );
+}

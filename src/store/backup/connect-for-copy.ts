@@ -1,0 +1,33 @@
+import pg from 'pg';
+import { StartupError } from '../../domain/startup-error.ts';
+import type { Connection, Queryable } from '../database.ts';
+
+/**
+ * A connection for one long piece of work: without the limits of the pools, and with the settings that make text of
+ * a value mean the same to every server.
+ */
+const SETTINGS =
+  "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set timezone = 'UTC'; set extra_float_digits = 1; set bytea_output = hex";
+
+export async function connectForCopy(connection: Connection): Promise<{ client: pg.Client; db: Queryable }> {
+  const client = new pg.Client({ ...connection, keepAlive: true, connectionTimeoutMillis: 5_000 });
+  // The statement under way is rejected as well; without a listener a lost connection would end the process.
+  client.on('error', () => {});
+  await client.connect().catch((error: unknown) => {
+    const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
+    throw new StartupError(
+      `the database cannot be used: ${causes.map(({ message }) => message).join(', ')}`,
+      {
+        cause: error,
+      },
+    );
+  });
+  await client.query(SETTINGS);
+  return {
+    client,
+    db: {
+      query: async <R extends object>(text: string, values?: unknown[]) =>
+        (await client.query(text, values)).rows as R[],
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import pg from 'pg';
+import { StartupError } from '../../domain/startup-error.ts';
+import type { Connection, Queryable } from '../database.ts';
+import { applyMigrations, listMigrations } from '../migrate.ts';
+import { createPartitions } from '../partitions.ts';
+import type { BackupHeader } from './backup-header.ts';
+import { type BackupReader, damaged } from './backup-reader.ts';
+import { connectForCopy } from './connect-for-copy.ts';
+import { copyIn } from './copy.ts';
+
+/** Asked before anything is made. */
+export async function refuseNewerSchema({ schema, version }: BackupHeader): Promise<void> {
+  const known = await listMigrations();
+  const unknown = schema.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new StartupError(
+      `the backup was made by Posthorn ${version} with a newer schema (${unknown}; this one knows up to ${known.at(-1)}): update Posthorn`,
+    );
+}
+
+/**
+ * Fills an empty database from a backup whose header has been read: the schema as it was, by the migrations of then,
+ * and every row. In one transaction, which commits only when the whole backup has proved to be sound. What has been
+ * added to the schema since comes with the next start, as for any other database of that age.
+ */
+export async function loadBackup(
+  connection: Connection,
+  header: BackupHeader,
+  reader: BackupReader,
+): Promise<void> {
+  const { client, db } = await connectForCopy(connection);
+  try {
+    await db.query('begin');
+    await refuseUsedDatabase(db);
+    await applyMigrations(db, header.schema);
+    await createPartitions(db, header.partitions);
+    for await (const { table, columns, rows } of reader.tables()) {
+      const name = pg.escapeIdentifier(table);
+      const names = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
+      // A migration may have put rows of its own into it; the backup has them as they were last.
+      await db.query(`truncate ${name}`);
+      await copyIn(client, `copy ${name} (${names}) from stdin`, rows).catch(asDamage);
+    }
+    await db.query('commit');
+    await db.query('analyze');
+  } finally {
+    await client.end();
+  }
+}
+
+async function refuseUsedDatabase(db: Queryable): Promise<void> {
+  const used = await db.query(
+    `select 1 from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') limit 1`,
+  );
+  if (used.length > 0)
+    throw new StartupError('the database is not empty: a backup is restored into a new database only');
+}
+
+/** What the server cannot read was not written by a server. */
+function asDamage(error: unknown): never {
+  if (error instanceof pg.DatabaseError && error.code?.startsWith('22') === true)
+    throw damaged(error.message);
+  throw error;
+}

@@ -1,0 +1,181 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { subscribe } from '../support/app.ts';
+import type { ApiClient } from '../support/client.ts';
+import { EventStream } from '../support/event-stream.ts';
+import { eventually } from '../support/eventually.ts';
+import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { Receiver } from '../support/receiver.ts';
+import { linesOf, refusal, run, tablesOf, temporaryDirectory } from './command.ts';
+
+/** Backups of the embedded database under a node at work. */
+const SECRET = 'an endpoint secret nobody else may read';
+const PAYLOAD = { text: 'tab\t, line\n, \\. and \u0000 and 💌', number: 1.5 };
+
+let folder: string;
+let dataDir: string;
+let node: Program;
+let client: ApiClient;
+let receiver: Receiver;
+let pausedEndpoint: string;
+let file: string;
+let fileWithKeys: string;
+/** Numbers of the events that had been answered before the backup began, and of all in the end. */
+let before: number;
+let accepted: number;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'posthorn-backup-'));
+  dataDir = join(folder, 'data');
+  node = new Program({ args: ['serve'], env: { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir } });
+  const url = await node.ready();
+  client = clientOf(url, readCredentials(dataDir));
+  receiver = await Receiver.start();
+  await subscribe(client, receiver.url, { endpoint: { secret: SECRET } });
+  const { endpoint } = await subscribe(client, `${receiver.url}/held`, { eventTypes: ['held'] });
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  pausedEndpoint = endpoint.uid;
+  await client.post('/events/broadcast', { event_type: 'held', data: PAYLOAD });
+
+  const events = new EventStream(client);
+  await receiver.received(50);
+  before = events.accepted;
+  file = join(folder, 'first.backup.gz');
+  await runToEnd(['backup', file]);
+  await receiver.received(before + 50);
+  accepted = await events.stop();
+
+  fileWithKeys = join(folder, 'with-keys.backup.gz');
+  await runToEnd(['backup', fileWithKeys, '--with-keys']);
+  // A first start and two commands, each a process of its own.
+}, 180_000);
+
+afterAll(async () => {
+  await node.end();
+  await receiver.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+});
+
+async function runToEnd(args: string[]): Promise<void> {
+  const command = new Program({ args, env: { POSTHORN_DATA_DIR: dataDir } });
+  expect((await command.ended).code, command.stderr).toBe(0);
+}
+
+/** A restored data directory. */
+async function restored(backup: string, options: { withKey: boolean }): Promise<string> {
+  const target = join(temporaryDirectory(), 'data');
+  if (options.withKey) {
+    mkdirSync(target);
+    for (const name of ['secret.key', 'credentials.json']) await cp(join(dataDir, name), join(target, name));
+  }
+  const said = await run(['restore', backup], { POSTHORN_DATA_DIR: target });
+  expect(said).toMatch(
+    /^Restored \d+ rows, as they were at \d{4}-.*Z\. Deliveries that were open then are sent/,
+  );
+  return target;
+}
+
+const numbersIn = (events: string[]): number[] =>
+  events
+    .map((row) => row.split('\t'))
+    .filter(([, , type]) => type === 'numbered')
+    .map((columns) => columns.find((column) => column.startsWith('\\\\x7b226e756d626572')) ?? '')
+    .map((hex) => (JSON.parse(Buffer.from(hex.slice(3), 'hex').toString()) as { number: number }).number)
+    .toSorted((a, b) => a - b);
+
+describe('a backup made while events come in', () => {
+  test('holds every event answered before it began, and no gap', () => {
+    const numbers = numbersIn(tablesOf(file)['events'] ?? []);
+    expect(numbers.length).toBeGreaterThanOrEqual(before);
+    expect(numbers.length).toBeLessThanOrEqual(accepted);
+    expect(numbers).toEqual(Array.from(numbers, (_, i) => i));
+  });
+
+  test('is of one moment: a delivery for each event, a queue row for each open delivery and no other', () => {
+    const tables = tablesOf(file);
+    const ids = (rows: string[] = []) => new Set(rows.map((row) => row.split('\t')[0]));
+    const deliveries = (tables['event_deliveries'] ?? []).map((row) => row.split('\t'));
+    expect(new Set(deliveries.map(([, , event]) => event))).toEqual(ids(tables['events']));
+    const open = deliveries.filter((columns) => ['Scheduled', 'Retry'].includes(columns[6] ?? ''));
+    expect(ids(tables['delivery_queue'])).toEqual(new Set(open.map(([id]) => id)));
+    expect(open.length).toBeGreaterThan(0);
+  });
+
+  test('is for its owner only and leaves no other file behind', () => {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).toSorted()).toEqual(['data', 'first.backup.gz', 'with-keys.backup.gz']);
+  });
+
+  test('holds no secret in clear, and the keys only where asked', () => {
+    const secretKey = readFileSync(join(dataDir, 'secret.key'), 'utf8');
+    const { api_key, instance_key } = readCredentials(dataDir);
+    const [without, withKeys] = [linesOf(file).join('\n'), linesOf(fileWithKeys).join('\n')];
+    expect(without).toContain('"key_fingerprint":"');
+    for (const secret of [secretKey, api_key, instance_key]) {
+      expect(without).not.toContain(secret);
+      expect(withKeys).toContain(secret);
+    }
+    for (const text of [without, withKeys]) expect(text).not.toContain(SECRET);
+  });
+
+  test('into a directory gets a name of its own, and says what else is needed', async () => {
+    const directory = temporaryDirectory();
+    const said = await run(['backup', directory], { POSTHORN_DATA_DIR: dataDir });
+    const [name = '', ...others] = readdirSync(directory);
+    expect([name, others]).toEqual([expect.stringMatching(/^posthorn-\d{8}T\d{6}Z\.backup\.gz$/), []]);
+    expect(said).toContain(`Wrote ${join(directory, name)} (`);
+    expect(said).toContain(`The secret key is not in it: a restore also needs secret.key in ${dataDir}`);
+  });
+});
+
+// A restore makes a whole cluster, which takes a while on a busy machine.
+describe('a restore', { timeout: 120_000 }, () => {
+  test('gives back every row of every table, as a backup of the stopped database shows', async () => {
+    const target = await restored(file, { withKey: true });
+    const again = join(temporaryDirectory(), 'again.gz');
+    await run(['backup', again], { POSTHORN_DATA_DIR: target });
+    const [were, are] = [tablesOf(file), tablesOf(again)];
+    expect(Object.keys(were).length).toBeGreaterThan(20);
+    expect(are).toEqual(were);
+    const header = (path: string) => JSON.parse(linesOf(path)[0] ?? '') as Record<string, unknown>;
+    const { created_at: _, ...rest } = header(file);
+    expect(header(again)).toMatchObject(rest);
+    // Started for the backup, and stopped again.
+    expect(readdirSync(join(target, 'postgres'))).not.toContain('postmaster.pid');
+  });
+
+  test('leaves nothing but the database and the keys, and a start then sends what was open', async () => {
+    const target = await restored(fileWithKeys, { withKey: false });
+    const names = readdirSync(target).filter((name) => !name.startsWith('lock'));
+    expect(names.toSorted()).toEqual(['credentials.json', 'postgres', 'secret.key']);
+    for (const name of ['credentials.json', 'secret.key']) {
+      expect(readFileSync(join(target, name))).toEqual(readFileSync(join(dataDir, name)));
+      expect(statSync(join(target, name)).mode & 0o777).toBe(0o600);
+    }
+
+    const second = new Program({ args: ['serve'], env: { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: target } });
+    onTestFinished(() => second.end());
+    const api = clientOf(await second.ready(), readCredentials(dataDir));
+    const { content } = await api.get('/endpoints');
+    const secrets = content.flatMap((endpoint: { secrets: { value: string }[] }) => endpoint.secrets);
+    expect(secrets.map(({ value }: { value: string }) => value)).toContain(SECRET);
+    await api.put(`/endpoints/${pausedEndpoint}/pause`);
+    const held = await eventually(
+      async () => receiver.requests.filter(({ path }) => path === '/held'),
+      (requests) => requests.length > 0,
+    );
+    expect(held.map(({ json }) => json)).toEqual([PAYLOAD]);
+  });
+});
+
+test('a backup never replaces a file', async () => {
+  const taken = join(temporaryDirectory(), 'taken');
+  writeFileSync(taken, 'mine');
+  expect(await refusal(['backup', taken], { POSTHORN_DATA_DIR: dataDir })).toBe(
+    `${taken} is there already; name another file`,
+  );
+  expect(readFileSync(taken, 'utf8')).toBe('mine');
+});

@@ -1,0 +1,270 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { writeBackup } from '../../src/store/backup/write-backup.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { isAlive, Program } from '../support/program.ts';
+import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
+
+/** What restore and backup refuse, and that nothing is left of what they had begun. */
+/** A restore makes a whole cluster, which takes a while on a busy machine. */
+const RESTORE_MS = 120_000;
+const KEY = 'a secret key for tests only, 32+ characters';
+let app: TestApp;
+let folder: string;
+let file: string;
+let good: Buffer;
+let atUrl: Record<string, string>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'posthorn-refused-'));
+  app = await startTestApp();
+  await app.project.post('/events/broadcast', { event_type: 'one', data: { is: 'stored' } });
+  // A partition past its retention that has been detached and is not dropped yet.
+  await app.database.query('create table events_2020010100 (like events)');
+  file = join(folder, 'good.gz');
+  atUrl = { DATABASE_URL: app.database.url, POSTHORN_SECRET_KEY: KEY, POSTHORN_DATA_DIR: folder };
+  const program = new Program({ args: ['backup', file], env: atUrl });
+  expect((await program.ended).code, program.stderr).toBe(0);
+  expect(program.stdout).toContain('a restore also needs POSTHORN_SECRET_KEY');
+  good = readFileSync(file);
+});
+
+afterAll(async () => {
+  await app.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The backup with other lines, and the hash that belongs to them. */
+function changed(change: (text: string) => string): Buffer {
+  const text = gunzipSync(good).toString();
+  const trailer = text.lastIndexOf('{"rows"');
+  const lines = change(text.slice(0, trailer));
+  const sha256 = createHash('sha256').update(lines).digest('hex');
+  return gzipSync(lines + text.slice(trailer).replace(/"sha256":"\w+"/, `"sha256":"${sha256}"`));
+}
+
+interface Refused {
+  line: string;
+  /** What is in the data directory afterwards; null: it was not even made. */
+  left: string[] | null;
+}
+
+async function restoreOf(bytes: Buffer, env: Record<string, string> = {}): Promise<Refused> {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory, 'data');
+  const path = join(directory, 'backup.gz');
+  writeFileSync(path, bytes);
+  const line = await refusal(['restore', path], {
+    POSTHORN_SECRET_KEY: KEY,
+    POSTHORN_DATA_DIR: dataDir,
+    ...env,
+  });
+  const names = existsSync(dataDir) ? readdirSync(dataDir) : null;
+  return {
+    line: line.replaceAll(directory, ''),
+    left: names?.filter((name) => !name.startsWith('lock')) ?? null,
+  };
+}
+
+describe('a restore is refused, and makes no data directory,', () => {
+  test('where the file is no backup', async () => {
+    const line = '/backup.gz is damaged, or no backup of Posthorn';
+    expect(await restoreOf(Buffer.from('hello'))).toEqual({ line, left: null });
+    expect(await restoreOf(gzipSync('hello\n'))).toEqual({
+      line: 'this is not a backup of Posthorn',
+      left: null,
+    });
+    expect(await restoreOf(Buffer.alloc(0))).toMatchObject({ left: null });
+  });
+
+  test('where there is no file', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
+    const line = await refusal(['restore', join(folder, 'none')], { POSTHORN_DATA_DIR: dataDir });
+    expect(line).toMatch(/none cannot be read: ENOENT/);
+    expect(await refusal(['restore'], {})).toBe('from where? Usage: posthorn restore FILE');
+    expect(await refusal(['restore', 'a', 'b'], {})).toMatch(
+      /Unexpected argument 'b'.*Usage: posthorn restore/,
+    );
+  });
+
+  test('where its schema is newer', async () => {
+    const newer = changed((text) => text.replace('"schema":[', '"schema":["9999_future.sql",'));
+    const { line, left } = await restoreOf(newer);
+    expect(line).toMatch(
+      /^the backup was made by Posthorn \S+ with a newer schema \(9999_future\.sql; this one knows up to \d{4}_\w+\.sql\): update Posthorn$/,
+    );
+    expect(left).toBeNull();
+  });
+
+  test('where the key is another, or missing', async () => {
+    const other = await restoreOf(good, { POSTHORN_SECRET_KEY: `${KEY} and another` });
+    expect(other.line).toMatch(/^POSTHORN_SECRET_KEY is not the key of this backup \(fingerprint \w{16}, /);
+    const none = await restoreOf(good, { POSTHORN_SECRET_KEY: '' });
+    expect(none.line).toMatch(
+      /^the backup does not hold its secret key \(fingerprint \w{16}\): put secret\.key into \/data or set/,
+    );
+    expect([other.left, none.left]).toEqual([null, null]);
+  });
+});
+
+describe('a restore that fails in the middle leaves no database', { timeout: RESTORE_MS }, () => {
+  test('where the file is cut off', async () => {
+    const line = 'the backup is damaged (it ends too early): use another one';
+    expect(await restoreOf(good.subarray(0, good.length - 20))).toEqual({ line, left: [] });
+  });
+});
+
+test('a restore into a data directory with anything in it is refused and touches nothing', async () => {
+  const dataDir = temporaryDirectory();
+  mkdirSync(join(dataDir, 'postgres'));
+  const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
+  expect(await refusal(['restore', file], env)).toBe(
+    `${dataDir} is not empty (postgres): a backup is restored into a new data directory; set POSTHORN_DATA_DIR to one`,
+  );
+  expect(readdirSync(join(dataDir, 'postgres'))).toEqual([]);
+});
+
+test('a restore that was killed is forgotten by the next, its server included', {
+  timeout: RESTORE_MS,
+}, async () => {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory, 'data');
+  const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const first = new Program({ args: ['restore', pipe], env });
+  onTestFinished(() => first.end());
+  const feed = createWriteStream(pipe);
+  // Half of it, and then no more.
+  feed.write(gzipSync(gunzipSync(good).subarray(0, -2_000)).subarray(0, -8));
+  const serverPid = await eventually(
+    async () => pidIn(dataDir),
+    (pid) => pid > 0,
+  );
+  await first.kill();
+  feed.destroy();
+  expect(isAlive(serverPid)).toBe(true);
+  expect(readdirSync(dataDir)).not.toContain('postgres');
+
+  await run(['restore', file], env);
+  expect(isAlive(serverPid)).toBe(false);
+  expect(readdirSync(dataDir).filter((name) => !name.startsWith('lock'))).toEqual(['postgres']);
+});
+
+/** Of the server of a restore under way; 0: not there yet. */
+function pidIn(dataDir: string): number {
+  if (!existsSync(dataDir)) return 0;
+  const room = readdirSync(dataDir).find((name) => name.startsWith('postgres.new-')) ?? '';
+  const file = join(dataDir, room, 'postgres/postmaster.pid');
+  return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0;
+}
+
+describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
+  test('a backup is restored into an empty database, and into no other', async () => {
+    const empty = await createTestDatabase({ empty: true });
+    onTestFinished(() => empty.drop());
+    const env = { ...atUrl, DATABASE_URL: empty.url };
+    await run(['restore', file], env);
+    const again = join(temporaryDirectory(), 'again.gz');
+    await run(['backup', again], env);
+    expect(tablesOf(again)).toEqual(tablesOf(file));
+    expect(tablesOf(again)['events']).toHaveLength(1);
+    expect(await refusal(['restore', file], env)).toBe(
+      'the database is not empty: a backup is restored into a new database only',
+    );
+  });
+
+  test('a damaged backup leaves the database empty, wherever the damage is', async () => {
+    const empty = await createTestDatabase({ empty: true });
+    onTestFinished(() => empty.drop());
+    const text = gunzipSync(good).toString();
+    const columns = changed((lines) => lines.replace(/^(\{"table":"events".*\n)/m, '$1not enough columns\n'));
+    const cases: [Buffer, RegExp][] = [
+      [good.subarray(0, good.length - 20), /^the backup is damaged \(it ends too early\): use another one$/],
+      [gzipSync(text.replace('\tone\t', '\ttwo\t')), /\(its checksum is wrong\)/],
+      [columns, /\(missing data for column .*\)/],
+    ];
+    for (const [bytes, expected] of cases) {
+      expect((await restoreOf(bytes, { DATABASE_URL: empty.url })).line).toMatch(expected);
+      const tables = "select 1 from pg_class where relnamespace = 'public'::regnamespace";
+      expect(await empty.query(tables)).toEqual([]);
+    }
+  });
+
+  test('a backup of a database without our schema is refused', async () => {
+    const empty = await createTestDatabase({ empty: true });
+    onTestFinished(() => empty.drop());
+    const target = join(temporaryDirectory(), 'x.gz');
+    expect(await refusal(['backup', target], { ...atUrl, DATABASE_URL: empty.url })).toBe(
+      'the database has no schema of Posthorn: there is nothing to back up',
+    );
+    expect(existsSync(target)).toBe(false);
+  });
+
+  test('a backup that is told to stop leaves no file', async () => {
+    const directory = temporaryDirectory();
+    await app.database.query('begin; lock table subscriptions');
+    const program = new Program({ args: ['backup', directory], env: atUrl });
+    onTestFinished(() => program.end());
+    // Asked on another connection: a transaction sees the sessions as they were when it first looked.
+    await eventually(
+      () =>
+        app.app.db.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             and query like 'copy %'`,
+        ),
+      (waiting) => waiting.length > 0,
+    );
+    program.signal('SIGTERM');
+    await app.database.query('commit');
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.stderr).toBe('posthorn: ended by SIGTERM; nothing was changed\n');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+test('a backup is refused where there is no place for it and where there is no database', async () => {
+  const nowhere = join(temporaryDirectory(), 'none', 'file.gz');
+  expect(await refusal(['backup', nowhere], atUrl)).toMatch(/file\.gz cannot be written: ENOENT/);
+  expect(await refusal(['backup'], atUrl)).toMatch(/^where to\? Usage: posthorn backup/);
+  const dataDir = temporaryDirectory();
+  const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
+  expect(await refusal(['backup', nowhere], env)).toMatch(
+    /^there is no database in .*; set POSTHORN_DATA_DIR/,
+  );
+  expect(await refusal(['backup', nowhere], { POSTHORN_DATA_DIR: dataDir })).toMatch(
+    /^there is no secret\.key in /,
+  );
+  expect(readdirSync(dataDir)).toEqual([]);
+});
+
+test('events are accepted while a backup is under way, and it holds none of them', async () => {
+  const accept = async () => {
+    for (let i = 0; i < 5; i += 1)
+      await app.project.post('/events/broadcast', { event_type: 'two', data: { i } });
+  };
+  const lines = writeBackup({ connectionString: app.database.url }, { key_fingerprint: '', files: {} });
+  await lines.next();
+  await accept();
+  // As far as the first table after the events.
+  let read = '';
+  while (!read.includes('"table":"expansions"'))
+    read += String((await lines.next()).value ?? expect.fail('the backup ended'));
+  expect(read).toContain('\tone\t');
+  expect(read).not.toContain('\ttwo\t');
+  const locks = await app.database.query(
+    `select distinct mode from pg_locks l join pg_stat_activity a using (pid)
+     where l.relation = 'events'::regclass and a.state <> 'active'`,
+  );
+  expect(locks).toEqual([{ mode: 'AccessShareLock' }]);
+  await accept();
+  await lines.return(undefined);
+});

@@ -1,0 +1,86 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { brokenRules } from './migration-rules.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const files = globSync('migrations/*.sql', { cwd: ROOT })
+  .map((path) => basename(path))
+  .toSorted();
+const read = (name: string): string => readFileSync(join(ROOT, 'migrations', name), 'utf8');
+
+/** From before the first release: nobody has a node that could be at work while they run. */
+const BEFORE_FIRST_RELEASE: Record<string, string[]> = {
+  '0002_sources_filters_event_types.sql': [
+    'rewrites a table: alter table subscriptions alter column filter type json, add column fi',
+  ],
+  '0003_jobs.sql': [
+    'builds an index on a table that is written to: create index events_idempotency on events (project_id, idempotency_key',
+    'builds an index on a table that is written to: create index delivery_queue_project on delivery_queue (project_id, del',
+  ],
+  '0007_intake_windows.sql': [
+    'takes away or renames what older nodes use: alter table project_windows rename to intake_windows',
+    'takes away or renames what older nodes use: alter table intake_windows rename column project_id to key',
+    'takes away or renames what older nodes use: alter index project_windows_pkey rename to intake_windows_pkey',
+  ],
+};
+
+describe.each(files)('%s', (name) => {
+  it('can run while nodes of the version before it are at work', () => {
+    expect(brokenRules(read(name))).toEqual(BEFORE_FIRST_RELEASE[name] ?? []);
+  });
+
+  it('says which locks it takes', () => {
+    const comment = /^(?:--.*\n)+/.exec(read(name))?.[0] ?? '';
+    if (name !== '0001_initial.sql') expect(comment).toMatch(/\block/i);
+  });
+});
+
+it('the migrations are numbered without repeating a number', () => {
+  const numbers = files.map((name) => /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+  expect(numbers).not.toContain(undefined);
+  expect(new Set(numbers).size).toBe(files.length);
+});
+
+describe('the rules forbid', () => {
+  it.each([
+    ['drop table jobs', 'takes away'],
+    ['alter table jobs drop column cursor', 'takes away'],
+    ['ALTER TABLE jobs\n  RENAME COLUMN cursor TO place', 'takes away'],
+    ['alter table jobs rename to works', 'takes away'],
+    ['drop index events_list', 'takes away'],
+    ['alter table jobs add column a text not null', 'refuses'],
+    ["alter table jobs add column a text not null default '', add column b text not null", 'refuses'],
+    ['alter table jobs alter column total set not null', 'refuses'],
+    ['alter table events add constraint one check (id <> $$x$$)', 'refuses'],
+    ['alter table jobs alter column total type text', 'rewrites'],
+    ['alter table jobs alter column total set data type text', 'rewrites'],
+    ['alter table events add column at timestamptz default clock_timestamp()', 'rewrites'],
+    ['alter table events add column a text generated always as (id) stored', 'rewrites'],
+    ['create index events_type on events (event_type)', 'builds an index'],
+    ['create unique index on event_keys (event_id)', 'builds an index'],
+    ["update event_deliveries set status = 'x'", 'changes the rows'],
+    ["delete from events where id < 'x'", 'changes the rows'],
+    ['truncate delivery_queue', 'changes the rows'],
+    ['lock table events', 'locks by itself'],
+    ['create table x (id bigserial primary key)', 'makes a sequence'],
+    ['create table x (id bigint generated always as identity)', 'makes a sequence'],
+  ])('%s', (statement, rule) => {
+    expect(brokenRules(`-- a comment; drop table x\n${statement};`).join()).toContain(rule);
+  });
+
+  it.each([
+    'create table x (id text primary key, at timestamptz not null default now()); create index on x (at)',
+    'alter table events add column a text',
+    "alter table delivery_queue add column a text not null default 'x', add column b boolean not null default false",
+    'create index events_a on only events (a)',
+    "update projects set name = name || '!'",
+    '-- needs: 0011\ndrop table jobs; alter table events drop column target',
+  ])('but not %s', (sql) => {
+    expect(brokenRules(sql)).toEqual([]);
+  });
+
+  it('a rewrite also in a migration that says which nodes it needs', () => {
+    expect(brokenRules('-- needs: 0011\nalter table jobs alter column total type text')).toHaveLength(1);
+  });
+});

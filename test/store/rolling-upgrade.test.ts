@@ -1,0 +1,167 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StartupError } from '../../src/domain/startup-error.ts';
+import { listMigrations, migrate } from '../../src/store/migrate.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { EventStream } from '../support/event-stream.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { brokenRules } from './migration-rules.ts';
+
+/**
+ * The node of the test is the older one: what a newer version would bring is a migration it does not know, applied as
+ * a newer node would while this one is at work.
+ */
+const EXPAND = `-- Locks: events, delivery_queue, event_deliveries and endpoints exclusively for a moment.
+alter table events add column next_a text;
+alter table event_deliveries add column next_b text not null default 'b', add column next_c boolean not null default false;
+alter table delivery_queue add column next_d smallint not null default 3;
+alter table delivery_attempts add column next_e text;
+alter table endpoints add column next_f text not null default '';
+alter table nodes add column next_g text;
+create index events_next on only events (next_a);
+create table next_things (id text primary key, at timestamptz not null default now());
+`;
+
+let app: TestApp;
+let receiver: Receiver;
+let directory: string;
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  app = await startTestApp();
+  await subscribe(app.project, receiver.url);
+  directory = mkdtempSync(join(tmpdir(), 'posthorn-migrations-'));
+  cpSync(join(import.meta.dirname, '../../migrations'), directory, { recursive: true });
+});
+
+afterEach(async () => {
+  await app.stop();
+  await receiver.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const addMigration = (name: string, sql: string): void => writeFileSync(join(directory, name), sql);
+
+/** Every number that was accepted has arrived. */
+async function expectAll(accepted: number): Promise<void> {
+  const numbers = () => new Set(receiver.requests.map(({ json }) => (json as { number: number }).number));
+  await eventually(
+    async () => numbers().size,
+    (size) => size >= accepted,
+  );
+  expect([...numbers()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: accepted }, (_, i) => i));
+  await eventually(
+    () => app.database.query("select status from event_deliveries where status <> 'Success'"),
+    (open) => open.length === 0,
+  );
+}
+
+describe('a migration that follows the rules', () => {
+  test('runs under a node of the version before it, which loses nothing and may be started again', async () => {
+    expect(brokenRules(EXPAND)).toEqual([]);
+    addMigration('9998_expand.sql', EXPAND);
+    const events = new EventStream(app.project);
+    await events.more(20);
+    expect(await migrate(app.app.db, directory)).toEqual(['9998_expand.sql']);
+    await events.more(20);
+    // The older version again, on the newer schema.
+    const again = await app.addNode();
+    expect(again.credentials).toBeNull();
+    await events.more(20);
+    await expectAll(await events.stop());
+  });
+
+  test('lets go and tries again where a long read holds its tables, so that accepts go on', async () => {
+    addMigration('9998_expand.sql', EXPAND);
+    const reader = new pg.Client({ connectionString: app.database.url });
+    await reader.connect();
+    await reader.query('begin; select count(*) from events');
+    const events = new EventStream(app.project);
+    let isDone = false;
+    const migrating = migrate(app.app.db, directory).finally(() => {
+      isDone = true;
+    });
+    // More than one round of waiting and letting go.
+    const waits = async () => {
+      await eventually(
+        () => waitingMigrations(),
+        (count) => count > 0,
+      );
+      await eventually(
+        () => waitingMigrations(),
+        (count) => count === 0,
+      );
+    };
+    await waits();
+    await events.more(5);
+    await waits();
+    await events.more(5);
+    expect(isDone).toBe(false);
+    await reader.query('commit');
+    await reader.end();
+    expect(await migrating).toEqual(['9998_expand.sql']);
+    await expectAll(await events.stop());
+  });
+});
+
+async function waitingMigrations(): Promise<number> {
+  const [row] = await app.database.query(
+    `select count(*)::int as count from pg_stat_activity where datname = current_database()
+       and wait_event_type = 'Lock' and query like '-- Locks:%'`,
+  );
+  return Number(row?.['count']);
+}
+
+describe('a migration that takes something away', () => {
+  const CONTRACT =
+    '-- Locks: jobs exclusively for a moment.\n-- needs: 9998\nalter table jobs drop column error;\n';
+
+  test('is refused while a node that uses it is alive, and changes nothing', async () => {
+    addMigration('9998_expand.sql', EXPAND);
+    addMigration('9999_contract.sql', CONTRACT);
+    const [node] = await app.database.query('select id, knows from nodes');
+    expect(node?.['knows']).toBe((await listMigrations()).at(-1)?.slice(0, 4));
+    const failure = await migrate(app.app.db, directory).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StartupError);
+    expect((failure as Error).message).toBe(
+      `9999_contract.sql takes away what nodes of an older version use, and 1 of them still run (${String(node?.['id'])}): update them to the version before this one first`,
+    );
+    const done = await app.database.query("select name, needs from schema_migrations where name >= '9'");
+    expect(done).toEqual([{ name: '9998_expand.sql', needs: null }]);
+  });
+
+  test('is applied once they are gone, and they are refused from then on', async () => {
+    addMigration('9998_expand.sql', EXPAND);
+    addMigration('9999_contract.sql', CONTRACT);
+    // The node is of the version that did without the column already.
+    await app.database.query("update nodes set knows = '9998'");
+    expect(await migrate(app.app.db, directory)).toEqual(['9998_expand.sql', '9999_contract.sql']);
+    const newest = (await listMigrations()).at(-1)?.slice(0, 4);
+    await expect(app.addNode()).rejects.toThrow(
+      new StartupError(
+        `the database's schema is too new for this Posthorn: 9999_contract.sql needs nodes that know migration 9998, and this one knows up to ${newest}; update Posthorn`,
+      ),
+    );
+    // A node that knows enough, but not the migration itself, still starts.
+    rmSync(join(directory, '9999_contract.sql'));
+    expect(await migrate(app.app.db, directory)).toEqual([]);
+  });
+
+  test('does not wait for a node that has fallen silent', async () => {
+    addMigration('9999_contract.sql', CONTRACT);
+    await app.database.query(
+      "update nodes set knows = '9998'; insert into nodes (id, roles, beat_at) values ('old', '', now() - interval '11 seconds')",
+    );
+    expect(await migrate(app.app.db, directory)).toEqual(['9999_contract.sql']);
+  });
+});
+
+test('nodes that start together apply each migration once', async () => {
+  addMigration('9998_expand.sql', EXPAND);
+  const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, directory)));
+  expect(others.flat()).toEqual(['9998_expand.sql']);
+});

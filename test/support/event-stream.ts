@@ -1,0 +1,44 @@
+import type { ApiClient } from './client.ts';
+import { eventually } from './eventually.ts';
+
+/** One numbered event after another until told to stop; each is answered 201 or `stop` fails. */
+export class EventStream {
+  readonly #client: ApiClient;
+  readonly #sending: Promise<void>;
+  #accepted = 0;
+  #isStopped = false;
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+    this.#sending = this.#send();
+    // Told by stop().
+    this.#sending.catch(() => {});
+  }
+
+  /** How many have been answered. Their numbers are 0, 1, 2 and so on. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Resolves once that many more have been answered. */
+  async more(count: number): Promise<void> {
+    const wanted = this.#accepted + count;
+    await eventually(
+      async () => this.#accepted,
+      (accepted) => accepted >= wanted,
+    );
+  }
+
+  async stop(): Promise<number> {
+    this.#isStopped = true;
+    await this.#sending;
+    return this.#accepted;
+  }
+
+  async #send(): Promise<void> {
+    for (; !this.#isStopped; this.#accepted += 1) {
+      const data = { number: this.#accepted };
+      await this.#client.post('/events/broadcast', { event_type: 'numbered', data });
+    }
+  }
+}
