@@ -52,6 +52,7 @@ test.each<[string, Fault[]]>([
   ['nothing happened', []],
   ['another process was killed', [fault('kill node', SECOND, [101, 105])]],
   ['its process stopped, and nothing else happened', [fault('stop node', FIRST, [101, 105])]],
+  ['connections to the database were cut', [fault('cut connections', null, [101, 102])]],
   ['the fault was over before it was sent', [fault('freeze node', FIRST, [80, 99])]],
   ['the fault came after the second', [fault('kill node', FIRST, [115, 120])]],
 ])('a second sending is not explained where %s', (_why, faults) => {

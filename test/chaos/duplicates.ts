@@ -14,7 +14,8 @@ import type { Fault } from './fault-injector.ts';
  *       node sends until 8 s after its last beat and is given up after 10 s, so two seconds later at least;
  *     its own process was told to stop while the database was away: it gives up at the end of its grace.
  *
- * A stop alone explains nothing, nor does a fault of another process, nor one before the sending or after the next.
+ * A stop alone explains nothing, nor do cut connections, which are made anew at once, nor a fault of another process,
+ * nor one before the sending or after the next.
  */
 export interface StoredTry {
   delivery_id: string;
@@ -74,7 +75,7 @@ function explain(sent: Receipt, next: Receipt, faults: Fault[]): string[] {
   );
   // A process that cannot be told may be any.
   const own = between.filter(({ pid }) => pid !== null && (sent.pid === null || pid === sent.pid));
-  const ofDatabase = between.filter(({ pid }) => pid === null);
+  const ofDatabase = between.filter(({ kind }) => kind === 'kill database');
   const isTakeover = next.sentAt - sent.sentAt >= SOONEST_TAKEOVER_MS;
   const explaining = [
     ...own.filter(({ kind }) => kind === 'kill node'),
