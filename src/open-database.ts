@@ -9,8 +9,8 @@ export async function openDatabase(
   config: Config,
   log: Logger,
 ): Promise<{ db: Database; close(): Promise<void> }> {
-  if (config.databaseUrl !== '') {
-    const db = await connect({ connectionString: config.databaseUrl }, config, log);
+  if (config.databaseUrl !== null) {
+    const db = await connect({ connectionString: config.databaseUrl.reveal() }, config, log);
     return { db, close: () => db.close() };
   }
   const server = new KeptServer(config.dataDir, log);

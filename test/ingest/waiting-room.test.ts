@@ -8,6 +8,7 @@ import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Database } from '../../src/store/database.ts';
 import { EndpointStore } from '../../src/store/endpoints.ts';
+import { ProjectStore } from '../../src/store/projects.ts';
 import { SourceStore } from '../../src/store/sources.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -41,9 +42,10 @@ let accept: (projectId: string, payload?: Buffer) => Promise<unknown>;
 
 beforeAll(async () => {
   other = (await app.instance.post('/projects', { name: 'other', type: 'outgoing' })).project.uid;
-  const sealer = new Sealer(Buffer.alloc(32));
+  const sealer = new Sealer([Buffer.alloc(32)]);
   const cache = new ConfigCache({
     db,
+    projects: new ProjectStore(sealer),
     endpoints: new EndpointStore(sealer),
     sources: new SourceStore(sealer),
     log: quietLog,
@@ -60,6 +62,7 @@ beforeAll(async () => {
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
     sandbox,
+    sealer,
   });
   accept = (projectId, payload = Buffer.from('{}')) =>
     acceptor.accept({
@@ -69,6 +72,7 @@ beforeAll(async () => {
       payload,
       contentType: null,
       forwardedHeaders: null,
+      credentials: [],
       failure: null,
       headers: {},
       idempotencyKey: null,
