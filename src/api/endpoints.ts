@@ -299,6 +299,8 @@ class Endpoints {
       });
       const type = typeof told === 'string' ? told : told(result);
       await this.#tell(tx, project, { type, row: result });
+      if (known?.status !== 'inactive' && result.status === 'inactive')
+        await this.#tell(tx, project, { type: 'endpoint.disabled', row: result });
       const isEnabled = known?.status === 'inactive' && result.status !== 'inactive';
       const clear = isEnabled
         ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
