@@ -6,6 +6,7 @@ import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
 import { removeExpired } from '../../src/store/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
 let database: TestDatabase;
@@ -24,8 +25,8 @@ afterAll(async () => {
 async function storeEvent(atMs: number): Promise<string> {
   const id = new IdFactory(() => atMs).next();
   await database.query(
-    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
-     values ($1, 'p', 't', 'Success', false, '{}', '{}', now())`,
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at, idempotency_key)
+     values ($1, 'p', 't', 'Success', false, '{}', '{}', now(), $1)`,
     [id],
   );
   await database.query("insert into event_keys (project_id, key, event_id) values ('p', $1, $1)", [id]);
@@ -48,7 +49,7 @@ test('partitions past the retention go, with their idempotency keys, but never b
   const left = async () =>
     (await database.query('select id from events order by id')).map((row) => row['id']);
 
-  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
   expect(await left()).toEqual([older, young]);
   expect(
     (await database.query('select event_id from event_keys order by 1')).map((row) => row['event_id']),
@@ -56,7 +57,7 @@ test('partitions past the retention go, with their idempotency keys, but never b
   expect((await partitionBounds(db)).every(({ to }) => to > (oldest ?? ''))).toBe(true);
 
   await database.query('delete from delivery_queue');
-  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
   expect(await left()).toEqual([young]);
   expect((await partitionBounds(db)).some(({ to }) => to <= firstIdAt(now - 15 * DAY_MS))).toBe(false);
 });
@@ -96,9 +97,9 @@ test('what a project keeps for a shorter time goes in chunks, but never below it
     "insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, 'short', 'e', 0, now())",
     [open],
   );
-  await removeExpiredOfProjects(db, now);
+  await upkeep(db, (options) => removeExpiredOfProjects(options, now));
   expect(await left()).toBe(1_500);
   await database.query('delete from delivery_queue');
-  await removeExpiredOfProjects(db, now);
+  await upkeep(db, (options) => removeExpiredOfProjects(options, now));
   expect(await left()).toBe(0);
 });
