@@ -33,6 +33,7 @@ export class GzipFile {
   readonly #name: string;
   readonly #temporary: string;
   readonly #handle: FileHandle;
+  #isEmpty = true;
 
   private constructor(place: { directory: string; name: string; temporary: string }, handle: FileHandle) {
     this.#directory = place.directory;
@@ -49,11 +50,13 @@ export class GzipFile {
 
   async write(text: string): Promise<void> {
     const bytes = await compress(text);
+    this.#isEmpty = false;
     await writing(this.#temporary, () => this.#handle.writeFile(bytes));
   }
 
-  /** From here on the file is there, under its own name, whatever happens to the machine. */
+  /** From here on the file is there, under its own name, whatever happens to the machine; if anything was written. */
   async finish(): Promise<void> {
+    if (this.#isEmpty) return;
     const path = join(this.#directory, this.#name);
     await writing(path, async () => {
       await this.#handle.sync();
@@ -63,7 +66,7 @@ export class GzipFile {
     });
   }
 
-  /** Leaves nothing behind. */
+  /** To be called in any case: leaves nothing behind that was not finished. */
   async discard(): Promise<void> {
     await this.#handle.close();
     await rm(this.#temporary, { force: true });

@@ -41,7 +41,7 @@ const CHUNK_BYTES = 2_097_152;
 
 /**
  * Writes a table that nobody changes any more, read in ranges of its key, each by a statement of its own: no snapshot
- * is held while others work. False: told to stop, nothing was left behind.
+ * is held while others work. A table without rows makes no file. False: told to stop, nothing was left behind.
  */
 export async function exportTable(
   db: Queryable,
@@ -52,16 +52,14 @@ export async function exportTable(
   const key = table.key.join(', ');
   const file = await GzipFile.create(to.directory, `${table.name}.jsonl.gz`);
   try {
-    let after = table.key.map(() => '');
-    for (;;) {
-      if (to.signal.aborted) {
-        await file.discard();
-        return false;
-      }
-      const chunk = await nextChunk(db, table, after);
-      const last = chunk.at(-1);
-      if (last === undefined) break;
-      const rows = await db.query<Record<string, string>>(
+    let after: readonly string[] = table.key.map(() => '');
+    for (
+      let last = await chunkEnd(db, table, after);
+      last !== undefined;
+      last = await chunkEnd(db, table, after)
+    ) {
+      if (to.signal.aborted) return false;
+      const rows = await db.query(
         `select ${format.columns} from ${table.name}
          where (${key}) > (${parameters(1, table.key)}) and (${key}) <= (${parameters(table.key.length + 1, table.key)})
          order by ${key}`,
@@ -72,27 +70,27 @@ export async function exportTable(
     }
     await file.finish();
     return true;
-  } catch (error) {
+  } finally {
     await file.discard();
-    throw error;
   }
 }
 
 const parameters = (from: number, key: readonly string[]) => key.map((_, n) => `$${from + n}`).join(', ');
 
-/** Keys of the next rows, as many as fit in memory; at least one, if there is one. */
-async function nextChunk(
+/** The key of the last of the next rows, as many as fit in memory; undefined: there are none. */
+async function chunkEnd(
   db: Queryable,
   table: { name: string; key: readonly string[]; bytes: string },
   after: readonly string[],
-): Promise<string[][]> {
+): Promise<string[] | undefined> {
   const key = table.key.join(', ');
   const rows = await db.query<Record<string, string> & { bytes: number }>(
     `select ${key}, (${table.bytes})::float8 as bytes from ${table.name}
      where (${key}) > (${parameters(1, table.key)}) order by ${key} limit ${CHUNK_ROWS}`,
     [...after],
   );
-  return withinBytes(rows, CHUNK_BYTES).map((row) => table.key.map((column) => row[column] ?? ''));
+  const last = withinBytes(rows, CHUNK_BYTES).at(-1);
+  return last && table.key.map((column) => last[column] ?? '');
 }
 
 /** The first of some rows, as many as are no larger together; at least one. */

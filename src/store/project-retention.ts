@@ -115,9 +115,8 @@ async function writeFile(directory: string, name: string, lines: readonly string
   try {
     await file.write(lines.join(''));
     await file.finish();
-  } catch (error) {
+  } finally {
     await file.discard();
-    throw error;
   }
 }
 

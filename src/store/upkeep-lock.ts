@@ -9,7 +9,7 @@ import { isLockTimeout } from './pg-errors.ts';
  * as soon as `signal` says so.
  */
 const LOCK = 7_305_505;
-const LOCK_MS = 5_000;
+const LOCK_MS = 2_000;
 /** Under the limit of the client, which would give up the session. */
 const STATEMENT_MS = 50_000;
 
