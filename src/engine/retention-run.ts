@@ -1,15 +1,15 @@
 import { prepareDirectory, WriteError } from '../platform/gzip-file.ts';
 import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { removeLeftovers } from '../store/remove-leftovers.ts';
-import type { RemovedPartitions } from '../store/remove-partitions.ts';
+import type { RemovalOptions, RemovedPartitions } from '../store/remove-partitions.ts';
 import { removeExpired } from '../store/retention.ts';
 import { withUpkeepLock } from '../store/upkeep-lock.ts';
 import { type DiscardHeldDeps, discardHeld } from './discard-held.ts';
 
 /**
- * One run of the removal of what is no longer kept, by one node at a time. Deliveries that were held for too long end
- * first, since they are what keeps the rest. With an export directory nothing leaves before it is written there: a
- * directory that cannot be written to ends the run before anything is touched.
+ * One run of the removal of what is no longer kept, by one node at a time. With an export directory nothing leaves
+ * before it is written there: a directory that cannot be written to ends the removal before anything is touched.
+ * Deliveries that were held for too long end last, so that they can be seen until the next run.
  */
 export interface RetentionSettings {
   retentionHours: number;
@@ -36,18 +36,25 @@ export function runRetention(
   const { retentionHours, exportDirectory } = deps.settings;
   const retentionMs = retentionHours * HOUR_MS;
   return withUpkeepLock(db, signal, async (session) => {
-    const discarded = await discardHeld(deps, { nowMs, retentionMs }, signal);
     const configMs = nowMs - Math.max(2 * retentionMs, CONFIG_KEPT_MS);
     await removeLeftovers(db, { retentionMs: nowMs - retentionMs, configMs }, signal);
-    try {
-      if (exportDirectory !== '') await prepareDirectory(exportDirectory);
-      const options = { db, session, signal, exportDirectory };
-      await removeExpiredOfProjects(options, nowMs);
-      const partitions = await removeExpired(options, { ms: nowMs - retentionMs });
-      return { ...partitions, discarded };
-    } catch (error) {
-      if (!(error instanceof WriteError)) throw error;
-      return { removed: [], waiting: [], discarded, exportProblem: error.message };
-    }
+    const options = { db, session, signal, exportDirectory };
+    const partitions = await removeOld(options, { nowMs, retentionMs });
+    const discarded = await discardHeld(deps, { nowMs, retentionMs }, signal);
+    return { ...partitions, discarded };
   });
+}
+
+async function removeOld(
+  options: RemovalOptions,
+  { nowMs, retentionMs }: { nowMs: number; retentionMs: number },
+): Promise<RemovedPartitions> {
+  try {
+    if (options.exportDirectory !== '') await prepareDirectory(options.exportDirectory);
+    await removeExpiredOfProjects(options, nowMs);
+  } catch (error) {
+    if (!(error instanceof WriteError)) throw error;
+    return { removed: [], waiting: [], exportProblem: error.message };
+  }
+  return removeExpired(options, { ms: nowMs - retentionMs });
 }

@@ -55,7 +55,7 @@ async function store(projectId: string): Promise<void> {
   const id = `$1 || lpad(n::text, 11, '0') || left($2 || 'xxxxx', 5)`;
   const values = [firstIdAt(OLD).slice(0, 10), projectId];
   // One is larger than what is read at once.
-  const payload = `case when n = 700 then repeat('x', 2200000)::bytea else ($3::bytea[])[n % 4 + 1] end`;
+  const payload = `case when n = 700 and $2 = 'short' then repeat('x', 2200000)::bytea else ($3::bytea[])[n % 4 + 1] end`;
   await database.query(
     `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at, headers)
      select ${id}, $2, 'a "type"', 'Success', false, '{one,"t w o"}', ${payload}, '2026-01-02 03:04:05.678901+00', '{"a":["b"]}'
