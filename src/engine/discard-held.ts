@@ -150,7 +150,8 @@ function asEnded(row: StoredDelivery, nowMs: number): Parameters<typeof delivery
       subscriptionId: row.subscription_id,
       eventType: row.event_type,
       body: row.body ?? row.payload,
-      contentType: row.content_type,
+      // What a function made is JSON.
+      contentType: row.body === null ? row.content_type : null,
       idempotencyKey: row.idempotency_key,
       urlQueryParams: row.url_query_params,
       strategy: row.strategy,

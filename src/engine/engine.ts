@@ -230,8 +230,8 @@ export class Engine {
   }
 
   #removeExpired(signal: AbortSignal): Promise<RetentionReport | null> {
-    const { retentionHours, exportDir } = this.#deps.config;
-    const settings = { retentionHours, exportDirectory: exportDir };
+    const { config } = this.#deps;
+    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     return runRetention(
       { ...this.#deps, settings, metaEventsStored },
