@@ -7,7 +7,11 @@ import type { Queryable } from './database.ts';
  */
 export async function insertReplay(
   tx: Queryable,
-  replay: { event: EventRow; deliveries: readonly DeliveryRow[]; lane: number },
+  replay: {
+    event: Pick<EventRow, 'id' | 'projectId' | 'eventType' | 'endpointIds'>;
+    deliveries: readonly DeliveryRow[];
+    lane: number;
+  },
 ): Promise<boolean> {
   const { event, deliveries, lane } = replay;
   if (deliveries.length === 0) return true;

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import { WriteError } from '../../src/platform/gzip-file.ts';
 import { Database } from '../../src/store/database.ts';
+import { exportTable } from '../../src/store/export-rows.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
 import { removeExpired } from '../../src/store/retention.ts';
@@ -182,6 +183,13 @@ describe('of partitions', () => {
     expect(await removeOld()).toMatchObject({ exportProblem: null });
     expect(await exported()).toEqual(before);
   });
+});
+
+test('of a table is given up on a stop, and leaves nothing', async () => {
+  const [{ name } = { name: '' }] = (await partitionBounds(db)).filter(({ table }) => table === 'events');
+  const table = { name, key: ['id'], bytes: '0' };
+  expect(await exportTable(db, table, { directory, signal: AbortSignal.abort() })).toBe(false);
+  expect(await readdir(directory)).toEqual([]);
 });
 
 describe("of what a project's own retention removes", () => {

@@ -5,6 +5,7 @@ import { firstIdAt } from '../../src/domain/ids.ts';
 import { Database } from '../../src/store/database.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
 import { removePartitions } from '../../src/store/remove-partitions.ts';
+import { withUpkeepLock } from '../../src/store/upkeep-lock.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -235,4 +236,31 @@ test('one that is needed again after it was detached comes back with its rows', 
   await app.database.query('delete from delivery_queue where delivery_id = $1', [event?.uid]);
   await upkeep(db, (options) => removePartitions(options, below));
   await client.get(`/events/${event?.uid}`, 404);
+});
+
+test('a node that stops does not wait for a long read', async () => {
+  const below = await makeOld([100]);
+  await readAll(reader, 'read committed');
+  const stop = new AbortController();
+  const removing = withUpkeepLock(db, stop.signal, (session) =>
+    removePartitions({ db, session, signal: stop.signal, exportDirectory: '' }, below),
+  );
+  await eventually(
+    () => partitionBounds(db),
+    (bounds) => bounds.some(({ state }) => state === 'pending'),
+  );
+  stop.abort();
+  // The first one was given up, and no other begun.
+  expect(await removing).toMatchObject({ removed: [], waiting: { length: 1 } });
+  await reader.query('commit');
+  await upkeep(db, (options) => removePartitions(options, below));
+  expect(await leaving(below)).toEqual([]);
+});
+
+test('upkeep is left to the node that is at it', async () => {
+  const { signal } = new AbortController();
+  const [other] = await upkeep(db, async () => [
+    await withUpkeepLock(db, signal, () => Promise.resolve('done')),
+  ]);
+  expect(other).toBeNull();
 });
