@@ -170,8 +170,9 @@ describe('a delivery that is open for twice the retention', () => {
     expect((await deliveryOf(old[0] ?? '')).description).toContain('more than 48 hours');
     expect((await deliveryOf(young)).status).toBe('Scheduled');
     await listener.received(45);
-    const told = listener.requests.map(({ json }) => json.data.uid);
-    expect(told.toSorted()).toEqual(old.toSorted());
+    const told = listener.requests.map(({ json }): string => json.data.uid);
+    expect(told).toHaveLength(45);
+    expect(new Set(told)).toEqual(new Set(old));
   });
 
   test('tells nobody where its project does not ask for it', async () => {
