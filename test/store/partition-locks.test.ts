@@ -80,9 +80,9 @@ async function readAll(who: pg.Client, isolation: 'read committed' | 'repeatable
 /** Takes events in, one after another on each of four connections, until told to stop. */
 function acceptEvents(): { accepted(): number; stop(): Promise<void> } {
   let accepted = 0;
-  let isStopped = false;
+  const stop = new AbortController();
   const post = async () => {
-    while (!isStopped) {
+    while (!stop.signal.aborted) {
       await client.post('/events', {
         endpoint_id: endpointId,
         event_type: 'a',
@@ -96,7 +96,7 @@ function acceptEvents(): { accepted(): number; stop(): Promise<void> } {
   return {
     accepted: () => accepted,
     stop: async () => {
-      isStopped = true;
+      stop.abort();
       await posting;
     },
   };
