@@ -1,7 +1,21 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { isConnectionError, isDataError } from '../store/pg-errors.ts';
 import { describeValidationErrors, fieldsWithZero } from './validation.ts';
+
+export const REFUSAL_ID = 'Refusal';
+
+/** How any operation answers when it does not do what was asked. */
+export const REFUSAL = Type.Object(
+  {
+    status: Type.Literal(false),
+    message: Type.String({ description: 'What is wrong, for a person.' }),
+    code: Type.String({ description: 'What is wrong, for a program: one of those in docs/errors.md.' }),
+    data: Type.Optional(Type.Unknown()),
+  },
+  { $id: REFUSAL_ID },
+);
 
 /** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
