@@ -218,6 +218,12 @@ export const settings = {
     doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
     parse: integer(24, 876_000),
   },
+  exportDir: {
+    env: 'POSTHORN_EXPORT_DIR',
+    fallback: '',
+    doc: 'Directory, which must exist, that events, deliveries, attempts and meta events are written to before they are removed, as gzip JSON lines; while it cannot be written to nothing is removed. Default: they are removed without.',
+    parse: text(),
+  },
   graceSeconds: {
     env: 'POSTHORN_GRACE',
     fallback: '30',

@@ -19,9 +19,7 @@ import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
-import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
-import { removeExpired } from '../store/retention.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher, type OutcomeListener } from './dispatcher.ts';
@@ -33,6 +31,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
 import { MetaSender } from './meta-sender.ts';
+import { type RetentionReport, runRetention } from './retention-run.ts';
 import { SubscriptionAlerts } from './subscription-alerts.ts';
 
 /** The parts that move deliveries, joined and started in order. */
@@ -44,6 +43,7 @@ export interface EngineDeps {
     graceSeconds: number;
     maxRetrySeconds: number;
     retentionHours: number;
+    exportDir: string;
   };
   db: Database;
   cache: ConfigCache;
@@ -163,7 +163,8 @@ export class Engine {
     });
     this.#janitor = new Janitor({
       makePartitions: deps.makePartitions,
-      removeExpired: () => this.#removeExpired(),
+      removeExpired: (signal) => this.#removeExpired(signal),
+      metrics,
       log,
     });
   }
@@ -242,10 +243,14 @@ export class Engine {
     this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
   }
 
-  async #removeExpired(): Promise<string[]> {
-    const { db, databaseClock, config } = this.#deps;
-    const nowMs = databaseClock.now();
-    await removeExpiredOfProjects(db, nowMs);
-    return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
+  #removeExpired(signal: AbortSignal): Promise<RetentionReport | null> {
+    const { config } = this.#deps;
+    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
+    const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
+    return runRetention(
+      { ...this.#deps, settings, metaEventsStored },
+      this.#deps.databaseClock.now(),
+      signal,
+    );
   }
 }

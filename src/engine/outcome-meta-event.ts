@@ -23,10 +23,33 @@ export function outcomeMetaEvent(
   return type && recorder.prepare(project, type, () => deliveryData(outcome));
 }
 
+/** A delivery that has ended, and how. */
+export interface EndedDelivery {
+  delivery: Pick<
+    HeldDelivery,
+    | 'id'
+    | 'projectId'
+    | 'eventId'
+    | 'endpointId'
+    | 'subscriptionId'
+    | 'eventType'
+    | 'body'
+    | 'contentType'
+    | 'idempotencyKey'
+    | 'urlQueryParams'
+    | 'strategy'
+    | 'intervalSeconds'
+    | 'retryLimit'
+    | 'maxRetrySeconds'
+    | 'acknowledgedAtMs'
+  >;
+  finish: Pick<Finish, 'status' | 'description' | 'numTrials' | 'body' | 'attempt'>;
+  nowMs: number;
+}
+
 const iso = (ms: number) => new Date(ms).toISOString();
 
-function deliveryData(outcome: { delivery: HeldDelivery; finish: Finish; nowMs: number }): object {
-  const { delivery, finish, nowMs } = outcome;
+export function deliveryData({ delivery, finish, nowMs }: EndedDelivery): object {
   const body = finish.body ?? delivery.body;
   const text = body.toString();
   return {

@@ -150,6 +150,12 @@ export const metricTable = {
     help: 'Grants of rate limits given back because nothing was sent with them.',
     labels: [],
   },
+  exportFailing: {
+    name: 'posthorn_export_failing',
+    type: 'gauge',
+    help: '1 if what is older than the retention could not be exported when this node last tried, so that nothing is removed.',
+    labels: [],
+  },
   httpRequests: {
     name: 'posthorn_http_requests_total',
     type: 'counter',

@@ -51,6 +51,17 @@ export async function getDelivery(
   return row;
 }
 
+export function deliveriesById(
+  db: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredDelivery[]> {
+  return db.query<StoredDelivery>(
+    `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
+    [ids, projectId],
+  );
+}
+
 /** Which deliveries; an absent part leaves all. */
 export interface DeliveryFilter {
   fromMs?: number | undefined;
@@ -126,9 +137,10 @@ export async function listDeliveries(
   filter: DeliveryFilter & { page: PageRequest },
 ): Promise<Page<StoredDelivery>> {
   const ids = await listPage<{ id: string }>(db, { ...deliveryWalk(projectId, filter), page: filter.page });
-  const rows = await db.query<StoredDelivery>(
-    `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
-    [ids.rows.map((row) => row.id), projectId],
+  const rows = await deliveriesById(
+    db,
+    projectId,
+    ids.rows.map((row) => row.id),
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   return { ...ids, rows: ids.rows.flatMap(({ id }) => byId.get(id) ?? []) };
