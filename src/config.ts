@@ -71,6 +71,10 @@ const url =
     return value.replace(/\/+$/, '');
   };
 
+/** Two for hot statements, two for the others, one for the lease, one that hears of config changes, one for upkeep. */
+const LEAST_CONNECTIONS = 7;
+const USUAL_CONNECTIONS = 14;
+
 const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
 export const settings = {
@@ -108,9 +112,9 @@ export const settings = {
   },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
-    fallback: '14',
-    doc: 'Most connections a node opens to the database.',
-    parse: integer(7, 1000),
+    fallback: '',
+    doc: 'Most connections to the database, shared out among the processes: at least 7 for each. Default: 14 for each.',
+    parse: (value) => (value === '' ? 0 : integer(LEAST_CONNECTIONS, 1000)(value)),
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
@@ -118,6 +122,12 @@ export const settings = {
     doc: 'At least 32 characters that seal secrets and hash API keys. Embedded default: made on the first start in the data directory.',
     parse: secretKey,
     secret: true,
+  },
+  processes: {
+    env: 'POSTHORN_PROCESSES',
+    fallback: '1',
+    doc: 'Processes to run, so that as many cores are used. They share the port; each is a node of its own, and what is said of a node holds for each.',
+    parse: integer(1, 128),
   },
   roles: {
     env: 'POSTHORN_ROLES',
@@ -243,7 +253,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     values[name] = parseSetting(setting, env[setting.env] ?? '');
   }
+  values['databaseConnections'] ||= USUAL_CONNECTIONS * (values['processes'] as number);
   const config = values as Parsed;
+  if (config.databaseConnections < LEAST_CONNECTIONS * config.processes)
+    throw new StartupError(
+      `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,
+    );
   if (config.databaseUrl !== '' && config.secretKey === '')
     throw new StartupError(
       'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
