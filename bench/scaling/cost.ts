@@ -147,12 +147,12 @@ async function settled(
  * transaction or the like, and the share that waited for another to make a table longer.
  */
 function watchLocks(service: Service): { stop(): Promise<Sample> } {
-  let isOver = false;
+  const over = new AbortController();
   let active = 0;
   let waiting = 0;
   let extending = 0;
   const watching = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const { rows } = await service.db.query<{ active: number; waiting: number; extending: number }>(
         `select count(*)::int as active,
            count(*) filter (where wait_event_type = 'Lock' and wait_event <> 'extend')::int as waiting,
@@ -167,7 +167,7 @@ function watchLocks(service: Service): { stop(): Promise<Sample> } {
   })();
   return {
     stop: async () => {
-      isOver = true;
+      over.abort();
       await watching;
       const share = (count: number) => (active === 0 ? 0 : count / active);
       return { lockWaitShare: share(waiting), extendWaitShare: share(extending) };

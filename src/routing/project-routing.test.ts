@@ -111,7 +111,8 @@ test('a stored filter that cannot be read lets nothing through', () => {
 
 test('a version in which no subscription changed has the index of the one before', () => {
   const before = routingOf(subscription('1', { event_types: ['t'] }));
-  const rows = { ...before, subscriptions: before.subscriptions };
+  const { endpoints, subscriptions, sources, breakers, raisedAlerts } = before;
+  const rows = { endpoints, subscriptions, sources, breakers, raisedAlerts };
   Object.defineProperty(rows.subscriptions, 'values', {
     value: () => {
       throw new Error('walked');

@@ -30,8 +30,13 @@ test('what an event costs the database does not grow with nodes or endpoints', a
 
 test('a cost that grows along an axis misses its goal', () => {
   const step = (buffers: number) => ({
-    ...{ buffers, walBytes: 3_000, rowVersions: 6, roundTrips: 0.1 },
-    ...{ retried_buffers: 80, retried_walBytes: 5_000, retried_rowVersions: 10 },
+    buffers,
+    walBytes: 3_000,
+    rowVersions: 6,
+    roundTrips: 0.1,
+    retried_buffers: 80,
+    retried_walBytes: 5_000,
+    retried_rowVersions: 10,
   });
   const missed = (last: number) =>
     goalsOf({ nodes: { 1: step(40), 4: step(last) } })
