@@ -31,6 +31,7 @@ export interface Plan {
   fanOut: number;
   toxicBacklog: number;
   firstSeconds: number;
+  changeSeconds: number;
   storedDeliveries: number;
   soakSeconds: number;
   /** Where the service's CPU profile goes. */
@@ -39,14 +40,15 @@ export interface Plan {
 
 const DEFAULT: Plan = {
   rounds: 4,
-  warmUpSeconds: 3,
+  warmUpSeconds: 15,
   seconds: 5,
   connections: 128,
   idleEvents: 150,
   retryEvents: 400,
   fanOut: 1_000,
   toxicBacklog: 10_000,
-  firstSeconds: 10,
+  firstSeconds: 60,
+  changeSeconds: 10,
   storedDeliveries: 0,
   soakSeconds: 0,
 };
@@ -54,7 +56,6 @@ const DEFAULT: Plan = {
 const FULL: Plan = {
   ...DEFAULT,
   toxicBacklog: 100_000,
-  firstSeconds: 60,
   storedDeliveries: 10_000_000,
   soakSeconds: 1_800,
 };
@@ -71,6 +72,7 @@ const SMOKE: Plan = {
   fanOut: 50,
   toxicBacklog: 200,
   firstSeconds: 1,
+  changeSeconds: 1,
   storedDeliveries: 20_000,
   soakSeconds: 2,
 };

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { bothForms, insertTwice } from './insert-twice.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
 
 /**
@@ -8,8 +9,8 @@ import { PackedBytes, plainArray } from './packed-bytes.ts';
  *   left out and reported as `stale`; the caller matches them again and sends them anew.
  * - One insert decides each idempotency key; it is sorted, so that batches of two nodes cannot deadlock. An event
  *   that lost is stored as a duplicate, without deliveries.
- * - Everything is `on conflict do nothing` on ids made beforehand, so a batch whose answer was lost can be sent
- *   again: a queue row is made only together with its delivery, so nothing that finished meanwhile comes back.
+ * - All ids are made beforehand, so a batch whose answer was lost can be sent again and adds only what is missing: a
+ *   queue row is made only together with its delivery, so nothing that finished meanwhile comes back.
  * - No joins, only hashed subplans and arrays: the plan cannot flip with the tables' statistics.
  *
  * Locks: the rows it inserts. Round trips: 1. Measured: see docs/benchmark.md.
@@ -74,7 +75,9 @@ export interface AcceptResult {
 
 const FIRST_TRY_LANE = 0;
 
-const ACCEPT = `
+const ACCEPT = bothForms(
+  'accept-events',
+  (onConflict) => `
 with wanted as materialized (
   select w.id, w.version, p.version as now_version
   from unnest($1::text[], $2::bigint[]) as w(id, version)
@@ -113,7 +116,7 @@ with wanted as materialized (
     metadata, to_timestamp(acknowledged_ms / 1000), forwarded_headers, target
   from (select e.*, id in (select id from duplicate) as is_duplicate from e) as e
   order by id
-  on conflict do nothing
+  ${onConflict}
   returning id
 ), new_deliveries as (
   insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
@@ -129,7 +132,7 @@ with wanted as materialized (
     -- an event has the deliveries it was first stored with: matched again after a lost answer it gets no second set
     and coalesce(event_id in (select id from new_events), false)
   order by id
-  on conflict do nothing
+  ${onConflict}
   returning id
 ), new_queue as (
   insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
@@ -144,13 +147,14 @@ with wanted as materialized (
   where project_id = any(array(select id from wanted where version = now_version))
     and event_id not in (select id from duplicate)
     and coalesce(event_id in (select id from new_events), false)
-  on conflict do nothing
+  ${onConflict}
 )
 select 'stale' as what, id from wanted where version is distinct from now_version
 union all
 select 'duplicate', id from duplicate
 union all
-select 'known', id from e where not coalesce(id in (select id from new_events), false)`;
+select 'known', id from e where not coalesce(id in (select id from new_events), false)`,
+);
 
 export async function acceptEvents(
   db: Database,
@@ -158,7 +162,7 @@ export async function acceptEvents(
 ): Promise<AcceptResult> {
   const { events, deliveries, expansions, nodeId } = batch;
   const versions = new Map(events.map((event) => [event.projectId, event.configVersion]));
-  const rows = await db.hot<{ what: string; id: string }>('accept-events', ACCEPT, [
+  const values = [
     plainArray([...versions.keys()]),
     plainArray([...versions.values()]),
     ...eventParameters(events),
@@ -169,7 +173,11 @@ export async function acceptEvents(
     expansions.map((x) => plainArray(x.subscriptionIds)),
     events.map((e) => e.forwardedHeaders),
     events.map((e) => e.target),
-  ]);
+  ];
+  const rows = await insertTwice((onConflict) => {
+    const { name, text } = ACCEPT[onConflict];
+    return db.hot<{ what: string; id: string }>(name, text, values);
+  });
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   return {
     staleProjects: pick('stale'),

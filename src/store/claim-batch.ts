@@ -1,7 +1,8 @@
 import { isMetaQueueKey } from '../domain/meta-event.ts';
-import { type Claim, claimDeliveries, type Want } from './claim-deliveries.ts';
+import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
 import type { Database } from './database.ts';
+import type { Claim, Want } from './hold-due.ts';
 
 /** Claims for a round, deliveries and meta events: one answer per want, in order. */
 export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {

@@ -1,28 +1,10 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { Database } from './database.ts';
+import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
 import { plainArray } from './packed-bytes.ts';
 
-/**
- * Takes due deliveries for this node: for each wanted (key, lane) the `count` longest due, skipping rows that
- * another node is taking at this moment. Returns everything the dispatcher needs, so a claim costs one round trip.
- *
- * Served by delivery_queue_claim (key, lane, due_at); touches only the rows it takes. A claim by key instead of
- * one over the whole queue is what keeps an endpoint with 100,000 due rows from hiding the others.
- */
-export interface Want {
-  key: string;
-  lane: number;
-  count: number;
-}
-
-interface ClaimedRow {
-  delivery_id: string;
-  event_id: string;
-  project_id: string;
-  key: string;
-  lane: number;
-  fence: number;
-  is_started: boolean;
+/** Takes due deliveries for this node, with everything the dispatcher needs of them. */
+interface ClaimedRow extends HeldRow {
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
@@ -40,67 +22,18 @@ interface ClaimedRow {
   url_query_params: string | null;
   idempotency_key: string | null;
   acknowledged_at: number;
-  late_ms: number;
 }
 
-/** What came of one want: the deliveries, and when the next row that is not due yet will be. */
-export interface Claim {
-  want: Want;
-  deliveries: HeldDelivery[];
-  nextDueInMs: number | null;
-}
-
-const CLAIM = `
-with picked as materialized (
-  select q.delivery_id
-  from unnest($2::text[], $3::int[], $4::int[]) as want(key, lane, count)
-  cross join lateral (
-    select delivery_id from delivery_queue
-    where key = want.key and lane = want.lane and node_id is null and due_at <= now()
-    order by due_at
-    limit want.count
-    for update skip locked
-  ) q
-), held as (
-  update delivery_queue q set node_id = $1, fence = q.fence + 1
-  from picked where q.delivery_id = picked.delivery_id
-  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
-    extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
-)
-select want.n, (
-    select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
-    where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
-    order by q.due_at limit 1
-  ) as next_due_in_ms, claimed.*
-from unnest($2::text[], $3::int[]) with ordinality as want(key, lane, n)
-left join (
-  select held.*, d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
+const CLAIM = holdStatement(
+  `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
     d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
-    e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params, e.idempotency_key, e.acknowledged_at
-  from held
-  join event_deliveries d on d.id = held.delivery_id
-  join events e on e.id = held.event_id
-) claimed on claimed.key = want.key and claimed.lane = want.lane`;
-
-type Answer = { n: number; next_due_in_ms: number | null } & (
-  | ClaimedRow
-  | { [Column in keyof ClaimedRow]: null }
+    e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
+    e.idempotency_key, e.acknowledged_at`,
+  'join event_deliveries d on d.id = held.delivery_id join events e on e.id = held.event_id',
 );
 
-export async function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
-  const answers = await db.hot<Answer>('claim-deliveries', CLAIM, [
-    nodeId,
-    plainArray(wants.map((want) => want.key)),
-    plainArray(wants.map((want) => want.lane)),
-    plainArray(wants.map((want) => want.count)),
-  ]);
-  const claims = wants.map((want): Claim => ({ want, deliveries: [], nextDueInMs: null }));
-  for (const answer of answers) {
-    const claim = claims[answer.n - 1] as Claim;
-    claim.nextDueInMs = answer.next_due_in_ms;
-    if (answer.delivery_id !== null) claim.deliveries.push(fromRow(answer));
-  }
-  return claims;
+export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
 function fromRow(row: ClaimedRow): HeldDelivery {

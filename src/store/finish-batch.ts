@@ -2,6 +2,7 @@ import { isMetaQueueKey } from '../domain/meta-event.ts';
 import type { Database } from './database.ts';
 import { type Finish, finishDeliveries } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
+import { insertTwice } from './insert-twice.ts';
 import { insertMetaEvents } from './meta-events.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
 async function recordDeliveries(db: Database, nodeId: string, finishes: Finish[]): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();
   if (finishes.every((finish) => finish.metaEvent === undefined)) {
-    return finishDeliveries(db, nodeId, finishes);
+    return insertTwice((onConflict) => finishDeliveries(db, nodeId, finishes, onConflict));
   }
   return db.hotTransaction(async (tx) => {
     const moved = await finishDeliveries(tx, nodeId, finishes);

@@ -1,5 +1,6 @@
 import type { NewMetaEvent } from '../domain/meta-event.ts';
 import type { HotQueryable } from './database.ts';
+import { bothForms, type OnConflict } from './insert-twice.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
 
 /**
@@ -52,7 +53,9 @@ const cut = (n: number) =>
   `case when length_${n} >= 0 then substring($21::bytea from from_${n} for length_${n}) end`;
 const cutText = (n: number) => `convert_from(${cut(n)}, 'UTF8')`;
 
-const FINISH = `
+const FINISH = bothForms(
+  'finish-deliveries',
+  (onConflict) => `
 with f as materialized (
   select * from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::float8[],
     $10::float8[], $11::int[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bool[],
@@ -81,7 +84,7 @@ with f as materialized (
     not coalesce(id in (select delivery_id from moved), false), ${cutText(1)}, ${cutText(2)}, ${cut(3)}, timings,
     to_timestamp(requested_ms / 1000), to_timestamp(responded_ms / 1000)
   from f where attempt_id is not null
-  on conflict do nothing
+  ${onConflict}
   returning id
 ), deliveries as (
   update event_deliveries d
@@ -102,19 +105,19 @@ with f as materialized (
     successes = endpoint_counters.successes + excluded.successes,
     failures = endpoint_counters.failures + excluded.failures
 )
-select delivery_id from moved`;
+select delivery_id from moved`,
+);
 
 /** Ids of the deliveries that were moved; the others had been taken over by another node. */
 export async function finishDeliveries(
   db: HotQueryable,
   nodeId: string,
   finishes: Finish[],
+  onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
+  const { name, text } = FINISH[onConflict];
   const sorted = [...finishes].sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
-  const rows = await db.hot<{ delivery_id: string }>('finish-deliveries', FINISH, [
-    nodeId,
-    ...parameters(sorted),
-  ]);
+  const rows = await db.hot<{ delivery_id: string }>(name, text, [nodeId, ...parameters(sorted)]);
   return new Set(rows.map((row) => row.delivery_id));
 }
 

@@ -3,6 +3,7 @@ import { IdFactory } from '../../src/domain/ids.ts';
 import { acceptEvents, type DeliveryRow, type EventRow } from '../../src/store/accept-events.ts';
 import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
 import { Database } from '../../src/store/database.ts';
+import { finishBatch } from '../../src/store/finish-batch.ts';
 import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
 import { beat, reapSilentNodes } from '../../src/store/nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
@@ -65,8 +66,8 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
   const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
   const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
-  expect((await finishDeliveries(db, EARLY, [finish])).size).toBe(1);
-  expect((await finishDeliveries(db, EARLY, [finish])).size).toBe(0);
+  expect((await finishBatch(db, EARLY, [finish])).size).toBe(1);
+  expect((await finishBatch(db, EARLY, [finish])).size).toBe(0);
   expect(await app.database.query('select is_stale from delivery_attempts')).toEqual([{ is_stale: false }]);
   expect(await app.database.query('select sum(successes)::int as successes from endpoint_counters')).toEqual([
     { successes: 1 },
