@@ -1,6 +1,6 @@
 /**
  * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR].
- * node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] is bench/scaling.ts instead.
+ * node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] is bench/scaling.ts instead.
  * What is measured and how to read it: docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
@@ -39,6 +39,7 @@ const { values: options, positionals } = parseArgs({
   options: {
     json: { type: 'string' },
     only: { type: 'string' },
+    events: { type: 'string' },
     profile: { type: 'string' },
     full: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },

@@ -36,6 +36,8 @@ export interface ScalingOptions {
   smoke: boolean;
   only?: string;
   json?: string;
+  /** For each node and measurement. */
+  events?: string;
 }
 
 export interface ScalingResults {
@@ -79,7 +81,13 @@ export const AXES: Axis[] = [
 /** Of a delivery with its attempt and its tenth of an event, with room for WAL and what vacuum needs. */
 const DISK_BYTES_PER_ROW = 3_000;
 
-export async function runScaling(options: ScalingOptions): Promise<ScalingResults> {
+const resultsOf = (stage: Stage, figures: ScalingResults['figures']): ScalingResults => ({
+  machine: machine(stage.postgresVersion),
+  figures,
+  goals: goalsOf(figures),
+});
+
+export async function runScaling(options: ScalingOptions): Promise<void> {
   const wanted = options.only?.split(',');
   const axes = AXES.filter(({ name }) => wanted?.includes(name) ?? true);
   await refuseSmallDisk(
@@ -95,14 +103,17 @@ export async function runScaling(options: ScalingOptions): Promise<ScalingResult
       const steps: Record<string, Sample> = {};
       for (const step of axis.steps(options)) {
         process.stderr.write(`${axis.name}: ${step}\n`);
-        steps[step] = await measureStep(stage, axis, { step, events: options.smoke ? 300 : 4_000 });
+        steps[step] = await measureStep(stage, axis, {
+          step,
+          events: Number(options.events ?? (options.smoke ? 300 : 4_000)),
+        });
+        figures[axis.name] = steps;
+        // After each step: the long ones take a while, and what was measured is not to be lost.
+        if (options.json !== undefined)
+          await writeFile(options.json, `${JSON.stringify(resultsOf(stage, figures), null, 2)}\n`);
       }
-      figures[axis.name] = steps;
     }
-    const results = { machine: machine(stage.postgresVersion), figures, goals: goalsOf(figures) };
-    console.log(scalingReport(results));
-    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
-    return results;
+    console.log(scalingReport(resultsOf(stage, figures)));
   } finally {
     await stage.stop();
   }

@@ -10,7 +10,7 @@ import type { Credentials } from '../src/first-start.ts';
 /** Posthorn itself, started as a user would start it, on a database of its own. */
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export const SECRET_KEY = 'a secret key for the benchmark only';
-const START_MS = 30_000;
+const START_MS = 120_000;
 
 export interface Created {
   uid: string;
@@ -157,5 +157,5 @@ async function readWhenThere(path: string, child: ChildProcess): Promise<Credent
     const ready = await fetch(`${credentials.url}/readyz`).catch(() => null);
     if (ready?.ok === true) return credentials;
   }
-  throw new Error('the service was not ready within 30 s');
+  throw new Error('the service was not ready within two minutes');
 }
