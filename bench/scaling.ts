@@ -119,6 +119,9 @@ export async function runScaling(options: ScalingOptions): Promise<void> {
   }
 }
 
+/** A connection at rest reports what it counted within ten seconds: what was before must not be counted as part of it. */
+const STATISTICS_LATE_MS = 11_000;
+
 async function measureStep(
   stage: Stage,
   axis: Axis,
@@ -141,6 +144,7 @@ async function measureStep(
   await axis.grow?.(service, { straight, retried }, step);
   const grownSeconds = (performance.now() - growMs) / 1000;
   await measureDeliveries(stage, subjectOf(service), { ...warmUp, eventType: 'retried' });
+  await pause(STATISTICS_LATE_MS);
   const once = await costOf(stage, service, { load: { ...load, eventType: 'straight' }, attempts: 1, nodes });
   const twice = await costOf(stage, service, { load: { ...load, eventType: 'retried' }, attempts: 2, nodes });
   const memoryBytes = usageOf(service.pid)?.memoryBytes ?? Number.NaN;
