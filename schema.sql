@@ -117,6 +117,7 @@ create table endpoints (
   deleted_at timestamp with time zone,
   constraint endpoints_pkey PRIMARY KEY (id)
 );
+CREATE INDEX endpoints_in_clear ON public.endpoints USING btree (id) WHERE ((slack_webhook_url <> ''::text) OR (teams_webhook_url <> ''::text));
 CREATE INDEX endpoints_list ON public.endpoints USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_owner ON public.endpoints USING btree (project_id, owner_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_url ON public.endpoints USING btree (project_id, md5(url)) WHERE (deleted_at IS NULL);
@@ -201,6 +202,12 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table instance_secrets (
+  name text not null,
+  sealed bytea not null,
+  constraint instance_secrets_pkey PRIMARY KEY (name)
+);
+
 create table intake_windows (
   key text collate "C" not null,
   started_at timestamp with time zone not null,
@@ -261,6 +268,7 @@ create table nodes (
   roles text not null,
   started_at timestamp with time zone not null default now(),
   beat_at timestamp with time zone not null default now(),
+  seal_keys text[],
   constraint nodes_pkey PRIMARY KEY (id)
 );
 
@@ -313,6 +321,12 @@ create table schema_migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey PRIMARY KEY (name)
+);
+
+create table secret_keys (
+  id text collate "C" not null,
+  added_at timestamp with time zone not null default now(),
+  constraint secret_keys_pkey PRIMARY KEY (id)
 );
 
 create table sources (

@@ -96,7 +96,9 @@ export function operationSection(openApi: string): string {
       Object.entries(methods).map(([method, { summary, responses }]) => [
         method.toUpperCase(),
         code(path),
-        Object.keys(responses).join(', '),
+        Object.keys(responses)
+          .filter((code) => code !== 'default')
+          .join(', '),
         summary,
       ]),
     );

@@ -26,7 +26,6 @@ import type { Logger } from './platform/logger.ts';
 import { createMetrics, type MetricsRegistry } from './platform/metrics.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
 import { collectProcessMetrics } from './platform/process-metrics.ts';
-import { Sealer } from './platform/sealer.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
 import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
@@ -34,11 +33,14 @@ import { ConfigWatch } from './routing/config-watch.ts';
 import { MetaEventRecorder } from './routing/meta-event-recorder.ts';
 import type { Running } from './running.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
-import { loadSecretKey } from './secret-key.ts';
+import { SealUpgrade } from './seal-upgrade.ts';
+import { loadSealer } from './secret-key.ts';
 import type { Connection, Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { migrate } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
+import { ProjectStore } from './store/projects.ts';
+import { addKeyInUse } from './store/secret-keys.ts';
 import { SourceStore } from './store/sources.ts';
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
@@ -87,14 +89,20 @@ async function build(
     await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
   };
   await makePartitions();
-  const sealer = new Sealer(await loadSecretKey(config));
+  const sealer = await loadSealer(db, config);
+  const projects = new ProjectStore(sealer);
   const endpoints = new EndpointStore(sealer);
   const sources = new SourceStore(sealer);
+  // The embedded database's directory is locked by this process.
+  const isAlone = config.databaseUrl === null && shared === undefined;
+  const sealUpgrade = new SealUpgrade({ db, sealer, projects, endpoints, isAlone, log });
+  await sealUpgrade.start();
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
   const channels = new AlertChannels({ http, mailer: createMailer(config), log });
   const alerts = new AlertRecorder({ metaEvents, notifier: channels });
   const cache = new ConfigCache({
     db,
+    projects,
     endpoints,
     sources,
     log,
@@ -114,8 +122,8 @@ async function build(
     ids,
     databaseClock,
     makePartitions,
-    // The embedded database's directory is locked by this process.
-    isAlone: config.databaseUrl === '' && shared === undefined,
+    isAlone,
+    sealer,
     metrics,
     log,
   });
@@ -130,6 +138,7 @@ async function build(
     log,
     maxRetrySeconds: config.maxRetrySeconds,
     sandbox,
+    sealer,
     metrics,
   };
   const acceptor = new EventAcceptor(intake);
@@ -145,6 +154,7 @@ async function build(
     replayer,
     ids,
     sealer,
+    projects,
     sandbox,
     now,
     metaEvents,
@@ -181,11 +191,13 @@ async function build(
   const watch = new ConfigWatch({ db, cache, log });
 
   await engine.start();
+  // Again, now that others see this node: a re-seal that ended in between may have taken the key off the list.
+  await addKeyInUse(db, sealer.keyId);
   if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
   url ||= address;
-  const credentials = await firstStart({ db, ids, sealer, now }, { url, dataDir: config.dataDir });
+  const credentials = await firstStart({ db, ids, sealer, projects, now }, { url, dataDir: config.dataDir });
   isReady = true;
 
   let stopping: Promise<void> | undefined;
@@ -201,6 +213,7 @@ async function build(
     await jobs.stop();
     await engine.stop(stopBy);
     await watch.stop();
+    await sealUpgrade.stop();
     await channels.stop();
     await http.close();
     await sandbox.close();
@@ -240,7 +253,7 @@ function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): 
 }
 
 function createMailer(config: Config): Mailer | null {
-  return config.smtpUrl === '' ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
+  return config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
 }
 
 async function createHttpClient(config: Config): Promise<HttpClient> {
@@ -249,7 +262,7 @@ async function createHttpClient(config: Config): Promise<HttpClient> {
     egress: egressRule(config),
     allow: config.egressAllow,
     deny: config.egressDeny,
-    ...(config.httpProxy !== '' && { proxyUrl: config.httpProxy }),
+    ...(config.httpProxy !== null && { proxyUrl: config.httpProxy.reveal() }),
     ...(caPem !== undefined && { caPem }),
   });
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { StartupError } from './domain/startup-error.ts';
+import { Secret } from './platform/secret.ts';
 
 /**
  * Every setting of the program: one table of environment name, default and meaning. docs/config.md is made from
@@ -75,6 +76,12 @@ const url =
 const LEAST_CONNECTIONS = 7;
 const USUAL_CONNECTIONS = 14;
 
+/** Null: none. A URL with a password in it must not be shown by accident. */
+const secretUrl =
+  (...protocols: string[]) =>
+  (value: string): Secret<string> | null =>
+    value === '' ? null : new Secret(url(...protocols)(value));
+
 const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
 export const settings = {
@@ -107,7 +114,7 @@ export const settings = {
     env: 'DATABASE_URL',
     fallback: '',
     doc: 'PostgreSQL 15 or newer to use instead of the embedded one. Needs POSTHORN_SECRET_KEY.',
-    parse: url('postgres:', 'postgresql:'),
+    parse: secretUrl('postgres:', 'postgresql:'),
     secret: true,
   },
   databaseConnections: {
@@ -119,7 +126,14 @@ export const settings = {
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
     fallback: '',
-    doc: 'At least 32 characters that seal secrets and hash API keys. Embedded default: made on the first start in the data directory.',
+    doc: 'At least 32 characters that seal secrets; see secrets.md for how it is changed. Embedded default: made on the first start in the data directory.',
+    parse: secretKey,
+    secret: true,
+  },
+  otherSecretKey: {
+    env: 'POSTHORN_OTHER_SECRET_KEY',
+    fallback: '',
+    doc: 'While the secret key is being changed: the key that is to come or the one that was. It opens what is sealed and seals nothing; see secrets.md.',
     parse: secretKey,
     secret: true,
   },
@@ -157,7 +171,7 @@ export const settings = {
     env: 'POSTHORN_HTTP_PROXY',
     fallback: '',
     doc: 'Proxy that deliveries go through.',
-    parse: url('http:', 'https:'),
+    parse: secretUrl('http:', 'https:'),
     secret: true,
   },
   caFile: {
@@ -212,7 +226,7 @@ export const settings = {
     env: 'POSTHORN_SMTP_URL',
     fallback: '',
     doc: 'Mail server that alerts go through, such as smtp://user:password@mail.example.com:587; smtps:// for TLS from the start. Needs POSTHORN_SMTP_FROM. Default: no mail.',
-    parse: url('smtp:', 'smtps:'),
+    parse: secretUrl('smtp:', 'smtps:'),
     secret: true,
   },
   smtpFrom: {
@@ -238,10 +252,10 @@ export const settings = {
 type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> };
 export type Config = Readonly<Parsed>;
 
-function secretKey(value: string): string {
-  if (value !== '' && value.length < 32)
-    throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
-  return value;
+function secretKey(value: string): Secret<string> | null {
+  if (value === '') return null;
+  if (value.length < 32) throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
+  return new Secret(value);
 }
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
@@ -259,11 +273,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new StartupError(
       `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,
     );
-  if (config.databaseUrl !== '' && config.secretKey === '')
+  if (config.databaseUrl !== null && config.secretKey === null)
     throw new StartupError(
       'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
     );
-  if (config.smtpUrl !== '' && config.smtpFrom === '')
+  if (config.smtpUrl !== null && config.smtpFrom === '')
     throw new StartupError('POSTHORN_SMTP_URL needs POSTHORN_SMTP_FROM as well: the sender of the mails');
   return Object.freeze(config);
 }
@@ -283,7 +297,7 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/;
 /** Deliveries to private addresses are for trying things out: only while nobody else can reach this node. */
 export function egressRule(config: Config): 'any' | 'public' {
   if (config.egress !== '') return config.egress;
-  return config.databaseUrl === '' && LOOPBACK.test(config.host) ? 'any' : 'public';
+  return config.databaseUrl === null && LOOPBACK.test(config.host) ? 'any' : 'public';
 }
 
 /** Metrics need no key, so by default only this machine may read them. */

@@ -6,7 +6,7 @@ import type { IdFactory } from './domain/ids.ts';
 import { StartupError } from './domain/startup-error.ts';
 import type { Sealer } from './platform/sealer.ts';
 import type { Database, Queryable } from './store/database.ts';
-import { countProjects } from './store/projects.ts';
+import { countProjects, type ProjectStore } from './store/projects.ts';
 
 /**
  * The first start on an empty database makes the project `default`, its key and the instance key. Nodes that
@@ -23,7 +23,7 @@ export interface Credentials {
 const LOCK = 7_305_504;
 
 export function firstStart(
-  deps: { db: Database; ids: IdFactory; sealer: Sealer; now(): number },
+  deps: { db: Database; ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   options: { url: string; dataDir: string },
 ): Promise<Credentials | null> {
   return deps.db.transaction(async (tx) => {
@@ -40,7 +40,7 @@ export function firstStart(
 
 async function makeCredentials(
   tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer; now(): number },
+  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   url: string,
 ): Promise<Credentials> {
   const { project, apiKey } = await createProject(tx, deps, { name: 'default', type: 'outgoing' });

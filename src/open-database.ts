@@ -12,8 +12,8 @@ export interface OpenDatabase {
 
 /** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
 export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
-  if (config.databaseUrl !== '')
-    return connectDatabase({ connectionString: config.databaseUrl }, config, log);
+  if (config.databaseUrl !== null)
+    return connectDatabase({ connectionString: config.databaseUrl.reveal() }, config, log);
   const server = new KeptServer(config, log);
   const connection = { ...(await server.start()), ssl: false };
   try {

@@ -57,7 +57,7 @@ export async function addSubscriptions(service: Service, first: Pair, count: num
 
 /** Secrets are sealed for the row they are in: the same secret, sealed once more for each copy. */
 async function sealAgain(service: Service, modelId: string, count: number): Promise<void> {
-  const sealer = new Sealer(Buffer.from(SECRET_KEY));
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
   const place = (id: string) => `endpoint ${id}`;
   const { rows } = await service.db.query<{ sealed: Buffer }>('select sealed from endpoints where id = $1', [
     modelId,

@@ -9,6 +9,7 @@ import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
+import type { ProjectStore } from '../store/projects.ts';
 import type { SourceStore } from '../store/sources.ts';
 
 /** What the handlers work with. */
@@ -21,6 +22,7 @@ export interface ApiContext {
   replayer: EventReplayer;
   ids: IdFactory;
   sealer: Sealer;
+  projects: ProjectStore;
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;

@@ -6,7 +6,7 @@ import type { ApiKeyRow } from '../store/api-keys.ts';
 import type { Queryable } from '../store/database.ts';
 import { addEventTypes } from '../store/event-types.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
-import { insertProject, type ProjectRow } from '../store/projects.ts';
+import type { ProjectRow, ProjectStore } from '../store/projects.ts';
 import { createKey } from './create-key.ts';
 import { mergeProjectConfig, type PartialProjectConfig } from './project-config-input.ts';
 
@@ -18,14 +18,14 @@ export interface CreatedProject {
 /** A project, its first key and its first event type; for use in a transaction. */
 export async function createProject(
   tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer; now(): number },
+  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
   wanted: { name: string; type: string; logo_url?: string; config?: PartialProjectConfig },
 ): Promise<CreatedProject> {
   const defaults = defaultProjectConfig(deps.ids.next(), new Date(deps.now()).toISOString());
   const config = mergeProjectConfig(defaults, wanted.config ?? {}, deps);
   try {
     const id = deps.ids.next();
-    const project = await insertProject(tx, {
+    const project = await deps.projects.insert(tx, {
       id,
       name: wanted.name,
       type: wanted.type,

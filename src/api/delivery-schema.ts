@@ -5,8 +5,9 @@ import type { StoredAttempt } from '../store/delivery-attempts.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
 import type { SourceRow } from '../store/sources.ts';
+import { shownHeaders } from '../store/stored-headers.ts';
 import { Endpoint, toEndpoint } from './endpoint-schema.ts';
-import { AnyJson, HeaderValues, parseHeaders, payloadJson } from './event-schema.ts';
+import { AnyJson, HeaderValues, payloadJson } from './event-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 
@@ -98,7 +99,7 @@ export function toDelivery(
     description: isHeld(row, endpoint) ? 'Held: the endpoint is paused.' : (row.description ?? ''),
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
-    headers: parseHeaders(row.headers),
+    headers: shownHeaders(row.headers),
     idempotency_key: row.idempotency_key ?? '',
     url_query_params: row.url_query_params ?? '',
     latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
@@ -168,7 +169,6 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 
 /** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
 export function joinValues(json: string | null): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(parseHeaders(json)).map(([name, values]) => [name, values.join(' ')]),
-  );
+  const headers = json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+  return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));
 }

@@ -23,6 +23,8 @@ export function changedCredentials(
     authentication: authentication(context, input),
     mtls_client_cert: clientCertificate(secrets.mtls_client_cert, input.mtls_client_cert),
     signing_key: signingKey(secrets.signing_key, input.signing_key),
+    slack_webhook_url: input.slack_webhook_url ?? secrets.slack_webhook_url,
+    teams_webhook_url: input.teams_webhook_url ?? secrets.teams_webhook_url,
   };
 }
 

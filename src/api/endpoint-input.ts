@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
+import { Secret } from '../platform/secret.ts';
 import { generateSecret } from '../signing/secrets.ts';
 import type { EndpointFields, EndpointRow } from '../store/endpoints.ts';
 import { checkUrl } from './check-url.ts';
@@ -27,8 +28,6 @@ export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: stri
     rate_limit: input.rate_limit ?? 0,
     rate_limit_duration: input.rate_limit_duration ?? 0,
     support_email: input.support_email ?? '',
-    slack_webhook_url: input.slack_webhook_url ?? '',
-    teams_webhook_url: input.teams_webhook_url ?? '',
   };
 }
 
@@ -50,8 +49,6 @@ export function changedEndpointFields(
     rate_limit: input.rate_limit ?? row.rate_limit,
     rate_limit_duration: input.rate_limit_duration ?? 0,
     support_email: input.support_email ?? row.support_email,
-    slack_webhook_url: input.slack_webhook_url ?? row.slack_webhook_url,
-    teams_webhook_url: input.teams_webhook_url ?? row.teams_webhook_url,
   };
 }
 
@@ -73,12 +70,19 @@ export function newSecret(
 export function newEndpointSecrets(
   context: ApiContext,
   input: Static<typeof CreateEndpoint>,
-): EndpointSecrets {
-  const none = { secrets: [], authentication: null, mtls_client_cert: null, signing_key: null };
-  return {
+): Secret<EndpointSecrets> {
+  const none = {
+    secrets: [],
+    authentication: null,
+    mtls_client_cert: null,
+    signing_key: null,
+    slack_webhook_url: '',
+    teams_webhook_url: '',
+  };
+  return new Secret({
     ...changedCredentials(context, none, input),
     secrets: [newSecret(context, input.secret)],
-  };
+  });
 }
 
 /** Rules a schema cannot say. */
@@ -89,6 +93,7 @@ export function checkEndpoint(context: ApiContext, config: ProjectConfig, input:
   }
   for (const field of ['slack_webhook_url', 'teams_webhook_url'] as const) {
     const url = input[field];
+    if (url?.includes('\0') === true) throw invalid(field, 'holds a zero character');
     if (url !== undefined && url !== '') checkUrl(context, field, url);
   }
 }

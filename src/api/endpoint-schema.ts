@@ -171,7 +171,8 @@ export const ExpireSecret = Type.Object({
 });
 
 export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<typeof Endpoint> {
-  const { secrets, authentication, mtls_client_cert, signing_key } = row.secret;
+  const secret = row.secret.reveal();
+  const { secrets, authentication, mtls_client_cert, signing_key } = secret;
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -191,8 +192,8 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
-    slack_webhook_url: row.slack_webhook_url,
-    teams_webhook_url: row.teams_webhook_url,
+    slack_webhook_url: secret.slack_webhook_url,
+    teams_webhook_url: secret.teams_webhook_url,
     events: health?.deliveries ?? 0,
     failure_rate: failureRate(health),
     cb_state: health?.breaker ?? 'closed',

@@ -81,6 +81,7 @@ async function sendSample(context: ApiContext, project: ProjectRow, endpoint: En
     ),
     contentType: null,
     forwardedHeaders: null,
+    credentials: [],
     failure: null,
     headers: {},
     idempotencyKey: null,

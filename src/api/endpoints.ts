@@ -7,6 +7,7 @@ import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import type { MetaEventType } from '../domain/meta-event.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { Secret } from '../platform/secret.ts';
 import { endpointData, subscriptionData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
@@ -217,7 +218,7 @@ class Endpoints {
       ...changedEndpointFields(row, body),
       // The holder of a portal link cannot give an endpoint away.
       ...(one.scope !== undefined && { owner_id: row.owner_id }),
-      secret: changedCredentials(this.#context, row.secret, body),
+      secret: new Secret(changedCredentials(this.#context, row.secret.reveal(), body)),
     }));
   }
 
@@ -262,13 +263,15 @@ class Endpoints {
     const nowMs = this.#context.now();
     const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
     return this.#change(one, 'endpoint.secret_rolled', (row) => {
-      const live = row.secret.secrets.filter(
+      const known = row.secret.reveal();
+      const live = known.secrets.filter(
         (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
       );
       const old = live.map((secret) =>
         secret.expires_at === null ? { ...secret, expires_at: expiresAt, updated_at: iso(nowMs) } : secret,
       );
-      return { ...row, secret: { ...row.secret, secrets: [...old, newSecret(this.#context, body.secret)] } };
+      const secrets = [...old, newSecret(this.#context, body.secret)];
+      return { ...row, secret: new Secret({ ...known, secrets }) };
     });
   }
 

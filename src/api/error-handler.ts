@@ -1,13 +1,29 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
+import { SealError } from '../platform/sealer.ts';
 import { isConnectionError, isDataError } from '../store/pg-errors.ts';
 import { describeValidationErrors, fieldsWithZero } from './validation.ts';
+
+export const REFUSAL_ID = 'Refusal';
+
+/** How any operation answers when it does not do what was asked. */
+export const REFUSAL = Type.Object(
+  {
+    status: Type.Literal(false),
+    message: Type.String({ description: 'What is wrong, for a person.' }),
+    code: Type.String({ description: 'What is wrong, for a program: one of those in docs/errors.md.' }),
+    data: Type.Optional(Type.Unknown()),
+  },
+  { $id: REFUSAL_ID },
+);
 
 /** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request);
   const caller = { request: request.id, ip: request.ip };
-  if (known.code === 'internal') request.log.error({ err: error, ...caller }, 'request failed');
+  if (known.code === 'internal' || known.code === 'secret_unreadable')
+    request.log.error({ err: error, ...caller }, 'request failed');
   else request.log.debug({ code: known.code, ...caller }, 'request refused');
   if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
   if (known.code === 'rate_limited') {
@@ -39,6 +55,8 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
       return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
     default:
   }
+  if (error instanceof SealError)
+    return new AppError('secret_unreadable', { detail: error.message }, { cause: error });
   if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
   if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
   return new AppError('internal', { request: request.id }, { cause: error });

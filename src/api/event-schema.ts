@@ -6,6 +6,7 @@ import type { EventRow } from '../store/accept-events.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredEvent } from '../store/events.ts';
 import type { SourceRow } from '../store/sources.ts';
+import { shownHeaders } from '../store/stored-headers.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 
@@ -141,7 +142,7 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
     ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
     endpoints: row.endpoints,
     source_metadata: toSourceSummary(sources, row.source_id),
-    headers: parseHeaders(row.headers),
+    headers: shownHeaders(row.headers),
     data: payloadJson(row.payload, row.content_type),
     raw: row.payload.toString(),
     metadata: row.metadata ?? '',
@@ -158,8 +159,4 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
 
 export function payloadJson(payload: Buffer, contentType: string | null): RawJson {
   return new RawJson(payloadText(payload, contentType), payload);
-}
-
-export function parseHeaders(json: string | null): Record<string, string[]> {
-  return json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
 }

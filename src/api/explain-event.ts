@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { Sealer } from '../platform/sealer.ts';
 import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../routing/explain-match.ts';
 import { getEvent, type StoredEvent } from '../store/events.ts';
+import { openHeaders } from '../store/stored-headers.ts';
 import type { ApiContext } from './context.ts';
-import { parseHeaders } from './event-schema.ts';
 import { found, oneOf } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { FilterExplanation, shownExplanation } from './test-filter.ts';
@@ -32,7 +33,7 @@ const EventExplanation = Type.Object({
   subscriptions: Type.Array(SubscriptionExplanation),
 });
 
-export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiContext): void {
+export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }: ApiContext): void {
   registerOperation(app, {
     method: 'GET',
     path: '/api/v1/projects/:projectID/events/:eventID/explain',
@@ -45,7 +46,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiCon
     handle: async ({ project, params }) => {
       const id = params['eventID'] ?? '';
       const event = found(await getEvent(db, project.id, id), 'event', id);
-      const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(event));
+      const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(sealer, event));
       return {
         event_id: event.id,
         event_type: event.event_type,
@@ -55,13 +56,13 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache }: ApiCon
   });
 }
 
-export function explainedEvent(event: StoredEvent): ExplainedEvent {
+export function explainedEvent(sealer: Sealer, event: StoredEvent): ExplainedEvent {
   return {
     eventType: event.event_type,
     sourceId: event.source_id,
     payload: event.payload,
     contentType: event.content_type,
-    headers: parseHeaders(event.headers),
+    headers: openHeaders(sealer, event.headers, event.id).headers,
     urlQueryParams: event.url_query_params,
     urlPath: event.url_path,
     isDuplicate: event.is_duplicate,

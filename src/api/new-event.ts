@@ -31,6 +31,7 @@ export async function newEvent(
     payload,
     contentType: null,
     forwardedHeaders: null,
+    credentials: [],
     failure: null,
     headers: customHeaders(body.custom_headers ?? {}),
     idempotencyKey: idempotencyKey(project, body),

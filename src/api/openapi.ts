@@ -24,4 +24,5 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     security: [{ key: [] }],
   },
+  refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };

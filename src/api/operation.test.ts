@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import type { ProjectRow } from '../store/projects.ts';
 import type { Caller } from './auth.ts';
+import { handleError, REFUSAL } from './error-handler.ts';
 import { type Operation, registerOperation } from './operation.ts';
 
 const portal: Caller = { kind: 'portal', linkId: 'l', projectId: 'p', ownerId: 'me', canManage: false };
@@ -17,9 +18,8 @@ async function call(
   caller: Caller,
 ): Promise<number> {
   const app = Fastify();
-  app.setErrorHandler((error: { status?: number }, _request, reply) =>
-    reply.code(error.status ?? 500).send({}),
-  );
+  app.addSchema(REFUSAL);
+  app.setErrorHandler(handleError);
   app.addHook('onRequest', async (request) => {
     request.caller = caller;
     request.project = { id: 'p', config: { signature: { header: 'X' } } } as ProjectRow;

@@ -6,6 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import { stringifyWithBytes } from '../domain/raw-json.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { Caller } from './auth.ts';
+import { REFUSAL_ID } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { dropNulls } from './validation.ts';
 import {
@@ -95,7 +96,10 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       params: pathParameters(operation.path),
       ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
-      response: { [status]: envelope(data, operation.beside) },
+      response: {
+        [status]: envelope(data, operation.beside),
+        default: { $ref: `${REFUSAL_ID}#`, description: 'Refused, or failed.' },
+      },
     },
     preValidation: (request, _reply, done) => {
       try {

@@ -6,13 +6,7 @@ import { ProjectConfig } from '../domain/project-config.ts';
 import { projectData } from '../routing/meta-event-data.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
-import {
-  deleteProject,
-  getProject,
-  listProjects,
-  type ProjectRow,
-  updateProject,
-} from '../store/projects.ts';
+import { deleteProject, type ProjectRow, wholeConfig } from '../store/projects.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { requireInstanceKey } from './auth.ts';
 import type { ApiContext } from './context.ts';
@@ -55,7 +49,7 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
     type: row.type,
     logo_url: row.logo_url,
     organisation_id: '',
-    config: row.config,
+    config: wholeConfig(row),
     statistics: null,
     retained_events: 0,
     created_at: iso(idTime(row.id)),
@@ -77,7 +71,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     message: 'Projects fetched',
     data: Type.Array(Project),
     handle: async ({ caller }) => {
-      const rows = await listProjects(db);
+      const rows = await context.projects.list(db);
       return rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId).map(toProject);
     },
   });
@@ -150,10 +144,10 @@ async function update(
   try {
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
     const row = await changeConfig(context.db, id, async (tx) => {
-      const project = (await getProject(tx, id)) as ProjectRow;
-      const config = mergeProjectConfig(project.config, body.config ?? {}, context);
+      const project = (await context.projects.get(tx, id)) as ProjectRow;
+      const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
       const logo_url = body.logo_url ?? project.logo_url;
-      const saved = await updateProject(tx, { id, name: body.name, logo_url, config });
+      const saved = await context.projects.update(tx, { id, name: body.name, logo_url, config });
       await context.metaEvents.record(tx, saved, { type: 'project.updated', data: () => projectData(saved) });
       return saved;
     });

@@ -5,7 +5,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { stringifyWithRaw } from '../domain/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Authenticator } from './auth.ts';
-import { handleError } from './error-handler.ts';
+import { handleError, REFUSAL } from './error-handler.ts';
 import { openApiOptions } from './openapi.ts';
 import { API_VERSION } from './versions/version-change.ts';
 
@@ -43,6 +43,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setSerializerCompiler(() => stringifyWithRaw);
   app.setReplySerializer(stringifyWithRaw);
   app.setErrorHandler(handleError);
+  app.addSchema(REFUSAL);
   // Hooks that wait for nothing are in callback form: an async one costs every request a turn of the microtask queue.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-request-id', request.id).header('x-convoy-version', API_VERSION);

@@ -3,6 +3,7 @@ import type { SourcePubSub, SourceSecrets, SourceVerifier } from '../domain/sour
 import { parseEventTypeLocation, parseLocation } from '../ingest/location.ts';
 import { findPreset } from '../ingest/verify/presets.ts';
 import { randomText } from '../platform/random.ts';
+import { Secret } from '../platform/secret.ts';
 import type { SourceFields, SourceRow } from '../store/sources.ts';
 import { Problems } from './problems.ts';
 import { readPubSub } from './pub-sub-input.ts';
@@ -12,7 +13,7 @@ type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 
 interface SourceInput {
   fields: SourceFields;
-  secret: SourceSecrets;
+  secret: Secret<SourceSecrets>;
 }
 
 const MASK_CHARS = 16;
@@ -38,7 +39,7 @@ export function newSource(input: Static<typeof CreateSource>): SourceInput {
     rate_limit: 0,
     rate_limit_duration: 0,
   };
-  return merged({ fields, secret: { verifier: { type: 'noop' }, pub_sub: null } }, input);
+  return merged({ fields, secret: new Secret({ verifier: { type: 'noop' }, pub_sub: null }) }, input);
 }
 
 /** Fields that stand in the request replace; all others stay. That holds for the verifier too: leaving it out must
@@ -51,10 +52,9 @@ export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>
 function merged(base: SourceInput, input: Input): SourceInput {
   const problems = new Problems();
   const { fields } = base;
+  const known = base.secret.reveal();
   const verifier =
-    input.verifier === undefined
-      ? base.secret.verifier
-      : readVerifier(input.verifier, fields.provider, problems);
+    input.verifier === undefined ? known.verifier : readVerifier(input.verifier, fields.provider, problems);
   const after: SourceFields = {
     ...fields,
     name: input.name,
@@ -72,9 +72,9 @@ function merged(base: SourceInput, input: Input): SourceInput {
   checkProvider(fields.provider, verifier, problems);
   checkLocations(after, verifier, problems);
   checkHeadersAndResponse(after, problems);
-  const pubSub = pubSubOf(input, base.secret.pub_sub, problems);
+  const pubSub = pubSubOf(input, known.pub_sub, problems);
   problems.throwIfAny();
-  return { fields: after, secret: { verifier, pub_sub: pubSub } };
+  return { fields: after, secret: new Secret({ verifier, pub_sub: pubSub }) };
 }
 
 /** Broker settings belong to sources of type pub_sub; clients send empty ones along with the other types. */

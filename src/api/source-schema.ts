@@ -116,6 +116,7 @@ export const UpdateSource = Type.Object({
 });
 
 export function toSource(row: SourceRow, publicUrl: string): Static<typeof Source> {
+  const { verifier, pub_sub } = row.secret.reveal();
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -125,11 +126,11 @@ export function toSource(row: SourceRow, publicUrl: string): Static<typeof Sourc
     type: row.type,
     provider: row.provider,
     is_disabled: row.is_disabled,
-    verifier: toVerifier(row.secret.verifier),
+    verifier: toVerifier(verifier),
     custom_response: row.custom_response,
     provider_config: row.provider_config,
     forward_headers: row.forward_headers,
-    pub_sub: toPubSub(row.secret.pub_sub),
+    pub_sub: toPubSub(pub_sub),
     idempotency_keys: row.idempotency_keys,
     event_type_location: row.event_type_location,
     body_function: row.body_function,

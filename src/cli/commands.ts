@@ -5,13 +5,17 @@ import { VERSION } from '../domain/version.ts';
 import { createKeyCommand } from './create-key.ts';
 import { createProjectCommand } from './create-project.ts';
 import { migrateCommand } from './migrate.ts';
+import { resealCommand } from './reseal.ts';
 import { serve } from './serve.ts';
+
+/** Options are texts; the one that is a switch is read by its command alone. */
+type Values = Record<string, string | undefined>;
 
 interface Command {
   usage: string;
   summary: string;
-  options: Record<string, { type: 'string' }>;
-  run(config: Config, values: Record<string, string | undefined>): Promise<void>;
+  options: Record<string, { type: 'string' | 'boolean' }>;
+  run(config: Config, values: Values): Promise<void>;
 }
 
 const commands: Record<string, Command> = {
@@ -21,6 +25,13 @@ const commands: Record<string, Command> = {
     summary: 'Brings the database schema up to date.',
     options: {},
     run: migrateCommand,
+  },
+  reseal: {
+    usage: 'reseal [--new-key]',
+    summary:
+      'Seals every stored secret again under the present secret key. --new-key first makes a new one in the data directory.',
+    options: { 'new-key': { type: 'boolean' } },
+    run: resealCommand,
   },
   'project create': {
     usage: 'project create --name NAME [--type outgoing|incoming]',
@@ -47,12 +58,9 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   await command.run(readConfig(env), parse(command, argv.slice(name.split(' ').length)));
 }
 
-function parse(command: Command, args: string[]): Record<string, string | undefined> {
+function parse(command: Command, args: string[]): Values {
   try {
-    return parseArgs({ args, options: command.options, strict: true }).values as Record<
-      string,
-      string | undefined
-    >;
+    return parseArgs({ args, options: command.options, strict: true }).values as Values;
   } catch (error) {
     throw new StartupError(`${(error as Error).message}. Usage: posthorn ${command.usage}`);
   }

@@ -58,7 +58,7 @@ export async function fetchToken(http: HttpClient, config: OAuth2Config): Promis
   });
   if (outcome.kind === 'error') return failed(outcome.message, outcome.ours);
   if (outcome.status !== 200)
-    return failed(`the token server answered ${outcome.status}${errorCode(outcome.body)}`);
+    return failed(`the token server answered ${outcome.status}${errorCode(outcome.body, config)}`);
   if (outcome.truncated) return failed('the answer of the token server is too long');
   return tokenFrom(outcome.body, config) ?? failed('the token server answered without a usable token');
 }
@@ -107,9 +107,11 @@ function tokenFrom(body: Buffer, config: OAuth2Config): TokenResult | null {
 }
 
 /** The machine word of RFC 6749, section 5.2, if there is one. */
-function errorCode(body: Buffer): string {
+function errorCode(body: Buffer, { client_secret = '' }: OAuth2Config): string {
   const code = jsonObject(body)['error'];
-  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? ` (${code})` : '';
+  const isWord = typeof code === 'string' && /^\w{1,40}$/.test(code);
+  // A server that gives the secret back must not have it stored as the reason.
+  return isWord && !client_secret.includes(code) ? ` (${code})` : '';
 }
 
 function jsonObject(body: Buffer): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Secret } from '../platform/secret.ts';
 import { type Alert, alertData, alertLines, alertTitle } from './alert.ts';
 
 const alert: Alert = {
@@ -9,8 +10,10 @@ const alert: Alert = {
     name: 'orders',
     url: 'https://user:password@example.com/hook?token=abc',
     support_email: 'owner@example.com',
-    slack_webhook_url: 'https://slack.example/secret',
-    teams_webhook_url: 'https://teams.example/secret',
+    secret: new Secret({
+      slack_webhook_url: 'https://slack.example/secret',
+      teams_webhook_url: 'https://teams.example/secret',
+    }),
   },
   subscription: null,
   summary: 'It was made inactive: it answered 410 Gone.',

@@ -1,3 +1,6 @@
+import type { Secret } from '../platform/secret.ts';
+import type { EndpointSecrets } from './endpoint.ts';
+
 /**
  * What an endpoint's owner is told of: raised once when trouble begins, cleared once when it is over.
  *
@@ -21,8 +24,7 @@ export interface Alert {
     name: string;
     url: string;
     support_email: string;
-    slack_webhook_url: string;
-    teams_webhook_url: string;
+    secret: Secret<Pick<EndpointSecrets, 'slack_webhook_url' | 'teams_webhook_url'>>;
   };
   /** Of the kind failures. */
   subscription: { id: string; name: string } | null;

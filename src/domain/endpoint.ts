@@ -14,6 +14,9 @@ export interface EndpointSecrets {
   mtls_client_cert: { client_cert: string; client_key: string } | null;
   /** PEM of an ed25519 private key; adds v1a signatures. */
   signing_key: { private_key: string; public_key: string } | null;
+  /** Whoever knows the address of a chat channel may post there. Empty: none. */
+  slack_webhook_url: string;
+  teams_webhook_url: string;
 }
 
 export type EndpointAuthentication =

@@ -55,6 +55,10 @@ export const errorTable = {
     status: 500,
     message: 'Something went wrong on our side; the request id {request} finds it in the log.',
   },
+  secret_unreadable: {
+    status: 500,
+    message: 'A secret that this needs cannot be opened: {detail}.',
+  },
   search_timeout: {
     status: 504,
     message: 'This took more than {seconds} s; narrow it with startDate and endDate or further filters.',

@@ -45,7 +45,7 @@ export interface HeldDelivery {
   grant: RateGrant | null;
   /** null: JSON. */
   contentType: string | null;
-  /** JSON text of the event's headers, name to values. */
+  /** JSON text of the event's headers, name to values, as stored: credentials sealed. */
   headers: string | null;
   urlQueryParams: string | null;
   idempotencyKey: string | null;

@@ -1,21 +1,23 @@
 import type { Outcome } from '../dispatch/outcome.ts';
+import { credentialHeaders, HIDDEN } from '../domain/credential-headers.ts';
 import type { AttemptRow } from '../store/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { isCredential } from './hide-credentials.ts';
 
-/** What is kept of an attempt. Values of credential headers are not: they are stored as `***`. */
-const CREDENTIAL_HEADERS = new Set(['authorization', 'cookie', 'set-cookie', 'proxy-authorization']);
-const MASK = '***';
+/**
+ * What is kept of an attempt. Values of credential headers are not: they are stored as `***`. `credentials` are names,
+ * in lower case, of those that are so for this request only.
+ */
 
 export function attemptRecord(
   id: string,
   request: BuiltRequest,
-  context: { outcome: Outcome; authHeaderNames: ReadonlySet<string>; succeeded: boolean },
+  context: { outcome: Outcome; credentials: readonly string[]; succeeded: boolean },
 ): AttemptRow {
-  const { outcome, authHeaderNames, succeeded } = context;
+  const { outcome, credentials, succeeded } = context;
   const sent: Record<string, string> = {};
   for (const [name, value] of request.headers) {
-    const key = name.toLowerCase();
-    sent[name] = CREDENTIAL_HEADERS.has(key) || authHeaderNames.has(key) ? MASK : value;
+    sent[name] = isCredential(name, credentials) ? HIDDEN : value;
   }
   const response = outcome.kind === 'response' ? outcome : null;
   return {
@@ -36,7 +38,7 @@ export function attemptRecord(
 
 /** A copy only where there is something to mask: most answers have nothing. */
 function maskedResponse(headers: Record<string, string[]>): Record<string, string[]> {
-  const names = Object.keys(headers).filter((name) => CREDENTIAL_HEADERS.has(name));
+  const names = Object.keys(headers).filter((name) => credentialHeaders.has(name));
   if (names.length === 0) return headers;
-  return { ...headers, ...Object.fromEntries(names.map((name) => [name, [MASK]])) };
+  return { ...headers, ...Object.fromEntries(names.map((name) => [name, [HIDDEN]])) };
 }

@@ -33,7 +33,13 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 export function buildRequest(
   delivery: HeldDelivery,
   endpoint: RoutedEndpoint,
-  context: { config: ProjectConfig; nowMs: number; authHeaders: readonly (readonly [string, string])[] },
+  context: {
+    config: ProjectConfig;
+    nowMs: number;
+    authHeaders: readonly (readonly [string, string])[];
+    /** Opened. */
+    eventHeaders: Readonly<Record<string, readonly string[]>>;
+  },
 ): BuiltRequest {
   const { body } = delivery;
   const headers = new HeaderList();
@@ -56,7 +62,7 @@ export function buildRequest(
     headers.put('X-Convoy-EventDelivery-ID', delivery.id);
   }
   headers.put('Accept-Encoding', 'gzip');
-  headers.putEventHeaders(delivery.headers);
+  for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
   return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
 }
@@ -70,13 +76,6 @@ class HeaderList {
     if (CONNECTION_HEADERS.has(key) || this.#seen.has(key)) return;
     this.#seen.add(key);
     this.list.push([name, value]);
-  }
-
-  putEventHeaders(json: string | null): void {
-    if (json === null) return;
-    for (const [name, values] of Object.entries(JSON.parse(json) as Record<string, string[]>)) {
-      this.put(name, values.join(', '));
-    }
   }
 }
 

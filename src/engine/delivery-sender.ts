@@ -10,13 +10,16 @@ import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
 import { runFunction } from '../routing/run-function.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
+import { openHeaders } from '../store/stored-headers.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
+import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
 /**
@@ -29,6 +32,7 @@ export interface SenderDeps {
   http: HttpClient;
   auth: EndpointAuth;
   sandbox: Sandbox;
+  sealer: Sealer;
   ids: IdFactory;
   /** The database's time in milliseconds. */
   now(): number;
@@ -121,15 +125,17 @@ export class DeliverySender {
     }
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
+    const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
     const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,
+      eventHeaders: event.headers,
     });
     if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
-    const certificate = row.secret.mtls_client_cert;
+    const certificate = row.secret.reveal().mtls_client_cert;
     const outcome = await this.#deps.http.send(
       {
         ...request,
@@ -142,11 +148,16 @@ export class DeliverySender {
       signal,
     );
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
-    return this.#judge(delivery, outcome, { request, authHeaders: auth.headers, made });
+    const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
+    return this.#judge(delivery, withoutCredentials(outcome, request, credentials), {
+      request,
+      credentials,
+      made,
+    });
   }
 
   #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {
-    const { authentication } = row.secret;
+    const { authentication } = row.secret.reveal();
     if (authentication === null) return Promise.resolve({ kind: 'headers', headers: [] });
     return this.#deps.auth.headers(row.id, authentication as DispatchAuthentication);
   }
@@ -156,7 +167,7 @@ export class DeliverySender {
     outcome: Outcome,
     sent: {
       request: ReturnType<typeof buildRequest>;
-      authHeaders: readonly (readonly [string, string])[];
+      credentials: readonly string[];
       made: Buffer | null;
     },
   ): Sent {
@@ -175,7 +186,7 @@ export class DeliverySender {
     const attempt = wasTried
       ? attemptRecord(this.#deps.ids.next(), sent.request, {
           outcome,
-          authHeaderNames: new Set(sent.authHeaders.map(([name]) => name.toLowerCase())),
+          credentials: sent.credentials,
           succeeded,
         })
       : null;

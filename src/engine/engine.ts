@@ -8,6 +8,7 @@ import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { MetaEventRecorder } from '../routing/meta-event-recorder.ts';
@@ -55,6 +56,7 @@ export interface EngineDeps {
   makePartitions(): Promise<void>;
   /** No other node can be alive: whatever is held is held by a node that was killed. */
   isAlone: boolean;
+  sealer: Sealer;
   metrics: Metrics;
   log: Logger;
 }
@@ -87,6 +89,7 @@ export class Engine {
       http,
       ids,
       sandbox: deps.sandbox,
+      sealer: deps.sealer,
       auth: new EndpointAuth(http),
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
@@ -138,7 +141,7 @@ export class Engine {
     if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
-      node: { id: this.nodeId, roles: config.roles.join(',') },
+      node: { id: this.nodeId, roles: config.roles.join(','), sealKeys: deps.sealer.keyIds },
       clock: systemClock,
       databaseClock,
       lease,

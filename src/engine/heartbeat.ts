@@ -4,7 +4,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import { releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
-import { beat, reapSilentNodes } from '../store/nodes.ts';
+import { type BeatingNode, beat, reapSilentNodes } from '../store/nodes.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { BEAT_MS, type Lease, SILENT_SECONDS } from './lease.ts';
@@ -20,7 +20,7 @@ import { BEAT_MS, type Lease, SILENT_SECONDS } from './lease.ts';
  */
 export interface HeartbeatDeps {
   db: Database;
-  node: { id: string; roles: string };
+  node: BeatingNode;
   clock: Clock;
   databaseClock: OffsetClock;
   lease: Lease;

@@ -72,7 +72,7 @@ export class MetaSender {
     const succeeded = judgement.status === 'Success';
     const wasTried = outcome.kind === 'response' || !outcome.ours;
     const attempt = wasTried
-      ? attemptRecord(ids.next(), request, { outcome, authHeaderNames: new Set(), succeeded })
+      ? attemptRecord(ids.next(), request, { outcome, credentials: [], succeeded })
       : null;
     const finish = { ...handedBack(delivery, null), ...judgement, attempt };
     return { finish, effect: succeeded ? 'success' : wasTried ? 'strain' : 'none' };
@@ -119,7 +119,7 @@ export class MetaSender {
         header: DEFAULT_SIGNATURE_HEADER,
         versions: [{ hash: 'SHA256', encoding: 'hex' }],
         advanced: false,
-        secrets: [{ value: routing.project.config.meta_event.secret, expiresAt: null }],
+        secrets: [{ value: routing.project.secret.reveal().meta_event, expiresAt: null }],
       });
       this.#signers.set(routing, signer);
     }

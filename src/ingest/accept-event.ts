@@ -5,6 +5,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
@@ -49,6 +50,7 @@ export interface EventAcceptorDeps {
   log: Logger;
   maxRetrySeconds: number;
   sandbox: Sandbox;
+  sealer: Sealer;
   metrics: Metrics;
 }
 
@@ -168,12 +170,13 @@ export class EventAcceptor {
   }
 
   async #prepare(source: NewEvent, eventId?: string): Promise<PreparedEvent> {
-    const { cache, ids, now, maxRetrySeconds } = this.#deps;
+    const { cache, ids, now, maxRetrySeconds, sealer } = this.#deps;
     const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
     return prepareEvent(source, routing, {
       ids,
       nowMs: now(),
       maxRetrySeconds,
+      sealer,
       ...(eventId !== undefined && { eventId }),
     });
   }

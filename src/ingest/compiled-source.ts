@@ -27,7 +27,7 @@ export function compileSource(row: SourceRow): CompiledSource {
 }
 
 function compile(row: SourceRow): CompiledSource {
-  const verified = { provider: row.provider, verifier: row.secret.verifier };
+  const verified = { provider: row.provider, verifier: row.secret.reveal().verifier };
   return {
     verify: compileVerifier(verified),
     headers: compileHeaderPolicy({ ...verified, forward_headers: row.forward_headers }),

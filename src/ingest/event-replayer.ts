@@ -1,6 +1,7 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -10,6 +11,7 @@ import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from
 import type { JobChunk, JobRow } from '../store/jobs.ts';
 import { isMissingPartition } from '../store/pg-errors.ts';
 import { insertReplay, saveContent } from '../store/replay-events.ts';
+import { openHeaders, storedHeaders } from '../store/stored-headers.ts';
 import type { NewEvent } from './new-event.ts';
 import { prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
@@ -29,6 +31,7 @@ export interface EventReplayerDeps {
   makePartitions(): Promise<void>;
   maxRetrySeconds: number;
   sandbox: Sandbox;
+  sealer: Sealer;
 }
 
 const CHUNK_EVENTS = 100;
@@ -99,12 +102,13 @@ export class EventReplayer {
     stored: StoredEvent,
     context: { routing: ProjectRouting; lane: number; only: readonly string[] | undefined },
   ): Promise<Replayed> {
-    const { ids, now, maxRetrySeconds } = this.#deps;
+    const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     const { routing, only } = context;
     const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
       ids,
       nowMs: now(),
       maxRetrySeconds,
+      sealer,
       eventId: stored.id,
     });
     const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
@@ -121,14 +125,24 @@ export class EventReplayer {
 
   /** The stored event; if a function of its source failed on it, as that function now makes it. */
   async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
-    const event = asNewEvent(stored);
+    const event = asNewEvent(this.#deps.sealer, stored);
     if (stored.failure_reason?.startsWith(SOURCE_FUNCTION_FAILED) !== true) return event;
     const source = routing.sources.get(stored.source_id ?? '');
     if (source === undefined) return { ...event, failure: stored.failure_reason };
     const { sandbox, ids, now } = this.#deps;
     const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
-    if (made.failure === null) await saveContent(tx, stored, made);
+    if (made.failure === null)
+      await saveContent(tx, stored, { ...made, ...this.#storedHeaders(stored.id, made) });
     return made;
+  }
+
+  #storedHeaders(id: string, { headers, forwardedHeaders, credentials }: NewEvent) {
+    const stored = (given: NewEvent['headers']) =>
+      storedHeaders(this.#deps.sealer, given, { id, credentials }) ?? '{}';
+    return {
+      headers: stored(headers),
+      forwardedHeaders: forwardedHeaders === null ? null : stored(forwardedHeaders),
+    };
   }
 
   #wake(projectId: string, keys: string[], lane: number): void {
@@ -136,18 +150,19 @@ export class EventReplayer {
   }
 }
 
-function asNewEvent(stored: StoredEvent): NewEvent {
+function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
+  const own = openHeaders(sealer, stored.headers, stored.id);
+  const forwarded =
+    stored.forwarded_headers === null ? null : openHeaders(sealer, stored.forwarded_headers, stored.id);
   return {
     projectId: stored.project_id,
     target: stored.target === null ? { kind: 'broadcast' } : (JSON.parse(stored.target) as EventTarget),
     eventType: stored.event_type,
     payload: stored.payload,
     contentType: stored.content_type,
-    headers: stored.headers === null ? {} : (JSON.parse(stored.headers) as Record<string, string[]>),
-    forwardedHeaders:
-      stored.forwarded_headers === null
-        ? null
-        : (JSON.parse(stored.forwarded_headers) as Record<string, string[]>),
+    headers: own.headers,
+    forwardedHeaders: forwarded?.headers ?? null,
+    credentials: [...own.credentials, ...(forwarded?.credentials ?? [])],
     failure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,

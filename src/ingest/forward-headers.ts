@@ -1,5 +1,6 @@
+import { credentialHeaders } from '../domain/credential-headers.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
-import { credentialHeaders, type VerifiedSource } from './verify/compile-verifier.ts';
+import { type VerifiedSource, verifierHeaders } from './verify/compile-verifier.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), with the names `Connection` lists: neither stored nor forwarded. */
 const hopByHop = [
@@ -12,19 +13,6 @@ const hopByHop = [
   'trailer',
   'transfer-encoding',
   'upgrade',
-];
-
-/** Say who the sender is to us. A reader of the event must not be able to send as the sender does. */
-const credentials = [
-  'authorization',
-  'cookie',
-  'set-cookie',
-  'x-api-key',
-  'api-key',
-  'apikey',
-  'x-auth-token',
-  'x-access-token',
-  'x-gitlab-token',
 ];
 
 /** Belong to the delivery's own request and its body, which was decoded on the way. */
@@ -45,12 +33,14 @@ export interface HeaderPolicy {
   stored: (headers: IngestHeaders) => EventHeaders;
   /** Sent on with each delivery: those the source lists and no others. Listing one is consent, even to a credential. */
   forwarded: (headers: IngestHeaders) => EventHeaders;
+  /** Names that carry the sender's credential to this source, and so to nobody else's eyes. */
+  credentials: readonly string[];
 }
 
 export function compileHeaderPolicy(
   source: VerifiedSource & { forward_headers: readonly string[] },
 ): HeaderPolicy {
-  const notStored = new Set([...hopByHop, ...credentials, ...credentialHeaders(source), 'host']);
+  const notStored = new Set([...hopByHop, ...credentialHeaders, ...verifierHeaders(source), 'host']);
   const notForwarded = new Set([...hopByHop, ...ownOfDelivery]);
   const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
   const forwardable = [...listed].filter((name) => !notForwarded.has(name));
@@ -60,6 +50,7 @@ export function compileHeaderPolicy(
       return selectHeaders(headers, names);
     },
     forwarded: (headers) => selectHeaders(headers, forwardable),
+    credentials: source.verifier.type === 'api_key' ? verifierHeaders(source) : [],
   };
 }
 

@@ -12,6 +12,8 @@ export interface NewEvent {
   headers: Readonly<Record<string, readonly string[]>>;
   /** Headers that deliveries carry; null: all of the above. */
   forwardedHeaders: Readonly<Record<string, readonly string[]>> | null;
+  /** Names, in lower case, of headers that are credentials here, beside those that always are. */
+  credentials: readonly string[];
   /** Why it cannot be delivered: it is stored with this and goes to nobody. */
   failure: string | null;
   idempotencyKey: string | null;

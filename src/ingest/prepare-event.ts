@@ -1,10 +1,12 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
+import { storedHeaders } from '../store/stored-headers.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** An event matched against one version of its project's config: the rows to store. */
@@ -25,12 +27,13 @@ const RAN_OUT = 'Filters that needed more work than one filter may do, and so di
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
-  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; eventId?: string },
+  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: string },
 ): PreparedEvent {
   const subject = eventSubject(source);
   const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
-  const headers = JSON.stringify(source.headers);
+  const stored = (headers: NewEvent['headers']) =>
+    storedHeaders(context.sealer, headers, { id, credentials: source.credentials });
   const event: EventRow = {
     id,
     projectId: source.projectId,
@@ -45,8 +48,9 @@ export function prepareEvent(
         : (source.failure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
-    headers: headers === '{}' ? null : headers,
-    forwardedHeaders: source.forwardedHeaders === null ? null : JSON.stringify(source.forwardedHeaders),
+    headers: stored(source.headers),
+    // None to forward is not the same as all of them.
+    forwardedHeaders: source.forwardedHeaders === null ? null : (stored(source.forwardedHeaders) ?? '{}'),
     payload: source.payload,
     contentType: source.contentType,
     urlQueryParams: source.urlQueryParams,

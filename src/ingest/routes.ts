@@ -128,6 +128,7 @@ function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload
     contentType: payload.kind === 'json' ? null : payload.contentType,
     headers: { ...headers.stored(request.headers), 'X-Convoy-Source-Id': [row.mask_id] },
     forwardedHeaders: headers.forwarded(request.headers),
+    credentials: headers.credentials,
     failure: null,
     idempotencyKey: idempotencyKey(request, payload),
     sourceId: row.id,
@@ -145,7 +146,7 @@ async function answerChallenge(
   request: FastifyRequest,
 ): Promise<{ response_token: string }> {
   const source = request.source as FoundSource;
-  const { verifier } = source.row.secret;
+  const { verifier } = source.row.secret.reveal();
   if (source.row.provider !== 'twitter' || verifier.type !== 'hmac') {
     throw new AppError('wrong_state', { detail: 'This source answers no challenges.' });
   }

@@ -61,7 +61,8 @@ export class AlertChannels implements AlertNotifier {
   }
 
   #messages(alert: Alert): Message[] {
-    const { id: endpointId, support_email: to, slack_webhook_url, teams_webhook_url } = alert.endpoint;
+    const { id: endpointId, support_email: to, secret } = alert.endpoint;
+    const { slack_webhook_url, teams_webhook_url } = secret.reveal();
     const { mailer } = this.#deps;
     const messages: Message[] = [];
     if (mailer !== null && to !== '')
@@ -103,7 +104,7 @@ export class AlertChannels implements AlertNotifier {
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     if (outcome.kind === 'error') return outcome.message;
-    return outcome.status >= 200 && outcome.status < 300 ? null : `answered ${outcome.statusText}`;
+    return outcome.status >= 200 && outcome.status < 300 ? null : `answered ${outcome.status}`;
   }
 }
 

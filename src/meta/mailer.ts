@@ -1,4 +1,5 @@
 import { createTransport, type Transporter } from 'nodemailer';
+import type { Secret } from '../platform/secret.ts';
 
 /**
  * Sends plain mail through one SMTP server, one mail after another, so that many alerts at once do not become as many
@@ -11,10 +12,10 @@ export class Mailer {
   readonly #transport: Transporter;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(options: { url: string; from: string }) {
+  constructor(options: { url: Secret<string>; from: string }) {
     this.#from = options.from;
     this.#transport = createTransport({
-      url: options.url,
+      url: options.url.reveal(),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       dnsTimeout: TIMEOUT_MS,

@@ -1,43 +1,113 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /**
- * Keeps secrets unreadable in the database. Two keys are derived from the instance's secret key: one seals
- * (AES-256-GCM, a fresh nonce each time, the place it belongs to as associated data, so that a sealed value
- * cannot be moved to another row), one makes the lookup hashes of API keys and portal tokens.
+ * Keeps secrets unreadable in the database: AES-256-GCM with a fresh nonce each time and the place it belongs to as
+ * associated data, so that a sealed value cannot be moved to another row. The first key seals; every key opens. A
+ * sealed value is
+ *
+ *   2, key id (8 bytes), nonce (12), tag (16), text     as written now
+ *   1, nonce (12), tag (16), text                       as written by the version before: each key is tried
+ *
+ * One more key makes the lookup hashes of API keys and portal tokens. What it hashed cannot be hashed again, so it
+ * stays the same when the others change (src/secret-key.ts keeps it, sealed).
  */
-const FORMAT = 1;
+const UNNAMED = 1;
+const NAMED = 2;
+const KEY_ID_BYTES = 8;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export class Sealer {
-  readonly #sealKey: Buffer;
-  readonly #hashKey: Buffer;
+/** Ids are shown in hex, as PostgreSQL shows bytes. */
+export const keyIdOf = (secretKey: Buffer): string =>
+  derive(secretKey, 'posthorn key id', KEY_ID_BYTES).toString('hex');
 
-  constructor(secretKey: Buffer) {
-    this.#sealKey = Buffer.from(hkdfSync('sha256', secretKey, '', 'posthorn seal', 32));
-    this.#hashKey = Buffer.from(hkdfSync('sha256', secretKey, '', 'posthorn lookup', 32));
+export const lookupKeyOf = (secretKey: Buffer): Buffer => derive(secretKey, 'posthorn lookup', 32);
+
+/** A value that cannot be opened: sealed under a key that is not here, or damaged. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
+export class Sealer {
+  /** Of the sealing key first. */
+  readonly keyIds: readonly string[];
+  /** Nodes of the version before are at work: what they have to read is written as they know it. */
+  olderNodesRead = false;
+  readonly #keys: ReadonlyMap<string, Buffer>;
+  readonly #lookupKey: Buffer;
+
+  constructor(secretKeys: readonly [Buffer, ...Buffer[]], lookupKey = lookupKeyOf(secretKeys[0])) {
+    this.#keys = new Map(secretKeys.map((key) => [keyIdOf(key), derive(key, 'posthorn seal', 32)]));
+    this.keyIds = [...this.#keys.keys()];
+    this.#lookupKey = lookupKey;
+  }
+
+  /** The id of the key that seals. */
+  get keyId(): string {
+    return this.keyIds[0] as string;
   }
 
   seal(text: string, place: string): Buffer {
+    const head = this.olderNodesRead
+      ? Buffer.of(UNNAMED)
+      : Buffer.concat([Buffer.of(NAMED), Buffer.from(this.keyId, 'hex')]);
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, nonce);
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.keyId) as Buffer, nonce);
     cipher.setAAD(Buffer.from(place));
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return Buffer.concat([Buffer.of(FORMAT), nonce, cipher.getAuthTag(), sealed]);
+    return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]);
   }
 
   open(sealed: Buffer, place: string): string {
-    if (sealed[0] !== FORMAT) throw new Error(`sealed value of unknown format ${sealed[0]} at ${place}`);
-    const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', this.#sealKey, nonce);
-    decipher.setAAD(Buffer.from(place));
-    decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
-    const text = decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES), undefined, 'utf8');
-    return text + decipher.final('utf8');
+    const [format] = sealed;
+    if (format === NAMED) return this.#openNamed(sealed, place);
+    if (format === UNNAMED) return this.#openUnnamed(sealed.subarray(1), place);
+    throw new SealError(`the sealed value of ${place} has the unknown format ${format}`);
+  }
+
+  /** Whether sealing it again would change nothing but the nonce. */
+  isCurrent(sealed: Buffer): boolean {
+    return sealed[0] === NAMED && sealed.toString('hex', 1, 1 + KEY_ID_BYTES) === this.keyId;
   }
 
   /** The hash by which a long random credential is found again. A keyed hash: the table alone proves nothing. */
   lookupHash(credential: string): Buffer {
-    return createHmac('sha256', this.#hashKey).update(credential).digest();
+    return createHmac('sha256', this.#lookupKey).update(credential).digest();
   }
+
+  #openNamed(sealed: Buffer, place: string): string {
+    const id = sealed.toString('hex', 1, 1 + KEY_ID_BYTES);
+    const key = this.#keys.get(id);
+    if (key === undefined)
+      throw new SealError(`${place} is sealed with the secret key ${id}, which this node does not have`);
+    const text = decipher(key, sealed.subarray(1 + KEY_ID_BYTES), place);
+    if (text === null) throw new SealError(`the sealed value of ${place} is damaged or belongs elsewhere`);
+    return text;
+  }
+
+  #openUnnamed(sealed: Buffer, place: string): string {
+    for (const key of this.#keys.values()) {
+      const text = decipher(key, sealed, place);
+      if (text !== null) return text;
+    }
+    throw new SealError(`${place} is sealed with a secret key that this node does not have, or damaged`);
+  }
+}
+
+/** Null where the key is another, or a bit has changed. */
+function decipher(key: Buffer, sealed: Buffer, place: string): string | null {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
+  const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));
+  cipher.setAAD(Buffer.from(place));
+  cipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  const text = cipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([text, cipher.final()]).toString();
+  } catch {
+    return null;
+  }
+}
+
+function derive(secretKey: Buffer, purpose: string, bytes: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', purpose, bytes));
 }

@@ -38,5 +38,5 @@ async function prepare(db: Database, config: Config): Promise<void> {
   await migrate(db);
   // The embedded database's directory is locked by this process, so nobody who held a row is alive. Asked of one
   // process alone: each for itself would free what another has just taken.
-  if (config.databaseUrl === '') await freeAllHeld(db);
+  if (config.databaseUrl === null) await freeAllHeld(db);
 }

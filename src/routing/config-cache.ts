@@ -4,7 +4,7 @@ import { failureAlertsChangedSince } from '../store/alerts.ts';
 import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
-import { getProject, type ProjectRow } from '../store/projects.ts';
+import { type ProjectRow, type ProjectStore, wholeConfig } from '../store/projects.ts';
 import type { SourceRow, SourceStore } from '../store/sources.ts';
 import { subscriptionsChangedSince } from '../store/subscriptions.ts';
 import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
@@ -22,6 +22,7 @@ const MAX_PROJECTS = 10_000;
 
 export class ConfigCache {
   readonly #db: Database;
+  readonly #projectStore: ProjectStore;
   readonly #endpoints: EndpointStore;
   readonly #sources: SourceStore;
   readonly #log: Logger;
@@ -33,12 +34,14 @@ export class ConfigCache {
 
   constructor(deps: {
     db: Database;
+    projects: ProjectStore;
     endpoints: EndpointStore;
     sources: SourceStore;
     log: Logger;
     onChange?: (routing: ProjectRouting) => void;
   }) {
     this.#db = deps.db;
+    this.#projectStore = deps.projects;
     this.#endpoints = deps.endpoints;
     this.#sources = deps.sources;
     this.#log = deps.log;
@@ -98,7 +101,7 @@ export class ConfigCache {
   }
 
   async #load(projectId: string): Promise<ProjectRouting> {
-    const project = await getProject(this.#db, projectId);
+    const project = await this.#projectStore.get(this.#db, projectId);
     if (project === undefined) {
       this.#projects.delete(projectId);
       if (this.#gone.size >= MAX_PROJECTS) this.#gone.clear();
@@ -168,5 +171,5 @@ function grown<Value>(
 }
 
 function isSameConfig(a: ProjectRow, b: ProjectRow): boolean {
-  return JSON.stringify(a.config) === JSON.stringify(b.config);
+  return JSON.stringify(wholeConfig(a)) === JSON.stringify(wholeConfig(b));
 }

@@ -191,7 +191,7 @@ export function subscriptionRefusal(
 }
 
 export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
-  const { secrets, signing_key } = row.secret;
+  const { secrets, signing_key } = row.secret.reveal();
   const signer = compileSigner({
     schemes: config.signature.schemes,
     header: config.signature.header,

@@ -2,7 +2,8 @@ import type { EndpointSecrets, EndpointStatus } from '../domain/endpoint.ts';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import type { Queryable } from './database.ts';
+import { Secret } from '../platform/secret.ts';
+import type { Database, Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
 
 export interface EndpointFields {
@@ -18,15 +19,13 @@ export interface EndpointFields {
   rate_limit: number;
   rate_limit_duration: number;
   support_email: string;
-  slack_webhook_url: string;
-  teams_webhook_url: string;
 }
 
 export interface EndpointRow extends EndpointFields {
   id: string;
   project_id: string;
   version: number;
-  secret: EndpointSecrets;
+  secret: Secret<EndpointSecrets>;
   updated_at: number;
   deleted_at: number | null;
 }
@@ -44,12 +43,23 @@ const FIELDS = [
   'rate_limit',
   'rate_limit_duration',
   'support_email',
-  'slack_webhook_url',
-  'teams_webhook_url',
 ] as const satisfies (keyof EndpointFields)[];
-const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'sealed', 'updated_at', 'deleted_at'].join(', ');
+/** Sealed with the other secrets; their columns hold them only while nodes of the version before read them there. */
+const CHAT_URLS = ['slack_webhook_url', 'teams_webhook_url'] as const;
+type ChatUrls = Record<(typeof CHAT_URLS)[number], string>;
+const NO_CHAT_URLS: ChatUrls = { slack_webhook_url: '', teams_webhook_url: '' };
+const COLUMNS = [
+  'id',
+  'project_id',
+  'version',
+  ...FIELDS,
+  ...CHAT_URLS,
+  'sealed',
+  'updated_at',
+  'deleted_at',
+].join(', ');
 
-type Sealed = Omit<EndpointRow, 'secret'> & { sealed: Buffer };
+type Sealed = Omit<EndpointRow, 'secret'> & ChatUrls & { sealed: Buffer };
 
 const place = (id: string) => `endpoint ${id}`;
 
@@ -69,16 +79,19 @@ export class EndpointStore {
       projectId: string;
       version: number;
       fields: EndpointFields;
-      secret: EndpointSecrets;
+      secret: Secret<EndpointSecrets>;
     },
   ): Promise<EndpointRow> {
-    const names = ['id', 'project_id', 'version', ...FIELDS, 'sealed'];
+    const names = ['id', 'project_id', 'version', ...FIELDS, ...CHAT_URLS, 'sealed'];
+    const secret = endpoint.secret.reveal();
+    const older = this.#sealer.olderNodesRead;
     const values = [
       endpoint.id,
       endpoint.projectId,
       endpoint.version,
       ...FIELDS.map((field) => endpoint.fields[field]),
-      this.#sealer.seal(JSON.stringify(endpoint.secret), place(endpoint.id)),
+      ...CHAT_URLS.map((name) => (older ? secret[name] : '')),
+      this.#sealer.seal(JSON.stringify(older ? { ...secret, ...NO_CHAT_URLS } : secret), place(endpoint.id)),
     ];
     const [row] = await tx.query<Sealed>(
       `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
@@ -183,11 +196,32 @@ export class EndpointStore {
     await tx.query('update endpoints set deleted_at = now(), version = $2 where id = $1', [id, version]);
   }
 
-  #open({ sealed, ...row }: Sealed): EndpointRow {
-    return {
-      ...row,
-      secret: JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets,
-    } as EndpointRow;
+  /** Seals the addresses of chat channels that stand in clear; returns how many endpoints had some, of a chunk. */
+  async sealChunk(db: Database, limit: number): Promise<number> {
+    return db.transaction(async (tx) => {
+      const rows = await tx.query<{ id: string; sealed: Buffer } & ChatUrls>(
+        `select id, sealed, ${CHAT_URLS.join(', ')} from endpoints
+         where slack_webhook_url <> '' or teams_webhook_url <> '' order by id limit $1 for update skip locked`,
+        [limit],
+      );
+      for (const { id, sealed, ...urls } of rows) {
+        const secret = { ...JSON.parse(this.#sealer.open(sealed, place(id))), ...urls } as EndpointSecrets;
+        await tx.query(
+          `update endpoints set sealed = $2, slack_webhook_url = '', teams_webhook_url = '' where id = $1`,
+          [id, this.#sealer.seal(JSON.stringify(secret), place(id))],
+        );
+      }
+      return rows.length;
+    });
+  }
+
+  #open({ sealed, slack_webhook_url, teams_webhook_url, ...row }: Sealed): EndpointRow {
+    const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as Partial<EndpointSecrets>;
+    const urls = {
+      slack_webhook_url: slack_webhook_url || (secret.slack_webhook_url ?? ''),
+      teams_webhook_url: teams_webhook_url || (secret.teams_webhook_url ?? ''),
+    };
+    return { ...row, secret: new Secret({ ...secret, ...urls } as EndpointSecrets) };
   }
 }
 

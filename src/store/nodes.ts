@@ -1,19 +1,38 @@
-import type { Database } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 
 const REAPER_LOCK = 7_305_503;
 /** Longer than any statement of the hot path may take. */
 const REMEMBERED = '1 minute';
 
+export interface BeatingNode {
+  id: string;
+  roles: string;
+  /** Ids of the secret keys it has, the sealing one first. */
+  sealKeys: readonly string[];
+}
+
 /** Says that this node is alive; returns the database's clock in milliseconds. */
-export async function beat(db: Database, node: { id: string; roles: string }): Promise<number> {
+export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
-    `insert into nodes (id, roles) values ($1, $2)
+    `insert into nodes (id, roles, seal_keys) values ($1, $2, $3)
      on conflict (id) do update set beat_at = clock_timestamp()
      returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
-    [node.id, node.roles],
+    [node.id, node.roles, node.sealKeys],
   );
   return rows[0]?.now_ms ?? Number.NaN;
+}
+
+/** Nodes that have beaten within `silentSeconds`; sealKeys null: of the version before. */
+export async function liveNodes(
+  db: Queryable,
+  silentSeconds: number,
+): Promise<{ id: string; sealKeys: string[] | null }[]> {
+  const rows = await db.query<{ id: string; seal_keys: string[] | null }>(
+    `select id, seal_keys from nodes where beat_at >= clock_timestamp() - $1 * interval '1 second' order by id`,
+    [silentSeconds],
+  );
+  return rows.map((row) => ({ id: row.id, sealKeys: row.seal_keys }));
 }
 
 /**

@@ -49,8 +49,8 @@ export async function saveContent(
   content: {
     payload: Buffer;
     contentType: string | null;
-    headers: object;
-    forwardedHeaders: object | null;
+    headers: string;
+    forwardedHeaders: string | null;
   },
 ): Promise<void> {
   await tx.query(
@@ -61,8 +61,8 @@ export async function saveContent(
       event.project_id,
       content.payload,
       content.contentType,
-      JSON.stringify(content.headers),
-      content.forwardedHeaders === null ? null : JSON.stringify(content.forwardedHeaders),
+      content.headers,
+      content.forwardedHeaders,
     ],
   );
 }

@@ -1,6 +1,7 @@
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { SourceProviderConfig, SourceSecrets, SourceType } from '../domain/source.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { Secret } from '../platform/secret.ts';
 import type { Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
 
@@ -26,7 +27,7 @@ export interface SourceRow extends SourceFields {
   id: string;
   project_id: string;
   version: number;
-  secret: SourceSecrets;
+  secret: Secret<SourceSecrets>;
   updated_at: number;
   deleted_at: number | null;
 }
@@ -65,7 +66,13 @@ export class SourceStore {
   /** Inserts, or replaces every field of, one source under a new config version. */
   async save(
     tx: Queryable,
-    source: { id: string; projectId: string; version: number; fields: SourceFields; secret: SourceSecrets },
+    source: {
+      id: string;
+      projectId: string;
+      version: number;
+      fields: SourceFields;
+      secret: Secret<SourceSecrets>;
+    },
   ): Promise<SourceRow> {
     const { fields } = source;
     const names = ['id', 'project_id', 'version', ...FIELDS, 'sealed'];
@@ -74,7 +81,7 @@ export class SourceStore {
       source.projectId,
       source.version,
       ...FIELDS.map((field) => fields[field]),
-      this.#sealer.seal(JSON.stringify(source.secret), place(source.id)),
+      this.#sealer.seal(JSON.stringify(source.secret.reveal()), place(source.id)),
     ];
     const [row] = await tx.query<Sealed>(
       `insert into sources (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
@@ -148,6 +155,6 @@ export class SourceStore {
 
   #open({ sealed, ...row }: Sealed): SourceRow {
     const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as SourceSecrets;
-    return { ...row, secret };
+    return { ...row, secret: new Secret(secret) };
   }
 }

@@ -25,7 +25,7 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['late'] });
   await app.project.post('/events/broadcast', { event_type: 'late', data: {} });
   const claim = async (nodeId: string) => {
-    await beat(db, { id: nodeId, roles: 'deliver' });
+    await beat(db, { id: nodeId, roles: 'deliver', sealKeys: [] });
     const [taken] = await claimDeliveries(db, nodeId, [{ key: endpoint.uid, lane: 0, count: 1 }]);
     return taken!.deliveries[0]!;
   };
@@ -81,7 +81,7 @@ test('rows held by a node that nobody remembers are freed', async ({ onTestFinis
     await db.close();
     await database.drop();
   });
-  await beat(db, { id: EARLY, roles: 'deliver' });
+  await beat(db, { id: EARLY, roles: 'deliver', sealKeys: [] });
   await database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
      values ('stray', 'e', 'p', 'k', 0, now(), $1), ('held', 'e', 'p', 'k', 0, now(), $2)`,

@@ -14,7 +14,10 @@ it('docs/compatibility.md lists every operation with its success code, and no ot
     .filter(([path]) => path.startsWith('/api/'))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(
-        ([method, { responses }]) => `${method.toUpperCase()} ${path} ${Object.keys(responses).join(', ')}`,
+        ([method, { responses }]) =>
+          `${method.toUpperCase()} ${path} ${Object.keys(responses)
+            .filter((code) => code !== 'default')
+            .join(', ')}`,
       ),
     );
   const listed = [...operations.matchAll(/^\| (\w+) \| `(.+?)` \| ([\d, ]+) \|/gm)].map(
@@ -22,6 +25,23 @@ it('docs/compatibility.md lists every operation with its success code, and no ot
   );
   expect(documented.length).toBeGreaterThan(60);
   expect(listed.sort()).toEqual(documented.sort());
+});
+
+it('every operation says how it refuses', () => {
+  const { paths, components } = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as {
+    paths: Record<string, Record<string, { responses: Record<string, { content: unknown }> }>>;
+    components: { schemas: Record<string, object> };
+  };
+  const refusal = { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } };
+  const silent = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(
+        ([, { responses }]) => JSON.stringify(responses['default']?.content) !== JSON.stringify(refusal),
+      )
+      .map(([method]) => `${method} ${path}`),
+  );
+  expect(silent.filter((operation) => !operation.includes('/ingest/'))).toEqual([]);
+  expect(components.schemas['Refusal']).toMatchObject({ required: ['status', 'message', 'code'] });
 });
 
 it('each difference in docs/compatibility.md says why and names a test that exists', () => {

@@ -8,6 +8,7 @@ import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { Database } from '../../src/store/database.ts';
 import { EndpointStore } from '../../src/store/endpoints.ts';
+import { ProjectStore } from '../../src/store/projects.ts';
 import { SourceStore } from '../../src/store/sources.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -38,9 +39,10 @@ const noRoom: DeliverySink = {
 
 test('a project that floods the door while the database is slow leaves room for the others', async () => {
   const other = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
-  const sealer = new Sealer(Buffer.alloc(32));
+  const sealer = new Sealer([Buffer.alloc(32)]);
   const cache = new ConfigCache({
     db,
+    projects: new ProjectStore(sealer),
     endpoints: new EndpointStore(sealer),
     sources: new SourceStore(sealer),
     log: quietLog,
@@ -57,6 +59,7 @@ test('a project that floods the door while the database is slow leaves room for 
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
     sandbox,
+    sealer,
   });
   const accept = (projectId: string) =>
     acceptor.accept({
@@ -66,6 +69,7 @@ test('a project that floods the door while the database is slow leaves room for 
       payload: Buffer.from('{}'),
       contentType: null,
       forwardedHeaders: null,
+      credentials: [],
       failure: null,
       headers: {},
       idempotencyKey: null,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { EndpointStore } from '../../src/store/endpoints.ts';
+import { ProjectStore } from '../../src/store/projects.ts';
 import { SourceStore } from '../../src/store/sources.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -14,9 +15,14 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 test('a refresh makes anew only what changed: a project may have 100,000 subscriptions', async () => {
-  const sealer = new Sealer(Buffer.from(SECRET_KEY));
-  const [endpoints, sources] = [new EndpointStore(sealer), new SourceStore(sealer)];
-  const cache = new ConfigCache({ db: app.app.db, endpoints, sources, log: quietLog });
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
+  const cache = new ConfigCache({
+    db: app.app.db,
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+    log: quietLog,
+  });
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['a'] });
   const before = await cache.refresh(app.projectId);
 

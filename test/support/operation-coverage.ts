@@ -17,7 +17,9 @@ export function missingOperations(document: OpenApi, lines: Iterable<string>): s
       method: method.toUpperCase(),
       pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
       parameters: path.split('{').length,
-      success: Object.keys(responses).map(Number),
+      success: Object.keys(responses)
+        .filter((code) => code !== 'default')
+        .map(Number),
       succeeded: false,
       failed: false,
     })),

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { IngestRequest } from '../ingest-request.ts';
 import {
   compileVerifier,
-  credentialHeaders,
   type VerifiedSource,
+  verifierHeaders,
   verifiesBySignature,
 } from './compile-verifier.ts';
 import { findPreset, providerPresets } from './presets.ts';
@@ -378,11 +378,11 @@ describe('the table of presets', () => {
   );
 });
 
-describe('credentialHeaders and verifiesBySignature', () => {
+describe('verifierHeaders and verifiesBySignature', () => {
   it('follow the scheme of the source', () => {
     const facts = schemes.map(({ title, source }) => [
       title,
-      credentialHeaders(source),
+      verifierHeaders(source),
       verifiesBySignature(source),
     ]);
     expect(facts).toContainEqual(['hmac in hex', ['x-sig'], true]);
@@ -390,7 +390,7 @@ describe('credentialHeaders and verifiesBySignature', () => {
     expect(facts).toContainEqual(['api_key', ['x-key'], false]);
     expect(facts).toContainEqual(['stripe', ['stripe-signature'], true]);
     const blank = { type: 'api_key', api_key: { header_name: '', header_value: 'k' } } as const;
-    expect(credentialHeaders({ provider: '', verifier: blank })).toEqual(['authorization']);
-    expect(credentialHeaders({ provider: '', verifier: { type: 'noop' } })).toEqual([]);
+    expect(verifierHeaders({ provider: '', verifier: blank })).toEqual(['authorization']);
+    expect(verifierHeaders({ provider: '', verifier: { type: 'noop' } })).toEqual([]);
   });
 });

@@ -45,7 +45,7 @@ export function verifiesBySignature(source: VerifiedSource): boolean {
 }
 
 /** The headers, in lower case, that hold the credential or the signature of the source's requests. */
-export function credentialHeaders({ provider, verifier }: VerifiedSource): readonly string[] {
+export function verifierHeaders({ provider, verifier }: VerifiedSource): readonly string[] {
   const preset = findPreset(provider);
   if (preset !== undefined) return preset.signatureHeaders;
   switch (verifier.type) {

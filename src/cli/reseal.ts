@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { openDatabase } from '../open-database.ts';
+import { createLogger } from '../platform/logger.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { changeKeyFile, loadSealer, removeOldKeyFile } from '../secret-key.ts';
+import type { Database } from '../store/database.ts';
+import { EndpointStore } from '../store/endpoints.ts';
+import { migrate } from '../store/migrate.ts';
+import { liveNodes } from '../store/nodes.ts';
+import { ProjectStore } from '../store/projects.ts';
+import { resealAll, sealInClear } from '../store/reseal.ts';
+import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/secret-keys.ts';
+
+/**
+ * Rewrites every sealed value under the secret key, while nodes run or not. Values that a node held locked are taken
+ * in a further round. Ends well only when no other key is needed any more; killed or run too early it is run again.
+ */
+const MAX_ROUNDS = 20;
+const PAUSE_MS = 500;
+const SILENT_SECONDS = 10;
+const SHOWN_FAILURES = 10;
+
+export async function resealCommand(
+  config: Config,
+  values: Record<string, string | boolean | undefined>,
+): Promise<void> {
+  // The embedded database may be open in a running service: only when it is ours may the key change.
+  const { db, close } = await openDatabase(config, createLogger('warn'));
+  try {
+    await migrate(db);
+    if (values['new-key'] === true) await changeKeyFile(config);
+    const sealer = await loadSealer(db, config);
+    if (config.databaseUrl !== null) await refuseOlderNodes(db);
+    const before = await otherSealers(db, config, sealer);
+    await sealEverything(db, sealer);
+    await letGoOfOtherKeys(db, { config, sealer, before });
+  } finally {
+    await close();
+  }
+}
+
+/** They could not read what is sealed under a key's name. */
+async function refuseOlderNodes(db: Database): Promise<void> {
+  const older = (await liveNodes(db, SILENT_SECONDS)).filter((node) => node.sealKeys === null);
+  if (older.length === 0) return;
+  const ids = older.map((node) => node.id).join(', ');
+  throw new StartupError(`nodes of an earlier version are at work (${ids}); upgrade them first`);
+}
+
+async function sealEverything(db: Database, sealer: Sealer): Promise<void> {
+  const stores = { projects: new ProjectStore(sealer), endpoints: new EndpointStore(sealer) };
+  print(`stored in clear: ${await sealInClear(db, stores)} sealed`);
+  for (let round = 1; ; round++) {
+    let skipped = 0;
+    const failures: string[] = [];
+    for await (const { table, done, skipped: left, failures: failed } of resealAll(db, sealer)) {
+      if (round === 1 || done > 0) print(`${table}: ${done} sealed again`);
+      skipped += left;
+      failures.push(...failed);
+    }
+    if (failures.length > 0) throw new StartupError(describe(failures));
+    if (skipped === 0) return;
+    if (round === MAX_ROUNDS) throw new StartupError(`${skipped} values are locked; run this again later`);
+    print(`${skipped} are being changed right now; once more`);
+    await sleep(PAUSE_MS);
+  }
+}
+
+function describe(failures: string[]): string {
+  const more = failures.length > SHOWN_FAILURES ? ` (and ${failures.length - SHOWN_FAILURES} more)` : '';
+  const shown = failures.slice(0, SHOWN_FAILURES).join('; ');
+  return `${failures.length} values could not be opened and stay as they are: ${shown}${more}`;
+}
+
+/** Ids of the nodes at work that seal with another key. */
+async function otherSealers(db: Database, config: Config, { keyId }: Sealer): Promise<string[]> {
+  if (config.databaseUrl === null) return [];
+  const nodes = await liveNodes(db, SILENT_SECONDS);
+  return nodes.filter(({ sealKeys }) => sealKeys?.[0] !== keyId).map((node) => node.id);
+}
+
+/** What a node sealed with another key while this ran may have been missed. */
+async function letGoOfOtherKeys(
+  db: Database,
+  { config, sealer, before }: { config: Config; sealer: Sealer; before: string[] },
+): Promise<void> {
+  const removed = await db.transaction(async (tx) => {
+    await lockSecretKeys(tx);
+    const sealers = new Set([...before, ...(await otherSealers(db, config, sealer))]);
+    if (sealers.size > 0)
+      throw new StartupError(
+        `everything there was is sealed again, but nodes at work still seal with another key (${[...sealers].join(', ')}); start them with the new POSTHORN_SECRET_KEY, then run this again`,
+      );
+    const others = (await keysInUse(tx)).filter((id) => id !== sealer.keyId);
+    for (const id of others) await removeKeyInUse(tx, id);
+    return others;
+  });
+  const hadFile = await removeOldKeyFile(config);
+  print(`Everything is sealed with the secret key ${sealer.keyId}.`);
+  for (const id of removed) print(`The secret key ${id} is no longer used anywhere.`);
+  if (config.otherSecretKey !== null) print('POSTHORN_OTHER_SECRET_KEY can be taken out of the settings.');
+  if (hadFile) print('The old key file was removed.');
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import type { Outcome } from '../dispatch/outcome.ts';
+import { isCredential, withoutCredentials } from './hide-credentials.ts';
+
+const basic = Buffer.from('ann:pässword').toString('base64');
+const request = {
+  url: 'http://127.0.0.1/',
+  headers: [
+    ['Authorization', `Basic ${basic}`],
+    ['X-Own', 'own-credential'],
+    ['Cookie', 'short'],
+    ['X-Note', 'a note for all'],
+  ] as [string, string][],
+  body: Buffer.alloc(0),
+};
+
+function answered(text: string): Outcome {
+  return {
+    kind: 'response',
+    status: 500,
+    statusText: `500 ${text}`,
+    headers: { 'x-echo': [text, 'other'] },
+    body: Buffer.concat([Buffer.of(0xff, 0), Buffer.from(text)]),
+    truncated: false,
+    address: null,
+    timings: { totalMs: 1 },
+    startedAt: 0,
+  };
+}
+
+test.each([`Basic ${basic}`, basic, 'ann:pässword', 'pässword', 'own-credential'])(
+  'an answer that gives back %s is kept without it',
+  (secret) => {
+    const kept = withoutCredentials(answered(`<${secret}> <${secret}>`), request, ['x-own']);
+    expect(kept).toEqual(answered('<***> <***>'));
+  },
+);
+
+test('what is no credential, or too short to be told from other text, stays', () => {
+  const outcome = answered('short, a note for all');
+  expect(withoutCredentials(outcome, request, ['x-own'])).toEqual(outcome);
+  const plain = { ...request, headers: request.headers.slice(3) };
+  expect(withoutCredentials(outcome, plain, [])).toBe(outcome);
+});
+
+test('the text of an error is kept without credentials', () => {
+  const error: Outcome = {
+    kind: 'error',
+    code: 'invalid_response',
+    message: 'bad: own-credential',
+    ours: false,
+    address: null,
+    timings: { totalMs: 1 },
+    startedAt: 0,
+  };
+  expect(withoutCredentials(error, request, ['x-own'])).toEqual({ ...error, message: 'bad: ***' });
+});
+
+test('names count whatever their case', () => {
+  expect(isCredential('AUTHORIZATION', [])).toBe(true);
+  expect(isCredential('X-Own', ['x-own'])).toBe(true);
+  expect(isCredential('X-Own', [])).toBe(false);
+});

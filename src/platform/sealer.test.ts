@@ -1,0 +1,93 @@
+import { createCipheriv, hkdfSync } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { keyIdOf, lookupKeyOf, SealError, Sealer } from './sealer.ts';
+
+const OLD = Buffer.from('the old key, which is long enough');
+const NEW = Buffer.from('the new key, which is long enough');
+
+/** As the version before wrote it. */
+function unnamed(key: Buffer, text: string, place: string): Buffer {
+  const nonce = Buffer.alloc(12, 7);
+  const sealKey = Buffer.from(hkdfSync('sha256', key, '', 'posthorn seal', 32));
+  const cipher = createCipheriv('aes-256-gcm', sealKey, nonce);
+  cipher.setAAD(Buffer.from(place));
+  const sealed = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([Buffer.of(1), nonce, cipher.getAuthTag(), sealed]);
+}
+
+const flipped = (sealed: Buffer) => {
+  const copy = Buffer.from(sealed);
+  copy[copy.length - 1]! ^= 1;
+  return copy;
+};
+
+describe('sealing', () => {
+  test.each(['', 'plain', 'ünïcode \u{1f4ef}', 'x'.repeat(1_000_000)])(
+    'gives back what was sealed',
+    (text) => {
+      const sealer = new Sealer([NEW]);
+      expect(sealer.open(sealer.seal(text, 'here'), 'here')).toBe(text);
+    },
+  );
+
+  test('never seals alike twice', () => {
+    const sealer = new Sealer([NEW]);
+    expect(sealer.seal('text', 'here')).not.toEqual(sealer.seal('text', 'here'));
+  });
+
+  test('names its key, which is not part of the key', () => {
+    const sealed = new Sealer([NEW, OLD]).seal('text', 'here');
+    expect(sealed.subarray(1, 9).toString('hex')).toBe(keyIdOf(NEW));
+    expect(NEW.includes(Buffer.from(keyIdOf(NEW), 'hex'))).toBe(false);
+  });
+
+  test('opens what either key sealed, whichever of them seals now', () => {
+    const before = new Sealer([OLD]).seal('text', 'here');
+    expect(new Sealer([NEW, OLD]).open(before, 'here')).toBe('text');
+    expect(new Sealer([OLD, NEW]).open(new Sealer([NEW]).seal('text', 'here'), 'here')).toBe('text');
+  });
+
+  test('opens what the version before sealed, under any of its keys', () => {
+    const before = unnamed(OLD, 'text', 'here');
+    expect(new Sealer([OLD]).open(before, 'here')).toBe('text');
+    expect(new Sealer([NEW, OLD]).open(before, 'here')).toBe('text');
+    expect(new Sealer([NEW, OLD]).isCurrent(before)).toBe(false);
+  });
+
+  test('writes what the version before reads, while it is at work', () => {
+    const sealer = new Sealer([OLD]);
+    sealer.olderNodesRead = true;
+    const sealed = sealer.seal('text', 'here');
+    expect(sealed[0]).toBe(1);
+    expect(sealer.open(sealed, 'here')).toBe('text');
+  });
+
+  test('says which key is missing, without the text', () => {
+    const sealed = new Sealer([OLD]).seal('text', 'endpoint 7');
+    const open = () => new Sealer([NEW]).open(sealed, 'endpoint 7');
+    expect(open).toThrow(SealError);
+    expect(open).toThrow(
+      `endpoint 7 is sealed with the secret key ${keyIdOf(OLD)}, which this node does not have`,
+    );
+    const old = () => new Sealer([NEW]).open(unnamed(OLD, 'text', 'endpoint 7'), 'endpoint 7');
+    expect(old).toThrow('endpoint 7 is sealed with a secret key that this node does not have');
+  });
+
+  test.each([
+    ['moved', (sealed: Buffer) => sealed, 'there'],
+    ['changed', flipped, 'here'],
+    ['cut', (sealed: Buffer) => sealed.subarray(0, 20), 'here'],
+    ['of another format', (sealed: Buffer) => Buffer.concat([Buffer.of(9), sealed]), 'here'],
+    ['empty', () => Buffer.alloc(0), 'here'],
+  ])('does not open a value that was %s', (_, change, place) => {
+    const sealer = new Sealer([NEW]);
+    expect(() => sealer.open(change(sealer.seal('text', 'here')), place)).toThrow(SealError);
+  });
+
+  test('hashes for look-ups the same before and after a change of the key', () => {
+    const before = new Sealer([OLD]);
+    const after = new Sealer([NEW, OLD], lookupKeyOf(OLD));
+    expect(after.lookupHash('CO.key')).toEqual(before.lookupHash('CO.key'));
+    expect(new Sealer([NEW]).lookupHash('CO.key')).not.toEqual(before.lookupHash('CO.key'));
+  });
+});

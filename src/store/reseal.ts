@@ -1,0 +1,159 @@
+import { SealError, type Sealer } from '../platform/sealer.ts';
+import type { Database, Queryable } from './database.ts';
+import type { EndpointStore } from './endpoints.ts';
+import type { ProjectStore } from './projects.ts';
+import { MAY_HOLD_CREDENTIALS, resealedHeaders } from './stored-headers.ts';
+
+/**
+ * Seals again, under the key that seals now, whatever another key has sealed: table by table, in chunks in order of
+ * id. What is done needs nothing done, so it may be killed and run again, or run twice at once. A row is changed only
+ * if it still holds what was read, and one that is locked is left for the next round: no node ever waits for this to
+ * wait for it. Neither versions nor times of rows change: to nodes, which have both keys, nothing has happened.
+ */
+const CHUNK_ROWS = 200;
+const CHUNK_EVENTS = 5_000;
+const CHUNK_IN_CLEAR = 100;
+
+interface SealedColumn {
+  table: string;
+  id: string;
+  column: string;
+  place(id: string): string;
+}
+
+const columns: readonly SealedColumn[] = [
+  { table: 'projects', id: 'id', column: 'sealed', place: (id) => `project ${id}` },
+  { table: 'endpoints', id: 'id', column: 'sealed', place: (id) => `endpoint ${id}` },
+  { table: 'sources', id: 'id', column: 'sealed', place: (id) => `source ${id}` },
+  { table: 'portal_links', id: 'id', column: 'sealed_token', place: (id) => `portal link ${id}` },
+  { table: 'jobs', id: 'id', column: 'sealed', place: (id) => `job ${id}` },
+  { table: 'instance_secrets', id: 'name', column: 'sealed', place: (name) => `instance secret ${name}` },
+];
+
+export interface Resealed {
+  table: string;
+  /** Values sealed again, events in rows. */
+  done: number;
+  /** Left as they are: locked, or changed meanwhile. */
+  skipped: number;
+  /** Why values could not be opened. */
+  failures: string[];
+}
+
+/** One round over everything, one table at a time. */
+export async function* resealAll(db: Database, sealer: Sealer): AsyncGenerator<Resealed> {
+  for (const column of columns) yield await resealColumn(db, sealer, column);
+  yield await resealEvents(db, sealer);
+}
+
+async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Promise<Resealed> {
+  const total: Resealed = { table: at.table, done: 0, skipped: 0, failures: [] };
+  for (let after = ''; ; ) {
+    const rows = await db.query<{ id: string; old: string }>(
+      `select ${at.id} as id, encode(${at.column}, 'hex') as old from ${at.table}
+       where ${at.id} > $1 and ${at.column} is not null and substring(${at.column} from 1 for 9) <> $2
+       order by ${at.id} limit ${CHUNK_ROWS}`,
+      [after, Buffer.from(`02${sealer.keyId}`, 'hex')],
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return total;
+    after = last.id;
+    const fresh = rows.flatMap(({ id, old }) =>
+      attempt(total, () => {
+        const text = sealer.open(Buffer.from(old, 'hex'), at.place(id));
+        return { id, old, fresh: sealer.seal(text, at.place(id)).toString('hex') };
+      }),
+    );
+    const done = await replace(db, `${at.table} t`, {
+      id: `t.${at.id}`,
+      isOld: `t.${at.column} = decode(f.old, 'hex')`,
+      set: `${at.column} = decode(l.fresh, 'hex')`,
+      rows: fresh,
+    });
+    total.done += done;
+    total.skipped += fresh.length - done;
+  }
+}
+
+/** Headers of events, those that deliveries carry and all. What the version before stored in clear is sealed too. */
+async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
+  const total: Resealed = { table: 'events', done: 0, skipped: 0, failures: [] };
+  for (let after = ''; ; ) {
+    const [end] = await db.query<{ last: string | null }>(
+      `select max(id) as last from (select id from events where id > $1 order by id limit ${CHUNK_EVENTS}) as chunk`,
+      [after],
+    );
+    if (end?.last == null) return total;
+    for (const column of ['headers', 'forwarded_headers']) {
+      const rows = await db.query<{ id: string; old: string }>(
+        `select id, ${column} as old from events where id > $1 and id <= $2 and ${column} ~* $3`,
+        [after, end.last, MAY_HOLD_CREDENTIALS],
+      );
+      const fresh = rows.flatMap(({ id, old }) =>
+        attempt(total, () => {
+          const json = resealedHeaders(sealer, old, id);
+          return json === null ? null : { id, old, fresh: json };
+        }),
+      );
+      const done = await replace(db, 'events t', {
+        id: 't.id',
+        isOld: `t.${column} = f.old`,
+        set: `${column} = l.fresh`,
+        rows: fresh,
+      });
+      total.done += done;
+      total.skipped += fresh.length - done;
+    }
+    after = end.last;
+  }
+}
+
+interface Fresh {
+  id: string;
+  old: string;
+  fresh: string;
+}
+
+function attempt(total: Resealed, make: () => Fresh | null): Fresh[] {
+  try {
+    const made = make();
+    return made === null ? [] : [made];
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    total.failures.push(error.message);
+    return [];
+  }
+}
+
+async function replace(
+  db: Queryable,
+  table: string,
+  change: { id: string; isOld: string; set: string; rows: Fresh[] },
+): Promise<number> {
+  const { rows } = change;
+  if (rows.length === 0) return 0;
+  const [result] = await db.query<{ count: number }>(
+    `with locked as (
+       select f.id, f.fresh from unnest($1::text[], $2::text[], $3::text[]) as f(id, old, fresh)
+       join ${table} on ${change.id} = f.id and ${change.isOld}
+       for update of t skip locked
+     ), done as (
+       update ${table} set ${change.set} from locked l where ${change.id} = l.id returning 1
+     ) select count(*) from done`,
+    [rows.map((row) => row.id), rows.map((row) => row.old), rows.map((row) => row.fresh)],
+  );
+  return result?.count ?? 0;
+}
+
+/** Seals what the version before stored in clear; returns how many rows that were. */
+export async function sealInClear(
+  db: Database,
+  deps: { projects: ProjectStore; endpoints: EndpointStore; signal?: AbortSignal },
+): Promise<number> {
+  let sealed = 0;
+  for (const store of [deps.projects, deps.endpoints]) {
+    for (let rows = 1; rows > 0 && deps.signal?.aborted !== true; sealed += rows)
+      rows = await store.sealChunk(db, CHUNK_IN_CLEAR);
+  }
+  return sealed;
+}
