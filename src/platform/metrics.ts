@@ -192,8 +192,15 @@ export type Metrics = {
 
 export type MetricsRegistry = Registry;
 
-export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry } {
+/** Where there are several processes every series carries the number of its own. */
+export function createRegistry(processNumber?: number): MetricsRegistry {
   const registry = new Registry();
+  if (processNumber !== undefined) registry.setDefaultLabels({ process: String(processNumber) });
+  return registry;
+}
+
+export function createMetrics(processNumber?: number): { metrics: Metrics; registry: MetricsRegistry } {
+  const registry = createRegistry(processNumber);
   const metrics = Object.fromEntries(
     Object.entries<MetricDefinition>(metricTable).map(([key, definition]) => [
       key,

@@ -13,8 +13,8 @@ import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts'
 
 /**
  * A project's config, compiled for use: what an event is matched against and what a delivery is sent with. A
- * value of one version; a change makes a new one. Nothing here is computed per event that can be computed per
- * change.
+ * value of one version; a change makes a new one, which shares with the one before what did not change. Nothing here is
+ * computed per event that can be computed per change.
  */
 export interface RoutedEndpoint {
   row: EndpointRow;
@@ -69,6 +69,7 @@ export class ProjectRouting {
       breakers: ReadonlyMap<string, Breaker>;
       raisedAlerts: ReadonlySet<string>;
     },
+    before?: ProjectRouting,
   ) {
     this.project = project;
     this.endpoints = rows.endpoints;
@@ -76,6 +77,11 @@ export class ProjectRouting {
     this.sources = rows.sources;
     this.breakers = rows.breakers;
     this.raisedAlerts = rows.raisedAlerts;
+    if (before?.subscriptions === rows.subscriptions) {
+      this.#oldest = before.#oldest;
+      this.#byEventType = before.#byEventType;
+      return;
+    }
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(

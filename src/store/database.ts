@@ -65,7 +65,7 @@ export class Database implements HotQueryable {
   readonly #lease: pg.Pool;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
-  #isClosing = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -182,9 +182,10 @@ export class Database implements HotQueryable {
     return client;
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    await Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]);
+  /** Can be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});
+    return this.#closing;
   }
 
   async #count<R extends object>(result: Promise<pg.QueryResult>): Promise<R[]> {
@@ -206,7 +207,8 @@ export class Database implements HotQueryable {
     pool.on('connect', survives);
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => {
-      if (!this.#isClosing) this.#options.log.warn({ err: error.message }, 'database connection lost');
+      if (this.#closing === undefined)
+        this.#options.log.warn({ err: error.message }, 'database connection lost');
     });
     return pool;
   }
