@@ -230,6 +230,8 @@ create table intake_windows (
   seconds integer not null,
   accepted bigint not null,
   granted bigint not null,
+  times double precision[] not null default '{}'::double precision[],
+  counts bigint[] not null default '{}'::bigint[],
   constraint intake_windows_pkey PRIMARY KEY (key)
 ) with (fillfactor=50);
 

@@ -18,6 +18,8 @@ export interface Load {
   authorization: string;
   /** The event type to wrap the payload in for the events API; absent: the payload alone. */
   eventType?: string;
+  /** Event types in turn: five digits, below this number, follow the name. */
+  eventTypes?: number;
   run: number;
   connections: number;
   /** Ends after this time, or after this many requests. */
@@ -39,12 +41,15 @@ export interface LoadResult {
   ackP99Ms: number;
 }
 
+const TYPE_DIGITS = 5;
 const STATUS_AT = 'HTTP/1.1 '.length;
 
 class LoadRun {
   readonly #load: Load;
   readonly #prefix: Buffer;
   readonly #payloadAt: number;
+  /** Of the type's digits, from the start of the request. */
+  readonly #typeAt: number;
   readonly #acks = createHistogram();
   readonly #perSecond: number[] = [];
   readonly #sockets: Connection[] = [];
@@ -59,11 +64,14 @@ class LoadRun {
   constructor(load: Load) {
     this.#load = load;
     const { pathname, host } = new URL(load.url);
-    const before = load.eventType === undefined ? '' : `{"event_type":"${load.eventType}","data":`;
+    const type =
+      load.eventTypes === undefined ? load.eventType : `${load.eventType}${'0'.repeat(TYPE_DIGITS)}`;
+    const before = type === undefined ? '' : `{"event_type":"${type}","data":`;
     const body = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
     const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${load.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     this.#prefix = Buffer.from(head + body);
     this.#payloadAt = head.length + before.length;
+    this.#typeAt = this.#payloadAt - '","data":'.length - TYPE_DIGITS;
     writeField(this.#prefix, this.#payloadAt, RUN, load.run);
   }
 
@@ -114,6 +122,9 @@ class LoadRun {
 
   #send(connection: Connection, dueMicros: number): void {
     const { request } = connection;
+    const { eventTypes } = this.#load;
+    if (eventTypes !== undefined)
+      writeField(request, this.#typeAt, { at: 0, digits: TYPE_DIGITS }, this.#sent % eventTypes);
     writeField(request, this.#payloadAt, NUMBER, this.#sent++);
     writeField(request, this.#payloadAt, SENT, dueMicros);
     connection.sentMicros = dueMicros;

@@ -1,5 +1,6 @@
 /**
  * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR].
+ * node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] is bench/scaling.ts instead.
  * What is measured and how to read it: docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
@@ -33,10 +34,12 @@ const FIGURES: Figure[] = [
   soak,
 ];
 
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     json: { type: 'string' },
     only: { type: 'string' },
+    events: { type: 'string' },
     profile: { type: 'string' },
     full: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
@@ -91,6 +94,11 @@ function median(values: number[]): number {
   return ((sorted[Math.floor(middle - 0.5)] as number) + (sorted[Math.ceil(middle - 0.5)] as number)) / 2;
 }
 
+if (positionals[0] === 'scaling') {
+  const { runScaling } = await import('./scaling.ts');
+  await runScaling(options);
+  process.exit(0);
+}
 const figures = chosenFigures();
 const plan: Plan = {
   ...(options.smoke ? PLANS.smoke : options.full ? PLANS.full : PLANS.default),

@@ -39,12 +39,14 @@ export class Stage {
     this.#postgres = parts.postgres;
   }
 
-  static async start(plan: Plan): Promise<Stage> {
+  /** With `settings` of the server besides, or instead of, what the program gives it. */
+  static async start(plan: Plan, settings: Record<string, string> = {}): Promise<Stage> {
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-bench-'));
     let postgresPid = 0;
     const log = pino({ level: 'silent' });
     const postgres = await startEmbeddedPostgres({
       dataDir: join(directory, 'server'),
+      settings,
       log: {
         info: (fields) => {
           postgresPid = (fields as { pid: number }).pid;
@@ -84,7 +86,7 @@ export class Stage {
   }
 
   /** Posthorn on an empty database. Stopped at the end, if not before. */
-  async startService(options: { profileDir?: string } = {}): Promise<Service> {
+  async startService(options: { profileDir?: string; env?: Record<string, string> } = {}): Promise<Service> {
     const databaseUrl = await this.createDatabase();
     const dataDir = await mkdtemp(join(this.#directory, 'service-'));
     const service = await Service.start({ databaseUrl, dataDir, ...options });

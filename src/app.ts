@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer as createNetServer } from 'node:net';
 import { Authenticator } from './api/auth.ts';
 import type { ApiContext } from './api/context.ts';
 import { onboardWork } from './api/onboard-job.ts';
@@ -16,25 +15,27 @@ import { StartupError } from './domain/startup-error.ts';
 import { batchCancel, batchRetry } from './engine/delivery-jobs.ts';
 import { Engine } from './engine/engine.ts';
 import { JobRunner } from './engine/job-runner.ts';
-import { type Credentials, firstStart } from './first-start.ts';
+import { firstStart } from './first-start.ts';
 import { GaugeReader } from './gauge-reader.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
 import { EventReplayer } from './ingest/event-replayer.ts';
 import { AlertChannels } from './meta/alert-channels.ts';
 import { Mailer } from './meta/mailer.ts';
-import { openDatabase } from './open-database.ts';
+import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
 import { createMetrics, type MetricsRegistry } from './platform/metrics.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
 import { collectProcessMetrics } from './platform/process-metrics.ts';
+import { refuseTakenPort } from './refuse-taken-port.ts';
 import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
+import type { Running } from './running.ts';
 import { Sandbox } from './sandbox/sandbox.ts';
 import { SealUpgrade } from './seal-upgrade.ts';
 import { loadSealer } from './secret-key.ts';
-import type { Database } from './store/database.ts';
+import type { Connection, Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
 import { MetaEventRecorder } from './store/meta-event-recorder.ts';
 import { migrate, newestMigration } from './store/migrate.ts';
@@ -47,42 +48,47 @@ const MIN_FLUSH_MS = 500;
 const MAX_FLUSH_MS = 5_000;
 
 /** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
-export interface App {
-  url: string;
-  /** Made by this start, if it was the first. */
-  credentials: Credentials | null;
+export interface App extends Running {
   db: Database;
   engine: Engine;
-  /** Safe to call twice. */
-  stop(): Promise<void>;
+  /** The page of this node alone. */
+  metrics(): Promise<string>;
 }
 
-export async function startApp(config: Config, log: Logger): Promise<App> {
-  await refuseTakenPort(config);
+/** Where this node is one of several processes of the program: what it has from the primary. See src/processes. */
+export interface Shared {
+  /** Of this process, from 1. */
+  number: number;
+  connection: Connection;
+  /** Why not all processes are ready; null: they are. */
+  problem(): string | null;
+  metricsOfAll(): Promise<string>;
+}
+
+export async function startApp(config: Config, log: Logger, shared?: Shared): Promise<App> {
+  if (shared === undefined) await refuseTakenPort(config);
   const caPem = await readAuthorities(config.caFile);
   const http = createHttpClient(config, caPem);
-  const database = await openDatabase(config, log);
+  const database = await (shared === undefined
+    ? openDatabase(config, log)
+    : connectDatabase(shared.connection, config, log));
   try {
-    return await build(config, log, { database, http, caPem });
+    return await build(config, log, { database, http, caPem, shared });
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-async function build(
-  config: Config,
-  log: Logger,
-  {
-    database,
-    http,
-    caPem,
-  }: {
-    database: Awaited<ReturnType<typeof openDatabase>>;
-    http: HttpClient;
-    caPem: string | undefined;
-  },
-): Promise<App> {
+interface Opened {
+  database: OpenDatabase;
+  http: HttpClient;
+  caPem: string | undefined;
+  shared: Shared | undefined;
+}
+
+async function build(config: Config, log: Logger, opened: Opened): Promise<App> {
+  const { database, http, caPem, shared } = opened;
   const { db } = database;
   await migrate(db);
   const databaseClock = new OffsetClock(systemClock);
@@ -96,7 +102,8 @@ async function build(
   const projects = new ProjectStore(sealer);
   const endpoints = new EndpointStore(sealer);
   const sources = new SourceStore(sealer);
-  const isAlone = config.databaseUrl === null;
+  // The embedded database's directory is locked by this process.
+  const isAlone = config.databaseUrl === null && shared === undefined;
   const sealUpgrade = new SealUpgrade({ db, sealer, projects, endpoints, isAlone, log });
   await sealUpgrade.start();
   const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
@@ -111,7 +118,7 @@ async function build(
     onChange: (routing) => engine.configChanged(routing),
   });
   const sandbox = new Sandbox();
-  const { metrics, registry } = createMetrics();
+  const { metrics, registry } = createMetrics(shared?.number);
   const tracing = createTracing(config, { metrics, log, caPem, nodeId: () => engine.nodeId });
   const { tracer } = tracing;
   const engine = new Engine({
@@ -126,7 +133,6 @@ async function build(
     ids,
     databaseClock,
     makePartitions,
-    // The embedded database's directory is locked by this process.
     isAlone,
     knows: await newestMigration(),
     sealer,
@@ -183,15 +189,18 @@ async function build(
   });
   let isReady = false;
   const authenticator = new Authenticator({ db, sealer, cache, callsPerSecond: config.apiRate });
+  const renderMetrics = servesMetrics(config)
+    ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
+    : async () => '';
   await registerRoutes(server, {
     context,
     authenticator,
     roles: config.roles,
-    isReady: async () => (isReady ? db.problem() : 'still starting'),
+    isReady: async () => (isReady ? (shared?.problem() ?? db.problem()) : 'still starting'),
     metrics,
     tracer,
     metricsPage: servesMetrics(config)
-      ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
+      ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
   const watch = new ConfigWatch({ db, cache, log });
@@ -227,7 +236,15 @@ async function build(
     await database.close();
     await flushed;
   };
-  return { url, credentials, db, engine, stop: () => (stopping ??= stop()) };
+  return {
+    url,
+    credentials,
+    nodes: [engine.nodeId],
+    db,
+    engine,
+    metrics: renderMetrics,
+    stop: () => (stopping ??= stop()),
+  };
 }
 
 /** What is left of the grace, and half a second at least: past the grace a second is left to end in. */
@@ -235,14 +252,11 @@ function flushMs(stopBy: number): number {
   return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
 }
 
-function metricsPage(registry: MetricsRegistry, gauges: GaugeReader) {
+function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Promise<string> {
   collectProcessMetrics(registry);
-  return {
-    contentType: registry.contentType,
-    render: async () => {
-      await gauges.read();
-      return registry.metrics();
-    },
+  return async () => {
+    await gauges.read();
+    return registry.metrics();
   };
 }
 
@@ -284,19 +298,4 @@ async function readAuthorities(file: string): Promise<string | undefined> {
   } catch (error) {
     throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${(error as Error).message}`);
   }
-}
-
-/** Asked before anything is made, so that a taken port leaves nothing behind. */
-async function refuseTakenPort(config: Config): Promise<void> {
-  const probe = createNetServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EADDRINUSE'
-          ? 'is taken by another program; set POSTHORN_PORT to a free one'
-          : `cannot be used: ${error.message}`;
-      reject(new StartupError(`${config.host}:${config.port} ${reason}`));
-    });
-    probe.listen(config.port, config.host, () => probe.close(() => resolve()));
-  });
 }

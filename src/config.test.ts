@@ -34,6 +34,10 @@ describe('settings', () => {
     ['POSTHORN_PORT', '-1', 'a whole number from 0 to 65535'],
     ['POSTHORN_PORT', '80.5', 'a whole number from 0 to 65535'],
     ['POSTHORN_DATABASE_CONNECTIONS', '6', 'a whole number from 7 to 1000'],
+    ['POSTHORN_PROCESSES', '0', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', '129', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', 'all', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', '1.5', 'a whole number from 1 to 128'],
     ['POSTHORN_LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, silent'],
     ['POSTHORN_EGRESS', 'private', 'one of any, public'],
     ['POSTHORN_ROLES', 'api,cook', 'one of api, ingest, deliver, broker, janitor'],
@@ -48,6 +52,16 @@ describe('settings', () => {
     ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
   ])('%s=%s is refused with what is expected', (name, value, expected) => {
     expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
+  });
+
+  test('of connections are shared out among the processes, so there must be enough', () => {
+    expect(readConfig({}).databaseConnections).toBe(14);
+    expect(readConfig({ POSTHORN_PROCESSES: '4' }).databaseConnections).toBe(56);
+    const given = { POSTHORN_PROCESSES: '4', POSTHORN_DATABASE_CONNECTIONS: '28' };
+    expect(readConfig(given).databaseConnections).toBe(28);
+    expect(refusal({ ...given, POSTHORN_DATABASE_CONNECTIONS: '27' })).toBe(
+      'POSTHORN_PROCESSES=4 needs POSTHORN_DATABASE_CONNECTIONS of at least 28: 7 for each process',
+    );
   });
 
   test('that are secret are not repeated in the refusal', () => {

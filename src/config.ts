@@ -72,6 +72,10 @@ const url =
     return value.replace(/\/+$/, '');
   };
 
+/** Two for hot statements, two for the others, one for the lease, one that hears of config changes, one for upkeep. */
+const LEAST_CONNECTIONS = 7;
+const USUAL_CONNECTIONS = 14;
+
 /** Null: none. A URL with a password in it must not be shown by accident. */
 const secretUrl =
   (...protocols: string[]) =>
@@ -139,9 +143,9 @@ export const settings = {
   },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
-    fallback: '14',
-    doc: 'Most connections a node opens to the database.',
-    parse: integer(7, 1000),
+    fallback: '',
+    doc: 'Most connections to the database, shared out among the processes: at least 7 for each. Default: 14 for each.',
+    parse: (value) => (value === '' ? 0 : integer(LEAST_CONNECTIONS, 1000)(value)),
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
@@ -156,6 +160,12 @@ export const settings = {
     doc: 'While the secret key is being changed: the key that is to come or the one that was. It opens what is sealed and seals nothing; see secrets.md.',
     parse: secretKey,
     secret: true,
+  },
+  processes: {
+    env: 'POSTHORN_PROCESSES',
+    fallback: '1',
+    doc: 'Processes to run, so that as many cores are used. They share the port; each is a node of its own, and what is said of a node holds for each.',
+    parse: integer(1, 128),
   },
   roles: {
     env: 'POSTHORN_ROLES',
@@ -217,6 +227,12 @@ export const settings = {
     fallback: '720',
     doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
     parse: integer(24, 876_000),
+  },
+  exportDir: {
+    env: 'POSTHORN_EXPORT_DIR',
+    fallback: '',
+    doc: 'Directory, which must exist, that events, deliveries, attempts and meta events are written to before they are removed, as gzip JSON lines; while it cannot be written to nothing is removed. Default: they are removed without.',
+    parse: text(),
   },
   graceSeconds: {
     env: 'POSTHORN_GRACE',
@@ -312,7 +328,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     values[name] = parseSetting(setting, env[setting.env] ?? '');
   }
+  values['databaseConnections'] ||= USUAL_CONNECTIONS * (values['processes'] as number);
   const config = values as Parsed;
+  if (config.databaseConnections < LEAST_CONNECTIONS * config.processes)
+    throw new StartupError(
+      `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,
+    );
   if (config.databaseUrl !== null && config.secretKey === null)
     throw new StartupError(
       'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',

@@ -7,21 +7,23 @@ import { type Connection, Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { findRunningServer } from './store/embedded/running-server.ts';
 
+export interface OpenDatabase {
+  db: Database;
+  connection: Connection;
+  close(): Promise<void>;
+}
+
 /** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
-export async function openDatabase(
-  config: Config,
-  log: Logger,
-): Promise<{ db: Database; close(): Promise<void> }> {
-  if (config.databaseUrl !== null) {
-    const db = await connect({ connectionString: config.databaseUrl.reveal() }, config, log);
-    return { db, close: () => db.close() };
-  }
-  const server = new KeptServer(config.dataDir, log);
-  const connection = await server.start();
+export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
+  if (config.databaseUrl !== null)
+    return connectDatabase({ connectionString: config.databaseUrl.reveal() }, config, log);
+  const server = new KeptServer(config, log);
+  const connection = { ...(await server.start()), ssl: false };
   try {
-    const db = await connect({ ...connection, ssl: false }, config, log);
+    const { db } = await connectDatabase(connection, config, log);
     return {
       db,
+      connection,
       close: async () => {
         await db.close();
         await server.stop();
@@ -40,7 +42,7 @@ export async function reachDatabase(
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
   if (config.databaseUrl !== null) {
     const connection = { connectionString: config.databaseUrl.reveal() };
-    await (await connect(connection, config, log)).close();
+    await (await connectDatabase(connection, config, log)).close();
     return { connection, close: async () => {} };
   }
   const running = await findRunningServer(config.dataDir);
@@ -56,31 +58,44 @@ export async function reachDatabase(
 /** Beside the pools: one that hears of config changes, one for upkeep. */
 const SESSIONS = 2;
 
-async function connect(connection: Connection, config: Config, log: Logger): Promise<Database> {
-  const db = new Database({ connection, connections: config.databaseConnections - SESSIONS, log });
+/** With this process's share of the connections. */
+export async function connectDatabase(
+  connection: Connection,
+  config: Config,
+  log: Logger,
+): Promise<OpenDatabase> {
+  const share = Math.floor(config.databaseConnections / config.processes);
+  const db = new Database({ connection, connections: share - SESSIONS, log });
   const problem = await db.problem();
-  if (problem === null) return db;
+  if (problem === null) return { db, connection, close: () => db.close() };
   await db.close();
   throw new StartupError(`the database at DATABASE_URL cannot be used: ${problem}`);
 }
 
 const RESTART_PAUSE_MS = 1_000;
+const LEAST_SERVER_CONNECTIONS = 100;
+/** For commands, autovacuum and whoever looks in with psql. */
+const SPARE_CONNECTIONS = 16;
 
 /** An embedded server that is started again when it ends without being asked to. */
 class KeptServer {
-  readonly #dataDir: string;
+  readonly #config: Config;
   readonly #log: Logger;
   #server: EmbeddedPostgres | undefined;
   #restarting: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(dataDir: string, log: Logger) {
-    this.#dataDir = dataDir;
+  constructor(config: Config, log: Logger) {
+    this.#config = config;
     this.#log = log;
   }
 
   async start(): Promise<EmbeddedPostgres['connection']> {
-    this.#server = await startEmbeddedPostgres({ dataDir: this.#dataDir, log: this.#log });
+    const { dataDir, databaseConnections } = this.#config;
+    const max_connections = String(
+      Math.max(LEAST_SERVER_CONNECTIONS, databaseConnections + SPARE_CONNECTIONS),
+    );
+    this.#server = await startEmbeddedPostgres({ dataDir, log: this.#log, settings: { max_connections } });
     void this.#server.died.then((reason) => {
       this.#restarting = this.#restart(reason);
     });

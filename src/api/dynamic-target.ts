@@ -81,7 +81,7 @@ function makeWhatIsMissing(
         id: endpointId,
         fields,
         secret: newEndpointSecrets(context, input),
-        told: { type: 'endpoint.created' },
+        told: [{ type: 'endpoint.created' }],
       });
       audit.push(changeOf('endpoint.created', null, saved));
     }

@@ -21,7 +21,7 @@ export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: stri
     description: input.description ?? '',
     owner_id: input.owner_id ?? '',
     app_id: input.app_id || id,
-    status: 'active',
+    status: input.is_disabled === true ? 'inactive' : 'active',
     advanced_signatures: input.advanced_signatures ?? true,
     content_type: input.content_type || JSON_TYPE,
     http_timeout: input.http_timeout ?? 0,
@@ -42,7 +42,8 @@ export function changedEndpointFields(
     description: input.description ?? '',
     owner_id: input.owner_id || row.owner_id,
     app_id: row.app_id,
-    status: row.status,
+    // Clients that know the field send false with every change, so false cannot mean more than nothing.
+    status: input.is_disabled === true ? 'inactive' : row.status,
     advanced_signatures: input.advanced_signatures ?? row.advanced_signatures,
     content_type: input.content_type || JSON_TYPE,
     http_timeout: input.http_timeout || row.http_timeout,

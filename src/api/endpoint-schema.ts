@@ -138,7 +138,11 @@ const optionalFields = {
   support_email: Type.Optional(Type.String({ maxLength: 320, pattern: '^$|^[^@\\s]+@[^@\\s]+$' })),
   slack_webhook_url: Type.Optional(Text(2048)),
   teams_webhook_url: Type.Optional(Text(2048)),
-  is_disabled: Type.Optional(Type.Boolean({ description: 'Taken for compatibility; use pause.' })),
+  is_disabled: Type.Optional(
+    Type.Boolean({
+      description: 'true makes the endpoint inactive; false changes nothing: activate does that.',
+    }),
+  ),
   secret: Type.Optional(
     Type.String({ maxLength: 1024, description: 'The signing secret; made for you if absent.' }),
   ),

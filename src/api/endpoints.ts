@@ -166,6 +166,8 @@ function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>
 /** What happens to an endpoint; meta events and the audit log call it the same. */
 type EndpointAction = EndpointChange['type'] & AuditAction;
 
+const DISABLED = { type: 'endpoint.disabled', reason: 'it was changed with is_disabled' } as const;
+
 /** The all-clear of an endpoint that the service had disabled. */
 function enabledAlert(endpoint: EndpointRow): Alert {
   const summary = 'It was made active again: deliveries go out.';
@@ -189,7 +191,7 @@ class Endpoints {
     const secret = newEndpointSecrets(this.#context, body);
     const fields = newEndpointFields(body, id);
     if (scope !== undefined) fields.owner_id = scope.ownerId;
-    const made = { id, projectId: project.id, fields, secret, told: { type: 'endpoint.created' } } as const;
+    const made = { id, projectId: project.id, fields, secret, told: [{ type: 'endpoint.created' }] } as const;
     const by = { projectId: project.id, actor };
     const row = await changeConfig(this.#context, by, async (tx, version) => {
       const saved = await endpoints.save(tx, { ...made, version });
@@ -295,13 +297,14 @@ class Endpoints {
       const known = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       const row = change(known);
       const type = typeof told === 'string' ? told : told(row);
+      const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
       const result = await endpoints.save(tx, {
         id,
         projectId: project.id,
         version,
         fields: row,
         secret: row.secret,
-        told: { type },
+        told: [{ type }, ...(isDisabled ? [DISABLED] : [])],
       });
       const isEnabled = known.status === 'inactive' && result.status !== 'inactive';
       const clear = isEnabled

@@ -64,7 +64,7 @@ async function makeEndpoint(
     version,
     fields: newEndpointFields(input, id),
     secret: newEndpointSecrets(context, input),
-    told: { type: 'endpoint.created' },
+    told: [{ type: 'endpoint.created' }],
   });
   const subscription = await saveSubscription(tx, {
     id: context.ids.next(),

@@ -240,7 +240,7 @@ async function giveToOwner(
       version,
       fields,
       secret: row.secret,
-      told: { type: 'endpoint.updated' },
+      told: [{ type: 'endpoint.updated' }],
     });
     given.push(changeOf('endpoint.updated', row, saved));
   }

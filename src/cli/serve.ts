@@ -1,34 +1,29 @@
 import { join } from 'node:path';
-import { type App, startApp } from '../app.ts';
+import { startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../platform/logger.ts';
+import { startProcesses } from '../processes/start-processes.ts';
+import { PRIMARY } from '../processes/supervisor.ts';
+import type { Running } from '../running.ts';
+import { stopInTime } from '../stop-in-time.ts';
 
 /**
  * Runs until SIGINT or SIGTERM. The first signal starts a clean stop; Ctrl-C under npm arrives twice, so signals
  * less than a second apart count as one; a later one ends the process at once.
  */
 const ONE_SIGNAL_MS = 1_000;
-/** Past the grace by this much, something does not let go (a database that answers nothing): the process ends anyway. */
-const OVERTIME_MS = 1_000;
-
 export async function serve(config: Config): Promise<void> {
-  const log = createLogger(config.logLevel);
+  const isOne = config.processes === 1;
+  const log = isOne
+    ? createLogger(config.logLevel)
+    : createLogger(config.logLevel).child({ process: PRIMARY });
   const asked = stopSignal();
-  const app = await startApp(config, log);
-  process.stdout.write(welcome(app, config));
-  log.info({ url: app.url, node: app.engine.nodeId }, 'ready');
+  const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
+  process.stdout.write(welcome(running, config));
+  log.info({ url: running.url, nodes: running.nodes }, 'ready');
   const signal = await asked;
   log.info({ signal }, 'stopping');
-  setTimeout(
-    () => {
-      log.error('not stopped within the grace; others take over in ten seconds what this node still held');
-      process.exit(1);
-    },
-    config.graceSeconds * 1000 + OVERTIME_MS,
-  ).unref();
-  await app.stop();
-  log.info('stopped');
-  process.exit(0);
+  await stopInTime(running, config, log);
 }
 
 function stopSignal(): Promise<string> {
@@ -44,7 +39,7 @@ function stopSignal(): Promise<string> {
   });
 }
 
-function welcome({ url, credentials }: App, config: Config): string {
+function welcome({ url, credentials }: Running, config: Config): string {
   const file = join(config.dataDir, 'credentials.json');
   if (credentials === null) return `Posthorn is ready at ${url} (keys: ${file} of the first start)\n`;
   const { project_id, api_key } = credentials;

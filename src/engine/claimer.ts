@@ -213,22 +213,35 @@ export class Claimer implements QueueListener {
     await this.#reconcile();
     const chosen = await this.#admit(this.#choose());
     if (chosen.length === 0) return;
-    const wants = chosen.map(({ want }) => want);
-    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
-    for (const [n, claim] of claims.entries()) {
-      const choice = chosen[n] as Chosen;
-      this.#take(choice, claim);
-      if (choice.gate.isProbe && claim.deliveries.length === 0)
-        await releaseProbe(this.#deps.db, choice.gate.endpointId);
-    }
+    const claims = await this.#claim(chosen);
+    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
     const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
-    const unused = claims.flatMap(
-      ({ deliveries }, n) => chosen[n]?.grants?.grants.slice(deliveries.length) ?? [],
-    );
-    if (unused.length > 0) await this.#deps.returnGrants(unused);
+    await this.#returnUnused(chosen, started);
     // What was left out for want of rows in this round, or is due again already, gets another one at once.
     this.wake();
+  }
+
+  /** A claim that fails starts nothing, even if it was committed: the next round gives such rows back. */
+  async #claim(chosen: Chosen[]): Promise<Claim[]> {
+    const wants = chosen.map(({ want }) => want);
+    try {
+      return await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
+    } catch (error) {
+      await this.#returnUnused(chosen, []).catch((alsoFailed: unknown) => {
+        this.#deps.log.debug({ err: alsoFailed }, 'probes not released; they lapse by themselves');
+      });
+      throw error;
+    }
+  }
+
+  /** Rate grants and probes that nothing was started for are free for others. `started`: how many of each choice. */
+  async #returnUnused(chosen: Chosen[], started: number[]): Promise<void> {
+    const unused = chosen.flatMap(({ grants }, n) => grants?.grants.slice(started[n] ?? 0) ?? []);
+    if (unused.length > 0) await this.#deps.returnGrants(unused);
+    for (const [n, { gate }] of chosen.entries()) {
+      if (gate.isProbe && (started[n] ?? 0) === 0) await releaseProbe(this.#deps.db, gate.endpointId);
+    }
   }
 
   #choose(): Chosen[] {
@@ -293,25 +306,30 @@ export class Claimer implements QueueListener {
       if (await takeProbe(this.#deps.db, choice.gate.endpointId, choice.gate.probeSeconds)) continue;
       choice.want.count = 0;
       choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
+      if (choice.grants !== undefined) await this.#deps.returnGrants(choice.grants.grants);
     }
     return chosen.filter(({ want }) => want.count > 0);
   }
 
-  #take({ due, gate, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): void {
+  /** How many were started, each with the next of the grants; those without a place are given back by the next round. */
+  #take({ due, gate, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
     const now = performance.now();
     if (deliveries.length === want.count) due.dueAt = grants?.moreAt ?? now;
     else
       due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
-    for (const [n, delivery] of deliveries.entries()) {
+    let started = 0;
+    for (const delivery of deliveries) {
       if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {
         this.unsure();
         continue;
       }
+      const n = started++;
       delivery.isProbe = gate.isProbe;
       delivery.grant = grants?.grants[n] ?? null;
       if (grants === undefined) this.#deps.dispatcher.start(delivery);
       else this.#deps.dispatcher.startBetween(delivery, grants.startAt[n] ?? 0, grants.voidAt[n] ?? 0);
     }
+    return started;
   }
 }

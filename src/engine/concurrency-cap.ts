@@ -1,6 +1,6 @@
 /**
  * How many requests one endpoint gets at a time from this node: grows by one with each success, halves when the
- * endpoint shows strain (a timeout, 429 or 5xx), though not more than once per answer time, since a burst of
+ * endpoint shows strain (a timeout, 429 or 5xx), though not more than once in half a second, since a burst of
  * failures sent under the old cap says the same thing once.
  */
 const START = 32;
@@ -19,10 +19,6 @@ export class ConcurrencyCap {
 
   get value(): number {
     return Math.floor(this.#cap);
-  }
-
-  get isUnchanged(): boolean {
-    return this.#cap >= Math.min(START, this.#max);
   }
 
   succeeded(): void {

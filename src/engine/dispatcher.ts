@@ -60,7 +60,7 @@ export interface QueueListener {
 
 export interface OutcomeListener {
   attempted(delivery: HeldDelivery, sent: Sent): void;
-  /** A probe was handed back or ended without a try. */
+  /** A probe was handed back, ended without a try, or its outcome could not be recorded. */
   notProbed(delivery: HeldDelivery): void;
 }
 
@@ -186,7 +186,12 @@ export class Dispatcher implements DeliverySink {
     const waiting = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     const forgotten = [...this.#delayed.keys(), ...waiting.map(({ delivery }) => delivery)];
     this.#delayed.clear();
-    for (const delivery of forgotten) this.unreserve(delivery.id);
+    for (const delivery of forgotten) {
+      this.unreserve(delivery.id);
+      if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+    }
+    const grants = forgotten.flatMap(({ grant }) => grant ?? []);
+    if (grants.length > 0) this.#track(this.#deps.returnGrants(grants));
     return forgotten;
   }
 
@@ -213,7 +218,7 @@ export class Dispatcher implements DeliverySink {
     let cap = this.#caps.get(endpointId);
     if (cap === undefined) {
       cap = new ConcurrencyCap(this.#deps.endpointConcurrency);
-      if (this.#caps.size >= MAX_CAPS) this.#caps.clear();
+      if (this.#caps.size >= MAX_CAPS) this.#caps.delete(this.#caps.keys().next().value as string);
       this.#caps.set(endpointId, cap);
     }
     return cap;
@@ -234,10 +239,14 @@ export class Dispatcher implements DeliverySink {
       queue.sending += 1;
       const isVoid = performance.now() > voidAt;
       if (!isVoid) countStart(this.#deps.metrics, delivery);
-      const sending = this.#send(delivery, { queue, isVoid });
-      const tracked = sending.finally(() => this.#sending.delete(tracked));
-      this.#sending.add(tracked);
+      this.#track(this.#send(delivery, { queue, isVoid }));
     }
+  }
+
+  /** What a close waits for. */
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#sending.delete(tracked));
+    this.#sending.add(tracked);
   }
 
   async #send(delivery: HeldDelivery, context: { queue: EndpointQueue; isVoid: boolean }): Promise<void> {
@@ -257,7 +266,9 @@ export class Dispatcher implements DeliverySink {
     this.#pump(delivery.endpointId, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
-    if (!isRecorded) this.unsure();
+    if (isRecorded) return;
+    this.unsure();
+    if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
   }
 
   /** False: it could not be. The row stays held and is given back like one that could not be tried. */

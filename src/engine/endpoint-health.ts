@@ -20,7 +20,8 @@ import { lastFailure } from './last-failure.ts';
  * Watches how endpoints do and moves their circuit breakers (domain/circuit-breaker.ts has the states).
  *
  * Closed: an endpoint with failures since the last look is looked at again once its project's sample_rate has passed;
- * the counts are everybody's. Open: every outcome is a probe's. States are written under the row's lock and travel to
+ * the counts are everybody's. Open: only probes count; what was under way when it opened fails or succeeds without
+ * moving it. States are written under the row's lock and travel to
  * other nodes with the project's version, like any config. With disable_endpoint an endpoint becomes inactive when its
  * breaker has opened too often in a row, or a delivery used up its tries and nothing else got through; a 410 always
  * does it.
@@ -80,7 +81,7 @@ export class EndpointHealth implements OutcomeListener {
       this.#run(() => this.#disable(projectId, endpointId, cause));
     }
     if (routing === undefined) return;
-    if (routing.breaker(endpointId).state === 'open')
+    if (delivery.isProbe)
       this.#run(() => this.#probed(routing, endpointId, succeeded ? null : lastFailure(sent)));
     if (sent.isExhausted === true && routing.project.config.disable_endpoint) {
       this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId, lastFailure(sent)));
@@ -201,7 +202,7 @@ export class EndpointHealth implements OutcomeListener {
         version,
         fields: { ...row, status: 'inactive' },
         secret: row.secret,
-        told: { type: 'endpoint.disabled', reason },
+        told: [{ type: 'endpoint.disabled', reason }],
       });
       log.warn({ project: projectId, endpoint: endpointId, reason }, 'endpoint disabled');
       const after = { ...saved, reason };

@@ -14,15 +14,12 @@ import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { removeExpiredAudit } from '../store/audit-retention.ts';
 import { markStarted, releaseDeliveries } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
-import { removeExpiredOfProjects } from '../store/project-retention.ts';
 import { returnGrants } from '../store/rate-limits.ts';
-import { removeExpired } from '../store/retention.ts';
 import { CertificateAlerts } from './certificate-alerts.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
@@ -35,6 +32,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
 import { MetaSender } from './meta-sender.ts';
+import { type RetentionReport, runRetention } from './retention-run.ts';
 import { SubscriptionAlerts } from './subscription-alerts.ts';
 
 /** The parts that move deliveries, joined and started in order. */
@@ -47,6 +45,7 @@ export interface EngineDeps {
     maxRetrySeconds: number;
     retentionHours: number;
     certificateDays: number;
+    exportDir: string;
   };
   db: Database;
   cache: ConfigCache;
@@ -93,23 +92,11 @@ export class Engine {
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
     this.#finisher = new Finisher({ db, nodeId: this.nodeId, metrics, log });
-    const sender = new DeliverySender({
-      cache,
-      http,
-      ids,
-      sandbox: deps.sandbox,
-      sealer: deps.sealer,
-      auth: new EndpointAuth(http),
-      now: databaseClock.now,
-      markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
-      maySend: () => lease.isFresh(),
-      tracer: deps.tracer,
-    });
     const giveBack = (grants: RateGrant[]) => this.#giveBack(grants);
     this.#dispatcher = new Dispatcher({
       returnGrants: giveBack,
       sender: new MetaSender({
-        deliveries: sender,
+        deliveries: this.#createSender(lease),
         recorder: deps.metaEvents,
         cache,
         http,
@@ -168,8 +155,25 @@ export class Engine {
     });
     this.#janitor = new Janitor({
       makePartitions: deps.makePartitions,
-      removeExpired: () => this.#removeExpired(),
+      removeExpired: (signal) => this.#removeExpired(signal),
+      metrics,
       log,
+    });
+  }
+
+  #createSender(lease: Lease): DeliverySender {
+    const { cache, http, ids, sandbox, sealer, tracer, db, databaseClock } = this.#deps;
+    return new DeliverySender({
+      cache,
+      http,
+      ids,
+      sandbox,
+      sealer,
+      auth: new EndpointAuth(http),
+      now: databaseClock.now,
+      markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
+      maySend: () => lease.isFresh(),
+      tracer,
     });
   }
 
@@ -249,11 +253,14 @@ export class Engine {
     this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
   }
 
-  async #removeExpired(): Promise<string[]> {
-    const { db, databaseClock, config } = this.#deps;
-    const nowMs = databaseClock.now();
-    await removeExpiredAudit(db, { nowMs, retentionMs: config.retentionHours * 3_600_000 });
-    await removeExpiredOfProjects(db, nowMs);
-    return removeExpired(db, { ms: nowMs - config.retentionHours * 3_600_000 });
+  #removeExpired(signal: AbortSignal): Promise<RetentionReport | null> {
+    const { config } = this.#deps;
+    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
+    const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
+    return runRetention(
+      { ...this.#deps, settings, metaEventsStored },
+      this.#deps.databaseClock.now(),
+      signal,
+    );
   }
 }

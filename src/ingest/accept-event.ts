@@ -16,6 +16,7 @@ import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /**
  * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
@@ -32,7 +33,7 @@ import { applySourceFunctions } from './source-functions.ts';
  *   known      -> it turns out that an answer was lost and the event had been stored: the caller is answered, and
  *                 its deliveries, whatever became of them meanwhile, are left to the queue.
  *
- * While the database is away nobody waits long: events that waited for their turn longer than MAX_WAIT_MS are refused.
+ * A batch is shared evenly by the projects that wait. While the database is away nobody waits long: events that waited for their turn longer than MAX_WAIT_MS are refused.
  */
 export interface AcceptedEvent {
   event: EventRow;
@@ -65,8 +66,6 @@ const MAX_BATCH_WEIGHT = 500;
 const BYTES_PER_WEIGHT = 4_096;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
-const MAX_WAITING = 20_000;
-const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 const MAX_WAIT_MS = 3_000;
 /** A try is begun for this long after the first; the longest a try takes is the database's own limit. */
 const TRY_AGAIN_FOR_MS = 1_000;
@@ -82,11 +81,8 @@ interface Waiting {
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
   readonly #batcher: Batcher<Waiting, Result>;
-  #waitingBytes = 0;
   readonly #limits: IntakeLimits;
-  /** Events on their way, in all and by project. */
-  #waiting = 0;
-  readonly #waitingOf = new Map<string, number>();
+  readonly #room = new WaitingRoom();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
@@ -95,6 +91,7 @@ export class EventAcceptor {
       run: (waiting) => this.#storeInTime(waiting),
       weigh: ({ item: { deliveries, event } }) =>
         1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
+      sharer: ({ item: { event } }) => event.projectId,
       maxWeight: MAX_BATCH_WEIGHT,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
@@ -158,31 +155,13 @@ export class EventAcceptor {
   }
 
   async #enterAndAccept(event: NewEvent): Promise<AcceptedEvent> {
-    const bytes = event.payload.length;
-    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) throw new AppError('overloaded', { retry: 1 });
-    this.#enter(event.projectId);
-    this.#waitingBytes += bytes;
+    const visitor = { projectId: event.projectId, bytes: event.payload.length };
+    if (!this.#room.enter(visitor)) throw new AppError('overloaded', { retry: 1 });
     try {
       return await this.#accept(event);
     } finally {
-      this.#waitingBytes -= bytes;
-      this.#leave(event.projectId);
+      this.#room.leave(visitor);
     }
-  }
-
-  /** A project may wait with at most as many events as there is room left: one alone fills half of it, never all. */
-  #enter(projectId: string): void {
-    const ofProject = this.#waitingOf.get(projectId) ?? 0;
-    if (ofProject >= MAX_WAITING - this.#waiting) throw new AppError('overloaded', { retry: 1 });
-    this.#waiting += 1;
-    this.#waitingOf.set(projectId, ofProject + 1);
-  }
-
-  #leave(projectId: string): void {
-    this.#waiting -= 1;
-    const ofProject = (this.#waitingOf.get(projectId) ?? 1) - 1;
-    if (ofProject === 0) this.#waitingOf.delete(projectId);
-    else this.#waitingOf.set(projectId, ofProject);
   }
 
   async #accept(received: NewEvent): Promise<AcceptedEvent> {

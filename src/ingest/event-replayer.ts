@@ -132,7 +132,7 @@ export class EventReplayer {
         .flatMap((id) => routing.subscriptions.get(id) ?? [])
         .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
     ].filter((delivery) => isWanted(delivery.endpointId));
-    await insertReplay(tx, { event, deliveries, lane: context.lane });
+    if (!(await insertReplay(tx, { event, deliveries, lane: context.lane }))) return { keys: [], count: 0 };
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }
 

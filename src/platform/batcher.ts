@@ -4,12 +4,16 @@
  * An item starts a batch at the end of the current turn of the event loop if fewer than `maxInFlight`
  * batches are running and the last one began at least `paceMs` ago; otherwise it waits for that. So an idle system
  * adds no delay, and under load the batch size grows by itself to whatever arrived meanwhile. A batch is cut where its weight
- * passes `maxWeight` (a single heavier item goes alone). `run` settles each item itself by returning one result
+ * passes `maxWeight` (a single heavier item goes alone). Where more waits than a batch takes, each `sharer` gets the
+ * same part of it, and what one leaves goes to the others: whoever hands in much does not hold up whoever hands in
+ * little. `run` settles each item itself by returning one result
  * per item, in order; if it throws, every item of the batch is rejected with that error.
  */
 export interface BatcherOptions<Item, Result> {
   run(items: Item[]): Promise<Result[]>;
   weigh?(item: Item): number;
+  /** Whose item it is, where batches are to be shared fairly. */
+  sharer?(item: Item): string;
   maxWeight: number;
   maxInFlight: number;
   /** Least time between the starts of two batches. */
@@ -25,7 +29,8 @@ interface Waiting<Item, Result> {
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
   readonly #running = new Set<Promise<void>>();
-  #waiting: Waiting<Item, Result>[] = [];
+  /** By sharer, each in order of arrival; whoever was served last stands last. No list is empty. */
+  readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
   #scheduled = false;
   #lastStart = Number.NEGATIVE_INFINITY;
 
@@ -33,20 +38,19 @@ export class Batcher<Item, Result> {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#waiting.length;
-  }
-
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      const sharer = this.#options.sharer?.(item) ?? '';
+      const queue = this.#waiting.get(sharer);
+      if (queue === undefined) this.#waiting.set(sharer, [{ item, resolve, reject }]);
+      else queue.push({ item, resolve, reject });
       this.#schedule();
     });
   }
 
   /** Waits until nothing is waiting or running. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running.size > 0) {
+    while (this.#waiting.size > 0 || this.#running.size > 0) {
       if (this.#running.size > 0) await Promise.race(this.#running);
       else await new Promise((resolve) => setTimeout(resolve, this.#options.paceMs));
     }
@@ -66,24 +70,48 @@ export class Batcher<Item, Result> {
 
   #startBatches(): void {
     this.#lastStart = performance.now();
-    while (this.#waiting.length > 0 && this.#running.size < this.#options.maxInFlight) {
+    while (this.#waiting.size > 0 && this.#running.size < this.#options.maxInFlight) {
       const running = this.#run(this.#cut()).finally(() => {
         this.#running.delete(running);
-        if (this.#waiting.length > 0) this.#schedule();
+        if (this.#waiting.size > 0) this.#schedule();
       });
       this.#running.add(running);
     }
   }
 
   #cut(): Waiting<Item, Result>[] {
-    let weight = 0;
+    const batch: Waiting<Item, Result>[] = [];
+    let left = this.#options.maxWeight;
+    for (let before = -1; before !== batch.length && this.#waiting.size > 0; ) {
+      before = batch.length;
+      const share = left / this.#waiting.size;
+      // Those served move to the end, so the list is taken first.
+      const sharers = [...this.#waiting.keys()];
+      for (const sharer of sharers) left -= this.#take(batch, { sharer, share, left });
+    }
+    return batch;
+  }
+
+  /** Moves to the batch what fits into the share, one item at least if there is room for it. Returns its weight. */
+  #take(
+    batch: Waiting<Item, Result>[],
+    { sharer, share, left }: { sharer: string; share: number; left: number },
+  ): number {
+    const queue = this.#waiting.get(sharer) ?? [];
+    let taken = 0;
     let count = 0;
-    for (const { item } of this.#waiting) {
-      weight += this.#options.weigh?.(item) ?? 1;
-      if (count > 0 && weight > this.#options.maxWeight) break;
+    for (const { item } of queue) {
+      const weight = this.#options.weigh?.(item) ?? 1;
+      const fits = taken + weight <= (count === 0 ? left : share);
+      if (!fits && batch.length + count > 0) break;
+      taken += weight;
       count += 1;
     }
-    return this.#waiting.splice(0, count);
+    if (count === 0) return 0;
+    batch.push(...queue.splice(0, count));
+    this.#waiting.delete(sharer);
+    if (queue.length > 0) this.#waiting.set(sharer, queue);
+    return taken;
   }
 
   async #run(batch: Waiting<Item, Result>[]): Promise<void> {

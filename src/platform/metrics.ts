@@ -150,6 +150,12 @@ export const metricTable = {
     help: 'Grants of rate limits given back because nothing was sent with them.',
     labels: [],
   },
+  exportFailing: {
+    name: 'posthorn_export_failing',
+    type: 'gauge',
+    help: '1 if what is older than the retention could not be exported when this node last tried, so that nothing is removed.',
+    labels: [],
+  },
   httpRequests: {
     name: 'posthorn_http_requests_total',
     type: 'counter',
@@ -186,8 +192,15 @@ export type Metrics = {
 
 export type MetricsRegistry = Registry;
 
-export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry } {
+/** Where there are several processes every series carries the number of its own. */
+export function createRegistry(processNumber?: number): MetricsRegistry {
   const registry = new Registry();
+  if (processNumber !== undefined) registry.setDefaultLabels({ process: String(processNumber) });
+  return registry;
+}
+
+export function createMetrics(processNumber?: number): { metrics: Metrics; registry: MetricsRegistry } {
+  const registry = createRegistry(processNumber);
   const metrics = Object.fromEntries(
     Object.entries<MetricDefinition>(metricTable).map(([key, definition]) => [
       key,

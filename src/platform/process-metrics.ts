@@ -1,5 +1,5 @@
 import { collectDefaultMetrics } from 'prom-client';
-import type { MetricsRegistry } from './metrics.ts';
+import { createRegistry, type MetricsRegistry } from './metrics.ts';
 
 /** The metrics of the process itself, which the library collects: what docs/metrics.md says of them. */
 const PREFIX = 'posthorn_';
@@ -109,4 +109,11 @@ export const processMetrics: readonly { name: string; type: string; help: string
 /** Observes the event loop and garbage collections from now on, until the process ends. */
 export function collectProcessMetrics(registry: MetricsRegistry): void {
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
+}
+
+/** The page of a process that has no others. */
+export function processMetricsPage(processNumber: number): () => Promise<string> {
+  const registry = createRegistry(processNumber);
+  collectProcessMetrics(registry);
+  return () => registry.metrics();
 }

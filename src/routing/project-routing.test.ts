@@ -108,3 +108,18 @@ test('a stored filter that cannot be read lets nothing through', () => {
   const row = subscription('1', { filter: { ...noConditions(), body: { $gone: 1 } } });
   expect(matched(routingOf(row, subscription('2')), event())).toEqual(['2']);
 });
+
+test('a version in which no subscription changed has the index of the one before', () => {
+  const before = routingOf(subscription('1', { event_types: ['t'] }));
+  const { endpoints, subscriptions, sources, breakers, alerts } = before;
+  const rows = { endpoints, subscriptions, sources, breakers, alerts };
+  Object.defineProperty(rows.subscriptions, 'values', {
+    value: () => {
+      throw new Error('walked');
+    },
+  });
+  expect(() => new ProjectRouting(project, rows)).toThrow('walked');
+  const after = new ProjectRouting({ ...project, version: 2 }, rows, before);
+  expect(matched(after, event())).toEqual(['1']);
+  expect(after.oldestSubscription('e')?.row.id).toBe('1');
+});

@@ -15,8 +15,8 @@ import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts'
 
 /**
  * A project's config, compiled for use: what an event is matched against and what a delivery is sent with. A
- * value of one version; a change makes a new one. Nothing here is computed per event that can be computed per
- * change.
+ * value of one version; a change makes a new one, which shares with the one before what did not change. Nothing here is
+ * computed per event that can be computed per change.
  */
 export interface RoutedEndpoint {
   row: EndpointRow;
@@ -73,6 +73,7 @@ export class ProjectRouting {
       breakers: ReadonlyMap<string, Breaker>;
       alerts: ReadonlyMap<string, boolean>;
     },
+    before?: ProjectRouting,
   ) {
     this.project = project;
     this.endpoints = rows.endpoints;
@@ -82,6 +83,11 @@ export class ProjectRouting {
     this.alerts = rows.alerts;
     const raised = [...rows.alerts].filter(([subject, isRaised]) => isRaised && subject.includes(' '));
     this.#expiring = new Set(raised.map(([subject]) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
+    if (before?.subscriptions === rows.subscriptions) {
+      this.#oldest = before.#oldest;
+      this.#byEventType = before.#byEventType;
+      return;
+    }
     const oldestFirst = [...rows.subscriptions.values()].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
     this.#oldest = new Map(oldestFirst.toReversed().map((s) => [s.row.endpoint_id, s]));
     this.#byEventType = new EventTypeIndex(

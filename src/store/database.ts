@@ -47,6 +47,9 @@ const HOT = { settings: HOT_SETTINGS, answerMs: 10_000, connectMs: 5_000 };
 const GENERAL = { settings: GENERAL_SETTINGS, answerMs: 65_000, connectMs: 5_000 };
 const LEASE = { settings: LEASE_SETTINGS, answerMs: 2_500, connectMs: 2_500 };
 
+/** Whoever asks whether the database is there wants to know soon. */
+const READY_MS = 2_000;
+
 /** The most that one statement of a list or search may take. */
 export const READING_MS = 5_000;
 
@@ -62,7 +65,7 @@ export class Database implements HotQueryable {
   readonly #lease: pg.Pool;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
-  #isClosing = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -156,7 +159,8 @@ export class Database implements HotQueryable {
   /** null if the database answers, else what is wrong with it. */
   async problem(): Promise<string | null> {
     try {
-      await this.query('select 1');
+      this.#roundTrips += 1;
+      await this.#general.query({ text: 'select 1', query_timeout: READY_MS } as pg.QueryConfig);
       return null;
     } catch (error) {
       // Where a name has several addresses the failures come together, under no message of their own.
@@ -178,9 +182,10 @@ export class Database implements HotQueryable {
     return client;
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    await Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]);
+  /** Can be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});
+    return this.#closing;
   }
 
   async #count<R extends object>(result: Promise<pg.QueryResult>): Promise<R[]> {
@@ -202,7 +207,8 @@ export class Database implements HotQueryable {
     pool.on('connect', survives);
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => {
-      if (!this.#isClosing) this.#options.log.warn({ err: error.message }, 'database connection lost');
+      if (this.#closing === undefined)
+        this.#options.log.warn({ err: error.message }, 'database connection lost');
     });
     return pool;
   }

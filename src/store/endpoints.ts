@@ -66,7 +66,7 @@ type Sealed = Omit<EndpointRow, 'secret'> & ChatUrls & { sealed: Buffer };
 
 const place = (id: string) => `endpoint ${id}`;
 
-/** What is told of a change. `reason`: why the service itself made it. */
+/** What is told of a change. `reason`: why it was disabled. */
 export interface EndpointChange {
   type: Extract<MetaEventType, `endpoint.${string}`>;
   reason?: string;
@@ -89,7 +89,7 @@ export class EndpointStore {
       version: number;
       fields: EndpointFields;
       secret: Secret<EndpointSecrets>;
-      told: EndpointChange;
+      told: readonly [EndpointChange, ...EndpointChange[]];
     },
   ): Promise<EndpointRow> {
     const names = ['id', 'project_id', 'version', ...FIELDS, ...CHAT_URLS, 'sealed'];
@@ -113,8 +113,7 @@ export class EndpointStore {
       values,
     );
     const saved = this.#open(row as Sealed);
-    const { type, ...why } = endpoint.told;
-    tx.tell(type, () => ({ ...endpointData(saved), ...why }));
+    for (const { type, ...why } of endpoint.told) tx.tell(type, () => ({ ...endpointData(saved), ...why }));
     return saved;
   }
 

@@ -12,12 +12,13 @@ const AHEAD = 2;
 const DAY_MS = 86_400_000;
 
 /** Storage per table. Deliveries are written half full so that finishing one is a HOT update on the same page. */
-const TABLES: Record<string, string> = {
+const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   event_deliveries: 'fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
   delivery_attempts: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   meta_events: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
 };
+export type PartitionedTable = keyof typeof TABLES;
 
 export function partitionWidthMs(retentionHours: number): number {
   return Math.max(DAY_MS, Math.ceil((retentionHours * 3_600_000) / 12 / DAY_MS) * DAY_MS);
@@ -45,7 +46,7 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
     await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
     const existing = await partitionBounds(tx);
     const made: string[] = [];
-    for (const [table, storage] of Object.entries(TABLES)) {
+    for (const [table, storage] of Object.entries(TABLES) as [PartitionedTable, string][]) {
       for (const range of ranges) {
         const name = `${table}_${range.suffix}`;
         // Overlapping: made already, or of another width from before the retention setting was changed.
@@ -78,22 +79,44 @@ async function createPartition(tx: Queryable, partition: NewPartition, storage: 
 }
 
 export interface Partition {
-  table: string;
+  table: PartitionedTable;
   name: string;
   /** Ids from here, up to but not including `to`. */
   from: string;
   to: string;
+  /** pending: its detaching has begun, and queries no longer see it. */
+  state: 'attached' | 'pending' | 'detached';
+}
+
+interface PartitionRow extends Pick<Partition, 'table' | 'name' | 'state'> {
+  bounds: string;
+}
+
+function toPartition({ table, name, state, bounds }: PartitionRow): Partition {
+  const [from = '', to = ''] = [...bounds.matchAll(/'([^']+)'/g)].map((match) => match[1]);
+  return { table, name, from, to, state };
 }
 
 export async function partitionBounds(db: Queryable): Promise<Partition[]> {
-  const rows = await db.query<{ table: string; name: string; bounds: string }>(
-    `select p.relname as table, c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds
+  const rows = await db.query<PartitionRow>(
+    `select p.relname as table, c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds,
+       case when i.inhdetachpending then 'pending' else 'attached' end as state
      from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
      where i.inhparent = any($1::regclass[]) order by c.relname`,
     [`{${Object.keys(TABLES).join(',')}}`],
   );
-  return rows.map(({ table, name, bounds }) => {
-    const [from = '', to = ''] = [...bounds.matchAll(/'([^']+)'/g)].map((match) => match[1]);
-    return { table, name, from, to };
-  });
+  return rows.map(toPartition);
+}
+
+/** Partitions that were detached and not dropped. Detaching leaves their bounds behind as a check. */
+export async function detachedPartitions(db: Queryable): Promise<Partition[]> {
+  const rows = await db.query<PartitionRow>(
+    `select p.relname as table, c.relname as name, pg_get_constraintdef(k.oid) as bounds, 'detached' as state
+     from unnest($1::regclass[]) as t(id) join pg_class p on p.oid = t.id
+     join pg_class c on c.relnamespace = p.relnamespace and c.relname ~ ('^' || p.relname || '_[0-9]{10}$')
+     join pg_constraint k on k.conrelid = c.oid and k.contype = 'c'
+     where c.relkind = 'r' and not c.relispartition order by c.relname`,
+    [`{${Object.keys(TABLES).join(',')}}`],
+  );
+  return rows.map(toPartition);
 }

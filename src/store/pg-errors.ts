@@ -63,6 +63,11 @@ export function isLockFailure(error: unknown): boolean {
   return codeOf(error) === '55P03' || codeOf(error) === '40P01';
 }
 
+/** A statement waited for a lock for as long as it may, or was told to stop waiting. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03' || isTimeout(error);
+}
+
 const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
 
 /** Doing the same again may well work: the database was away or busy, or two transactions met. */

@@ -1,6 +1,6 @@
 import type { RateGrant } from '../domain/event-delivery.ts';
 import { nextFree, nextGrants, type RateLimit } from '../domain/rate-grants.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 
 /** What a node asks for: `wanted` sends under one or two limits (endpoint and subscription) at once. */
 export interface GrantRequest {
@@ -26,15 +26,7 @@ const HORIZON_MS = 150;
 export async function takeGrants(db: Database, requests: readonly GrantRequest[]): Promise<Granted[]> {
   const keys = [...new Set(requests.flatMap((request) => request.limits.map(({ key }) => key)))].sort();
   return db.transaction(async (tx) => {
-    await tx.query(
-      "insert into rate_limits (key, grants) select key, '{}' from unnest($1::text[]) as k(key) order by key on conflict do nothing",
-      [keys],
-    );
-    const rows = await tx.query<{ key: string; grants: number[]; now_ms: number }>(
-      `select key, grants, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
-       from rate_limits where key = any($1) order by key for update`,
-      [keys],
-    );
+    const rows = await lockLimits(tx, keys);
     const nowMs = Math.max(...rows.map((row) => row.now_ms));
     const grants = new Map(rows.map((row) => [row.key, row.grants]));
     const granted = requests.map((request) => grantOne(request, grants, nowMs));
@@ -44,6 +36,25 @@ export async function takeGrants(db: Database, requests: readonly GrantRequest[]
     );
     return granted;
   });
+}
+
+/** A row may have been removed as unused between the two statements: then once more. */
+async function lockLimits(
+  tx: Queryable,
+  keys: readonly string[],
+): Promise<{ key: string; grants: number[]; now_ms: number }[]> {
+  for (;;) {
+    await tx.query(
+      "insert into rate_limits (key, grants) select key, '{}' from unnest($1::text[]) as k(key) order by key on conflict do nothing",
+      [keys],
+    );
+    const rows = await tx.query<{ key: string; grants: number[]; now_ms: number }>(
+      `select key, grants, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
+       from rate_limits where key = any($1) order by key for update`,
+      [keys],
+    );
+    if (rows.length === keys.length) return rows;
+  }
 }
 
 function grantOne(request: GrantRequest, grants: Map<string, number[]>, nowMs: number): Granted {

@@ -95,7 +95,7 @@ describe('an endpoint', () => {
     const updated = await app.project.put(path(endpoint), {
       ...minimal,
       secret: 'ignored',
-      is_disabled: true,
+      is_disabled: false,
     });
     expect(updated).toMatchObject({
       ...minimal,

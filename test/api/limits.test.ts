@@ -46,7 +46,7 @@ test('a project accepts as many events as its limit, over all nodes together', a
   expect((await project.get('/events')).content).toHaveLength(7);
 });
 
-test('the limit opens again with the next window, and other projects have their own', async () => {
+test('the limit opens again once its duration has passed, and other projects have their own', async () => {
   const project = await limitedProject(2, 3);
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send(project)));
   expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 429, 429, 429]);

@@ -1,18 +1,19 @@
 import type { ChaosDatabase } from './chaos-database.ts';
 import type { ChaosLoad } from './chaos-load.ts';
 import type { Receipt } from './chaos-receiver.ts';
+import { type Duplicate, findDuplicates, type StoredTry } from './duplicates.ts';
 import type { Fault } from './fault-injector.ts';
 
 /**
- * What must hold once the faults are over and the queue is empty. Every broken promise is one line in `problems`.
+ * What must hold once the faults are over and the queue is empty. Every broken promise is one line in `problems`. What
+ * explains a delivery that was sent twice is said in duplicates.ts.
  */
 export interface Verdict {
   problems: string[];
   deliveries: number;
   attempts: number;
   staleAttempts: number;
-  /** Deliveries acknowledged more than once, and the faults that explain the first acknowledged try. */
-  duplicates: { deliveryId: string; receipts: Receipt[]; faults: string[] }[];
+  duplicates: Duplicate[];
 }
 
 interface StoredDelivery {
@@ -31,12 +32,10 @@ const DELIVERIES = `
     (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale) as counted,
     (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale and a.succeeded) as succeeded
   from event_deliveries d`;
-/** From the second in which a request is sent to its outcome in the database: the try, and a busy machine. */
-const UNRECORDED_MS = 5_000;
-/** How long after a fault things may still be catching up. */
-const AFTERMATH_MS = 2_000;
-/** The nodes' idea of the database's time may be off by this much. */
-const CLOCK_MS = 250;
+const TRIES = `
+  select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
+    http_status is not null as is_answered
+  from delivery_attempts`;
 const SHOWN = 5;
 
 export async function judge(
@@ -100,19 +99,9 @@ export async function judge(
   expectNone('queue rows are left', await database.query('select * from delivery_queue'));
   expectNone('expansions are left', await database.query('select event_id from expansions'));
 
-  const unanswered = await unansweredTries(database);
-  const duplicates = [...acknowledged]
-    .map(([deliveryId, receipts]) => ({
-      deliveryId,
-      receipts: receipts
-        .filter((receipt) => !wasUnanswered(receipt, unanswered.get(deliveryId)))
-        .sort((a, b) => a.sentAt - b.sentAt || a.at - b.at),
-    }))
-    .filter(({ receipts }) => receipts.length > 1)
-    .map(({ deliveryId, receipts }) => {
-      const [first] = receipts as [Receipt];
-      return { deliveryId, receipts, faults: explain(first, seen.faults) };
-    });
+  const tries = await database.query<StoredTry>(TRIES);
+  const { duplicates, again } = findDuplicates(seen.receipts, tries, seen.faults);
+  expectNone('deliveries were sent again after an answer had been recorded', again);
   expectNone(
     'duplicates have no explanation',
     duplicates.filter(({ faults }) => faults.length === 0),
@@ -136,30 +125,7 @@ function acknowledgedBy(receipts: Receipt[]): Map<string, Receipt[]> {
   );
 }
 
-/** Tries that were recorded as having got no answer, by delivery. */
-async function unansweredTries(database: ChaosDatabase): Promise<Map<string, { at: Date }[]>> {
-  const tries = await database.query<{ delivery_id: string; at: Date }>(
-    'select delivery_id, requested_at as at from delivery_attempts where not is_stale and http_status is null',
-  );
-  return Map.groupBy(tries, (row) => row.delivery_id);
-}
-
-/** On a busy machine our acknowledgement may come when the node has stopped waiting: sending again is right. */
-function wasUnanswered({ sentAt }: Receipt, unanswered: { at: Date }[] = []): boolean {
-  return unanswered.some(
-    ({ at }) => Number(at) >= sentAt - CLOCK_MS && Number(at) < sentAt + 1_000 + CLOCK_MS,
-  );
-}
-
 function repeated<T>(values: T[]): T[] {
   const seen = new Set<T>();
   return values.filter((value) => seen.size === seen.add(value).size);
-}
-
-/** A try may be repeated if its outcome could not be recorded: its own node or the database was in trouble by then. */
-function explain(first: Receipt, faults: Fault[]): string[] {
-  return faults
-    .filter((fault) => fault.pid === null || first.pid === null || fault.pid === first.pid)
-    .filter((fault) => first.sentAt <= fault.to + AFTERMATH_MS && first.sentAt + UNRECORDED_MS >= fault.from)
-    .map((fault) => `${fault.kind} (${fault.node})`);
 }

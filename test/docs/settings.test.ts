@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
 
 /** Settings that are taken and have no effect; each with its row in the page that says so. */
-const WITHOUT_EFFECT = ['is_disabled of Endpoints', 'pub_sub.* of Sources'];
+const WITHOUT_EFFECT = ['pub_sub.* of Sources'];
 
 /** Settings that only tell things apart. */
 const LABELS = /^(name|description|signature\.versions\.(uid|created_at)|meta_event\.type)$/;
@@ -73,7 +73,7 @@ describe.each(Object.keys(tables))('docs/settings.md, %s', (section) => {
   it('names a test that is there for each, but for labels and what is listed here', () => {
     const problems = rows.flatMap(({ names: [name = ''], seen }) => {
       if (seen === 'label') return LABELS.test(name) ? [] : [`${name} is no label`];
-      if (seen === 'not yet' || seen === 'ignored')
+      if (seen === 'not yet')
         return WITHOUT_EFFECT.includes(`${name} of ${section}`) ? [] : [`${name} has no effect`];
       const [, path = '', title = ''] = /^`((?:test|src)\/\S+\.test\.ts)`: (.+)$/.exec(seen) ?? [];
       if (!existsSync(join(ROOT, path)) || path === '') return [`${name}: no file ${path}`];
@@ -86,7 +86,7 @@ describe.each(Object.keys(tables))('docs/settings.md, %s', (section) => {
 it('what is listed as without effect has a row that says so', () => {
   const said = Object.keys(tables).flatMap((section) =>
     rowsOf(section)
-      .filter(({ seen }) => seen === 'not yet' || seen === 'ignored')
+      .filter(({ seen }) => seen === 'not yet')
       .flatMap(({ names }) => names.map((name) => `${name} of ${section}`)),
   );
   expect(said).toEqual(WITHOUT_EFFECT);

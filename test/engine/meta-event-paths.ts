@@ -124,7 +124,16 @@ export const paths: Record<MetaEventType, Record<string, Path>> = {
       return [uid];
     },
   },
-  'endpoint.disabled': { 'its answer 410': async (scene) => [(await disabled(scene)).uid] },
+  'endpoint.disabled': {
+    'its answer 410': async (scene) => [(await disabled(scene)).uid],
+    'a call with is_disabled': async (scene) => {
+      const { endpoint } = await subscribed(scene);
+      const body = { name: 'y', url: endpoint.url, is_disabled: true };
+      await scene.project.put(`/endpoints/${endpoint.uid}`, body);
+      await scene.project.put(`/endpoints/${endpoint.uid}`, body);
+      return [endpoint.uid];
+    },
+  },
   'endpoint.secret_rolled': {
     'a call': async (scene) => {
       const { endpoint } = await subscribed(scene);

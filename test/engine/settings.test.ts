@@ -149,19 +149,95 @@ test('an endpoint’s new URL is where the next event goes', async () => {
   expect((await receiver.received(2)).map(({ path }) => path)).toEqual(['/old', '/new']);
 });
 
-test('the strategy of the project decides how often, how far apart and how deliveries are tried', async () => {
-  receiver.answerAlways(500);
-  const project = await newProject({ strategy: { type: 'exponential', duration: 1, retry_count: 2 } });
-  const { endpoint } = await subscribe(project, receiver.url);
-  await project.post('/events/broadcast', { event_type: 'a', data: {} });
-  const [failed] = await ended(project, endpoint.uid);
-  expect(failed).toMatchObject({
-    status: 'Failure',
-    metadata: { strategy: 'exponential', interval_seconds: 1, retry_limit: 2, num_trials: 2 },
+/** The waits that were planned after each failure but the last, in seconds. Each is read before the next answer. */
+async function waits(project: ApiClient, subscription: object = {}): Promise<number[]> {
+  const planned: number[] = [];
+  const { endpoint } = await subscribe(project, receiver.url, { subscription });
+  const latest = async (): Promise<Json> =>
+    (await project.get(`/eventdeliveries?endpointId=${endpoint.uid}`)).content[0];
+  const noteWait = async () => {
+    const { metadata, updated_at } = await latest();
+    if (metadata.num_trials > 0)
+      planned.push((Date.parse(metadata.next_send_time) - Date.parse(updated_at)) / 1000);
+  };
+  receiver.answerAlways((_request, response) => {
+    void noteWait().finally(() => response.writeHead(500).end());
   });
-  const [first, second] = receiver.requests;
-  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
-  expect(receiver.requests).toHaveLength(2);
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  await eventually(latest, ({ status }) => status === 'Failure');
+  return planned;
+}
+
+const CONSTANT = [1, 1];
+/** Twice as long each time, and up to a fifth more by chance. */
+const growing = ([first = 0, second = 0, ...more]: number[]) =>
+  first >= 1 && first <= 1.2 && second >= 2 && second <= 2.4 && more.length === 0;
+
+test('the strategy of the project decides how often, how far apart and how deliveries are tried', async () => {
+  const strategy = { duration: 1, retry_count: 3 };
+  const linear = await newProject({ strategy: { ...strategy, type: 'linear' } });
+  expect(await waits(linear)).toEqual(CONSTANT);
+  expect(receiver.requests).toHaveLength(3);
+  const exponential = await newProject({ strategy: { ...strategy, type: 'exponential' } });
+  expect(await waits(exponential)).toSatisfy(growing);
+  const once = await newProject({ strategy: { type: 'linear', duration: 1, retry_count: 1 } });
+  expect(await waits(once)).toEqual([]);
+  expect(receiver.requests).toHaveLength(7);
+});
+
+test('the retry_config of a subscription decides that instead of the project’s strategy', async () => {
+  const strategy = { type: 'linear', duration: 3_600, retry_count: 9 };
+  const of = async (retry_config: object) => waits(await newProject({ strategy }), { retry_config });
+  expect(await of({ type: 'linear', interval_seconds: 1, retry_count: 2 })).toEqual(CONSTANT);
+  expect(receiver.requests).toHaveLength(3);
+  expect(await of({ type: 'exponential', duration: '1s', retry_count: 2 })).toSatisfy(growing);
+});
+
+test('a subscription that names its endpoint by app_id sends there', async () => {
+  const project = await newProject({});
+  const endpoint = await project.post('/endpoints', { name: 'e', url: `${receiver.url}/by-app` });
+  await project.post('/subscriptions', { name: 's', app_id: endpoint.uid });
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  expect((await receiver.received(1)).map(({ path }) => path)).toEqual(['/by-app']);
+});
+
+test('an endpoint made or changed with is_disabled gets nothing until it is activated', async () => {
+  const project = await newProject({});
+  const { endpoint } = await subscribe(project, receiver.url, { endpoint: { is_disabled: true } });
+  const path = `/endpoints/${endpoint.uid}`;
+  const body = { name: 'e', url: receiver.url };
+  const latest = async (): Promise<Json> => (await project.get('/eventdeliveries?sort=DESC')).content[0];
+  const send = async (status: string) => {
+    await project.post('/events/broadcast', { event_type: 'a', data: {} });
+    await eventually(latest, (delivery) => delivery.status === status);
+  };
+  expect(endpoint.status).toBe('inactive');
+  await send('Discarded');
+  // False is what clients send that know the field and do not care.
+  expect((await project.put(path, { ...body, is_disabled: false })).status).toBe('inactive');
+  await project.post(`${path}/activate`, undefined, 202);
+  expect((await project.put(path, { ...body, is_disabled: false })).status).toBe('active');
+  await send('Success');
+  expect((await project.put(path, { ...body, is_disabled: true })).status).toBe('inactive');
+  await send('Discarded');
+  expect(receiver.requests).toHaveLength(1);
+});
+
+test('rate_limit_duration is how long a limit lasts', async () => {
+  const sendsWithin = async (rate_limit_duration: number) => {
+    const project = await newProject({});
+    const path = `/for-${rate_limit_duration}`;
+    await subscribe(project, `${receiver.url}${path}`, { endpoint: { rate_limit: 2, rate_limit_duration } });
+    for (let n = 0; n < 4; n++) await project.post('/events/broadcast', { event_type: 'a', data: { n } });
+    return () => receiver.requests.filter((request) => request.path === path).length;
+  };
+  const long = await sendsWithin(3_600);
+  const short = await sendsWithin(1);
+  await eventually(
+    async () => [short(), long()],
+    ([ofShort, ofLong]) => ofShort === 4 && (ofLong ?? 0) >= 2,
+  );
+  expect(long()).toBe(2);
 });
 
 test('with disable_endpoint an endpoint whose delivery used up its tries becomes inactive, without it not', async () => {

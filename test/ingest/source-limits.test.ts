@@ -55,7 +55,7 @@ test('a source takes as many events as its limit, over all nodes together, and s
   expect((await post(other)).status).toBe(200);
 });
 
-test('the limit of a source opens again with the next window', async () => {
+test('the limit of a source opens again once its duration has passed', async () => {
   const project = await limitedProject();
   const source = await project.post('/sources', {
     name: 's',

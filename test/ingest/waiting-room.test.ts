@@ -37,8 +37,11 @@ const noRoom: DeliverySink = {
   unsure: () => undefined,
 } as unknown as DeliverySink;
 
-test('a project that floods the door while the database is slow leaves room for the others', async () => {
-  const other = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+let other: string;
+let accept: (projectId: string, payload?: Buffer) => Promise<unknown>;
+
+beforeAll(async () => {
+  other = (await app.instance.post('/projects', { name: 'other', type: 'outgoing' })).project.uid;
   const sealer = new Sealer([Buffer.alloc(32)]);
   const cache = new ConfigCache({
     db,
@@ -62,12 +65,12 @@ test('a project that floods the door while the database is slow leaves room for 
     sandbox,
     sealer,
   });
-  const accept = (projectId: string) =>
+  accept = (projectId, payload = Buffer.from('{}')) =>
     acceptor.accept({
       projectId,
       target: { kind: 'broadcast' },
       eventType: 'a',
-      payload: Buffer.from('{}'),
+      payload,
       contentType: null,
       forwardedHeaders: null,
       credentials: [],
@@ -82,15 +85,74 @@ test('a project that floods the door while the database is slow leaves room for 
       urlPath: null,
       metadata: null,
     });
+  await Promise.all([app.projectId, other].map((projectId) => cache.get(projectId)));
+});
+
+/** Nothing can be stored meanwhile. */
+async function whileStuck<T>(work: () => T | Promise<T>): Promise<T> {
   await app.database.query('begin');
   await app.database.query('lock table events in exclusive mode');
-  const flood = Promise.allSettled(Array.from({ length: 15_000 }, () => accept(app.projectId)));
-  const others = Promise.allSettled(Array.from({ length: 1_000 }, () => accept(other.project.uid)));
-  await app.database.query('commit');
-  const [flooding, waiting] = [await flood, await others];
-  const refused = flooding.filter((result) => result.status === 'rejected');
+  try {
+    return await work();
+  } finally {
+    await app.database.query('commit');
+  }
+}
+
+const flood = (projectId: string, count: number, payload?: Buffer) =>
+  Promise.allSettled(Array.from({ length: count }, () => accept(projectId, payload)));
+
+const refusals = (results: PromiseSettledResult<unknown>[], code: string) =>
+  results.filter((result) => result.status === 'rejected' && result.reason.code === code);
+
+test('a project that floods the door while the database is slow leaves room for the others', async () => {
+  const [flooding, waiting] = await whileStuck(() => [flood(app.projectId, 15_000), flood(other, 1_000)]);
+  const refused = refusals((await flooding) ?? [], 'overloaded');
   expect(refused).toHaveLength(5_000);
-  expect(refused[0]?.reason).toMatchObject({ code: 'overloaded', status: 429, retryAfterSeconds: 1 });
-  expect(waiting.every((result) => result.status === 'fulfilled')).toBe(true);
+  expect(refused[0]).toMatchObject({ reason: { code: 'overloaded', status: 429, retryAfterSeconds: 1 } });
+  expect((await waiting)?.every((result) => result.status === 'fulfilled')).toBe(true);
   await expect(accept(app.projectId)).resolves.toMatchObject({ isDuplicate: false });
+});
+
+test('large payloads of one project fill half of the bytes that may wait, never all', async () => {
+  const large = Buffer.from(JSON.stringify('x'.repeat(1024 * 1024 - 2)));
+  const [flooding, waiting] = await whileStuck(() => [
+    flood(app.projectId, 100, large),
+    flood(other, 10, large),
+  ]);
+  const refused = refusals((await flooding) ?? [], 'overloaded');
+  expect(refused).toHaveLength(36);
+  expect(refused[0]).toMatchObject({ reason: { status: 429, retryAfterSeconds: 1 } });
+  expect(refusals((await waiting) ?? [], 'overloaded')).toEqual([]);
+  // All have left: there is room for as much again.
+  expect(refusals(await flood(other, 60, large), 'overloaded')).toEqual([]);
+});
+
+test('what waited too long for its turn is refused with the time to come back, and not stored', async () => {
+  const stored = async () => Number((await app.database.query('select count(*) from events'))[0]?.['count']);
+  const before = await stored();
+  const flooding = await whileStuck(async () => {
+    const results = flood(app.projectId, 3_000);
+    // All are matched and wait; then longer than anything may.
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 3_100));
+    return [results];
+  });
+  const results = (await flooding[0]) ?? [];
+  const refused = refusals(results, 'database_unavailable');
+  expect(refused.length).toBeGreaterThan(1_000);
+  expect(refused[0]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 1 } });
+  expect(await stored()).toBe(before + 3_000 - refused.length);
+});
+
+test('an event of another project does not wait behind a flood', async () => {
+  const done: string[] = [];
+  const note = (name: string) => () => done.push(name);
+  const all = await whileStuck(() => {
+    const many = Array.from({ length: 5_000 }, () => accept(app.projectId).then(note('flood')));
+    return [Promise.all([...many, accept(other).then(note('other'))])];
+  });
+  await all[0];
+  // Two batches were under way before it came, and it is in the next: of five hundred each.
+  expect(done.indexOf('other')).toBeLessThan(1_500);
 });

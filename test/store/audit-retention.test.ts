@@ -45,6 +45,9 @@ const store = (projectId: string | null, ageDays: number, count: number) =>
     ],
   );
 
+const tidy = () =>
+  removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS }, new AbortController().signal);
+
 const left = async () =>
   Object.fromEntries(
     (
@@ -60,7 +63,7 @@ test('entries past the retention go, in chunks, of every project and of the inst
   await store('gone', 20, 3);
   await store('long', 5, 7);
   await store(null, 5, 2);
-  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
+  await tidy();
   expect(await left()).toEqual({ long: 7, instance: 2 });
 });
 
@@ -69,6 +72,6 @@ test('entries of a project go with its own shorter retention, in chunks, those o
   await store('short', 0, 4);
   await store('long', 2, 5);
   await store(null, 2, 6);
-  await removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS });
+  await tidy();
   expect(await left()).toEqual({ short: 4, long: 5, instance: 6 });
 });

@@ -1,13 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
-import { Database } from '../../src/store/database.ts';
+import type { DeliveryRow } from '../../src/store/accept-events.ts';
+import { Database, type Queryable } from '../../src/store/database.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
+import { insertReplay } from '../../src/store/replay-events.ts';
 import { removeExpired } from '../../src/store/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
+const DELIVERY: Omit<DeliveryRow, 'id' | 'eventId'> = {
+  projectId: 'short',
+  endpointId: 'e',
+  subscriptionId: null,
+  eventType: 't',
+  deliveryMode: 'at_least_once',
+  strategy: 'linear',
+  intervalSeconds: 1,
+  maxRetrySeconds: 2,
+  retryLimit: 3,
+  key: 'e',
+  isUngated: true,
+  held: false,
+};
 let database: TestDatabase;
 let db: Database;
 
@@ -24,8 +41,8 @@ afterAll(async () => {
 async function storeEvent(atMs: number): Promise<string> {
   const id = new IdFactory(() => atMs).next();
   await database.query(
-    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
-     values ($1, 'p', 't', 'Success', false, '{}', '{}', now())`,
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at, idempotency_key)
+     values ($1, 'p', 't', 'Success', false, '{}', '{}', now(), $1)`,
     [id],
   );
   await database.query("insert into event_keys (project_id, key, event_id) values ('p', $1, $1)", [id]);
@@ -48,7 +65,7 @@ test('partitions past the retention go, with their idempotency keys, but never b
   const left = async () =>
     (await database.query('select id from events order by id')).map((row) => row['id']);
 
-  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
   expect(await left()).toEqual([older, young]);
   expect(
     (await database.query('select event_id from event_keys order by 1')).map((row) => row['event_id']),
@@ -56,7 +73,7 @@ test('partitions past the retention go, with their idempotency keys, but never b
   expect((await partitionBounds(db)).every(({ to }) => to > (oldest ?? ''))).toBe(true);
 
   await database.query('delete from delivery_queue');
-  await removeExpired(db, { ms: now - 15 * DAY_MS });
+  await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
   expect(await left()).toEqual([young]);
   expect((await partitionBounds(db)).some(({ to }) => to <= firstIdAt(now - 15 * DAY_MS))).toBe(false);
 });
@@ -96,9 +113,38 @@ test('what a project keeps for a shorter time goes in chunks, but never below it
     "insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, 'short', 'e', 0, now())",
     [open],
   );
-  await removeExpiredOfProjects(db, now);
+  await upkeep(db, (options) => removeExpiredOfProjects(options, now));
   expect(await left()).toBe(1_500);
   await database.query('delete from delivery_queue');
-  await removeExpiredOfProjects(db, now);
+  await upkeep(db, (options) => removeExpiredOfProjects(options, now));
   expect(await left()).toBe(0);
+});
+
+test('an event that is being replayed stays, and one that was removed is not replayed', async () => {
+  const now = Date.now();
+  await ensurePartitions(db, now - 5 * DAY_MS, DAY_MS);
+  const [first, second] = [await storeEvent(now - 5 * DAY_MS), await storeEvent(now - 5 * DAY_MS)];
+  await database.query(`update events set project_id = 'short' where id in ($1, $2)`, [first, second]);
+  const replay = (tx: Queryable, id: string) =>
+    insertReplay(tx, {
+      event: { id, projectId: 'short', eventType: 't', endpointIds: ['e'] },
+      deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: id }],
+      lane: 0,
+    });
+  const left = async () =>
+    (await database.query("select id from events where project_id = 'short'")).map((row) => row['id']);
+
+  await db.transaction(async (tx) => {
+    expect(await replay(tx, first)).toBe(true);
+    await upkeep(db, (options) => removeExpiredOfProjects(options, now));
+    expect(await left()).toEqual([first]);
+  });
+  expect(await db.transaction((tx) => replay(tx, second))).toBe(false);
+  const queued = await database.query("select event_id from delivery_queue where project_id = 'short'");
+  expect(queued).toEqual([{ event_id: first }]);
+  // Its delivery, not the queue alone, keeps it.
+  await database.query("delete from delivery_queue where project_id = 'short'");
+  await database.query("update event_deliveries set status = 'Success' where project_id = 'short'");
+  await upkeep(db, (options) => removeExpiredOfProjects(options, now));
+  expect(await left()).toEqual([first]);
 });

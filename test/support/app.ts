@@ -23,7 +23,7 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
-const SECRET_KEY = 'a secret key for tests only, 32+ characters';
+export const SECRET_KEY = 'a secret key for tests only, 32+ characters';
 
 export async function startTestApp(
   env: Record<string, string> = {},

@@ -17,6 +17,8 @@ import { quietLog } from './quiet-log.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     postgres: { host: string; port: number; user: string };
+    /** The log of the server. */
+    postgresLog: string;
     /** Where calls of the API are recorded. */
     callLog: string;
   }
@@ -51,6 +53,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await db.close();
   const { host, port, user } = server.connection;
   project.provide('postgres', { host, port, user });
+  project.provide('postgresLog', join(dataDir, 'postgres.log'));
   const callLog = join(dataDir, 'calls');
   await writeFile(callLog, '');
   project.provide('callLog', callLog);

@@ -1,0 +1,44 @@
+/**
+ * Room for the events that are on their way into the database, by number and by bytes. A project may have as much of it
+ * as is left over: one alone fills half, never all, so the others always find some.
+ */
+export interface Visitor {
+  projectId: string;
+  bytes: number;
+}
+
+interface Used {
+  events: number;
+  bytes: number;
+}
+
+const MAX_EVENTS = 20_000;
+const MAX_BYTES = 128 * 1024 * 1024;
+
+export class WaitingRoom {
+  readonly #all: Used = { events: 0, bytes: 0 };
+  readonly #byProject = new Map<string, Used>();
+
+  /** False: there is no room. */
+  enter({ projectId, bytes }: Visitor): boolean {
+    const own = this.#byProject.get(projectId) ?? { events: 0, bytes: 0 };
+    if (own.events >= MAX_EVENTS - this.#all.events) return false;
+    if (own.bytes + bytes > MAX_BYTES - this.#all.bytes) return false;
+    this.#byProject.set(projectId, own);
+    for (const used of [own, this.#all]) {
+      used.events += 1;
+      used.bytes += bytes;
+    }
+    return true;
+  }
+
+  leave({ projectId, bytes }: Visitor): void {
+    const own = this.#byProject.get(projectId);
+    if (own === undefined) return;
+    for (const used of [own, this.#all]) {
+      used.events -= 1;
+      used.bytes -= bytes;
+    }
+    if (own.events === 0) this.#byProject.delete(projectId);
+  }
+}

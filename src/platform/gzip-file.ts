@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+/**
+ * A gzip file that is there whole or not at all: written under a temporary name, forced to the disk, and only then
+ * given its own, which is forced to the disk too. A file of that name from before is replaced in one step. Each write
+ * is a gzip member of its own; readers take members in a row for one stream.
+ */
+const TEMPORARY = '.tmp';
+const OWNER_ONLY = 0o600;
+/** A temporary file that nobody has written to for this long was left by a process that was killed. */
+const ABANDONED_MS = 3_600_000;
+const PROBE_BYTES = 65_536;
+
+const compress = promisify(gzip);
+
+/** A file or directory could not be written: no space, no right, not there. */
+export class WriteError extends Error {}
+
+async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new WriteError(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+export class GzipFile {
+  readonly #directory: string;
+  readonly #name: string;
+  readonly #temporary: string;
+  readonly #handle: FileHandle;
+  #isEmpty = true;
+
+  private constructor(place: { directory: string; name: string; temporary: string }, handle: FileHandle) {
+    this.#directory = place.directory;
+    this.#name = place.name;
+    this.#temporary = place.temporary;
+    this.#handle = handle;
+  }
+
+  static async create(directory: string, name: string): Promise<GzipFile> {
+    const temporary = join(directory, `${name}.${randomBytes(4).toString('hex')}${TEMPORARY}`);
+    const handle = await writing(directory, () => open(temporary, 'wx', OWNER_ONLY));
+    return new GzipFile({ directory, name, temporary }, handle);
+  }
+
+  async write(text: string): Promise<void> {
+    const bytes = await compress(text);
+    this.#isEmpty = false;
+    await writing(this.#temporary, () => this.#handle.writeFile(bytes));
+  }
+
+  /** From here on the file is there, under its own name, whatever happens to the machine; if anything was written. */
+  async finish(): Promise<void> {
+    if (this.#isEmpty) return;
+    const path = join(this.#directory, this.#name);
+    await writing(path, async () => {
+      await this.#handle.sync();
+      await this.#handle.close();
+      await rename(this.#temporary, path);
+      await syncDirectory(this.#directory);
+    });
+  }
+
+  /** To be called in any case: leaves nothing behind that was not finished. */
+  async discard(): Promise<void> {
+    await this.#handle.close();
+    await rm(this.#temporary, { force: true });
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Throws a WriteError unless a file can be written here now. Removes what killed processes left. */
+export async function prepareDirectory(directory: string): Promise<void> {
+  await writing(directory, async () => {
+    for (const name of await readdir(directory)) {
+      const path = join(directory, name);
+      if (name.endsWith(TEMPORARY) && Date.now() - (await stat(path)).mtimeMs > ABANDONED_MS)
+        await rm(path, { force: true });
+    }
+    const probe = join(directory, `probe.${randomBytes(4).toString('hex')}${TEMPORARY}`);
+    const handle = await open(probe, 'wx', OWNER_ONLY);
+    try {
+      await handle.writeFile(randomBytes(PROBE_BYTES));
+      await handle.sync();
+    } finally {
+      await handle.close();
+      await rm(probe, { force: true });
+    }
+  });
+}

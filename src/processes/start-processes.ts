@@ -1,0 +1,42 @@
+import type { Config } from '../config.ts';
+import { openDatabase } from '../open-database.ts';
+import type { Logger } from '../platform/logger.ts';
+import { refuseTakenPort } from '../refuse-taken-port.ts';
+import type { Running } from '../running.ts';
+import type { Database } from '../store/database.ts';
+import { migrate } from '../store/migrate.ts';
+import { freeAllHeld } from '../store/nodes.ts';
+import { Supervisor } from './supervisor.ts';
+
+/**
+ * The program as several processes, each a node of its own. This one, the primary, owns the embedded database and
+ * brings the schema up to date; then it gives its own connections up, so that the processes have them all, and
+ * serves nobody itself.
+ */
+export async function startProcesses(config: Config, log: Logger): Promise<Running> {
+  await refuseTakenPort(config);
+  const database = await openDatabase(config, log);
+  const supervisor = new Supervisor({ config, log, connection: database.connection });
+  try {
+    await prepare(database.db, config);
+    await database.db.close();
+    const { url, credentials, nodes } = await supervisor.start();
+    const stop = async () => {
+      await supervisor.stop();
+      await database.close();
+    };
+    let stopping: Promise<void> | undefined;
+    return { url, credentials, nodes, stop: () => (stopping ??= stop()) };
+  } catch (error) {
+    supervisor.kill();
+    await database.close();
+    throw error;
+  }
+}
+
+async function prepare(db: Database, config: Config): Promise<void> {
+  await migrate(db);
+  // The embedded database's directory is locked by this process, so nobody who held a row is alive. Asked of one
+  // process alone: each for itself would free what another has just taken.
+  if (config.databaseUrl === null) await freeAllHeld(db);
+}

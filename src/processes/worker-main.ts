@@ -1,0 +1,83 @@
+/**
+ * The main file of one of several processes. It does what the primary says and ends when that does (node:cluster sees
+ * to it: the channel between them closes). Signals to the whole process group are for the primary to act on.
+ */
+import { type App, startApp } from '../app.ts';
+import { type Config, readConfig } from '../config.ts';
+import { StartupError } from '../domain/startup-error.ts';
+import { createLogger, type Logger } from '../platform/logger.ts';
+import { stopInTime } from '../stop-in-time.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+
+type Start = Extract<ToWorker, { type: 'start' }>;
+
+class WorkerMain {
+  readonly #pages = new Map<number, (page: string) => void>();
+  #app: Promise<App> | undefined;
+  #problem: string | null = 'still starting';
+  #requests = 0;
+
+  hear(message: ToWorker): void {
+    switch (message.type) {
+      case 'start':
+        return void this.#start(message);
+      case 'readiness':
+        this.#problem = message.problem;
+        return;
+      case 'render':
+        return void this.#render(message.request);
+      case 'page':
+        this.#pages.get(message.request)?.(message.page);
+        this.#pages.delete(message.request);
+        return;
+      case 'stop':
+        return void this.#stop();
+    }
+  }
+
+  readonly #config: Config = readConfig(process.env);
+  #log: Logger = createLogger(this.#config.logLevel);
+
+  async #start({ number, connection }: Start): Promise<void> {
+    this.#log = this.#log.child({ process: number });
+    this.#app = startApp(this.#config, this.#log, {
+      number,
+      connection,
+      problem: () => this.#problem,
+      metricsOfAll: () => this.#metricsOfAll(),
+    });
+    try {
+      const { url, credentials, nodes } = await this.#app;
+      send({ type: 'started', url, credentials, nodeId: nodes[0] ?? '' });
+    } catch (error) {
+      const { message, stack } = error as Error;
+      const reason = error instanceof StartupError ? message : (stack ?? message);
+      process.send?.({ type: 'failed', reason } satisfies FromWorker, () => process.exit(1));
+    }
+  }
+
+  async #render(request: number): Promise<void> {
+    const app = await this.#app;
+    send({ type: 'rendered', request, page: (await app?.metrics()) ?? '' });
+  }
+
+  #metricsOfAll(): Promise<string> {
+    const request = ++this.#requests;
+    send({ type: 'metrics', request });
+    return new Promise((resolve) => this.#pages.set(request, resolve));
+  }
+
+  async #stop(): Promise<void> {
+    const app = await this.#app;
+    if (app !== undefined) await stopInTime(app, this.#config, this.#log);
+  }
+}
+
+function send(message: FromWorker): void {
+  process.send?.(message);
+}
+
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+const main = new WorkerMain();
+process.on('message', (message: ToWorker) => main.hear(message));

@@ -1,0 +1,100 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Logger } from '../platform/logger.ts';
+import type { Connection } from '../store/database.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+
+/** One process below the primary, from its fork to its end. */
+export interface WorkerProcessOptions {
+  number: number;
+  connection: Connection;
+  metricsOfAll(): Promise<string>;
+  log: Logger;
+}
+
+export interface WorkerExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+type Outcome = Extract<FromWorker, { type: 'started' | 'failed' }>;
+
+/** Reading the queue for metrics takes two seconds at most; a process that needs longer does not run as it should. */
+const METRICS_MS = 3_000;
+
+export class WorkerProcess {
+  readonly #options: WorkerProcessOptions;
+  readonly #worker: Worker;
+  readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly #pages = new Map<number, (page: string) => void>();
+  #requests = 0;
+  isStarted = false;
+  readonly ended: Promise<WorkerExit>;
+
+  constructor(options: WorkerProcessOptions) {
+    this.#options = options;
+    this.#worker = cluster.fork();
+    this.ended = this.#end();
+    this.#worker.on('message', (message: FromWorker) => this.#hear(message));
+    // Failing to tell a process something means that it is ending, which `ended` says.
+    this.#worker.on('error', () => {});
+    const { stderr } = this.#worker.process;
+    if (stderr !== null) {
+      createInterface({ input: stderr }).on('line', (line) => process.stderr.write(`${line}\n`));
+    }
+    this.send({ type: 'start', number: options.number, connection: options.connection });
+  }
+
+  /** Whether it came to serve. */
+  get outcome(): Promise<Outcome> {
+    return this.#outcome.promise;
+  }
+
+  send(message: ToWorker): void {
+    if (this.#worker.isConnected()) this.#worker.send(message, () => {});
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
+  }
+
+  /** Empty where it does not answer in time. */
+  async metrics(): Promise<string> {
+    const request = ++this.#requests;
+    const answer = new Promise<string>((resolve) => this.#pages.set(request, resolve));
+    const timer = setTimeout(() => this.#pages.get(request)?.(''), METRICS_MS);
+    this.send({ type: 'render', request });
+    try {
+      return await Promise.race([answer, this.ended.then(() => '')]);
+    } finally {
+      clearTimeout(timer);
+      this.#pages.delete(request);
+    }
+  }
+
+  async #end(): Promise<WorkerExit> {
+    const [code, signal] = (await once(this.#worker, 'exit')) as [number | null, NodeJS.Signals | null];
+    this.isStarted = false;
+    const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+    const reason = `process ${this.#options.number} ${how} before it was ready`;
+    this.#outcome.resolve({ type: 'failed', reason });
+    return { code, signal };
+  }
+
+  #hear(message: FromWorker): void {
+    switch (message.type) {
+      case 'started':
+        this.isStarted = true;
+        return this.#outcome.resolve(message);
+      case 'failed':
+        return this.#outcome.resolve(message);
+      case 'rendered':
+        return this.#pages.get(message.request)?.(message.page);
+      case 'metrics':
+        void this.#options
+          .metricsOfAll()
+          .then((page) => this.send({ type: 'page', request: message.request, page }));
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { WriteError } from '../platform/gzip-file.ts';
+import type { Database, Queryable } from './database.ts';
+import { exportTable } from './export-rows.ts';
+import { detachedPartitions, type Partition, type PartitionedTable, partitionBounds } from './partitions.ts';
+import { isLockTimeout } from './pg-errors.ts';
+
+/**
+ * Removes partitions as wholes. One goes through these states, each found again by the next run, should the node be
+ * killed in it:
+ *
+ *   attached -> pending:  queries no longer see it; waits for transactions that may have seen it
+ *   pending  -> detached: a table of its own that nobody can change any more
+ *   detached -> attached: something in it was opened again before it was detached, so it stays
+ *   detached -> dropped:  after it was exported, if that is wanted, and its idempotency keys were removed
+ *
+ * Nothing here takes a lock that accepting, claiming or finishing could wait for: detaching holds no lock on the
+ * parent while it waits, and locks the partition only once nobody's plans have it. Waits are short (upkeep-lock.ts):
+ * behind a long read the partition stays as it is until the next run.
+ */
+export interface RemovalOptions {
+  db: Database;
+  /** Holds the lock of upkeep. */
+  session: Queryable;
+  signal: AbortSignal;
+  /** Where to write what is removed; empty: nowhere. */
+  exportDirectory: string;
+}
+
+export interface RemovedPartitions {
+  removed: string[];
+  /** Still there because of a transaction that may read them. */
+  waiting: string[];
+  /** Why the export, and with it the removal, stopped. */
+  exportProblem: string | null;
+}
+
+/** What depends on others goes first, so that an interrupted run leaves no delivery without its event. */
+const ORDER: readonly PartitionedTable[] = ['delivery_attempts', 'event_deliveries', 'events', 'meta_events'];
+const KEYS_CHUNK = 10_000;
+
+/** The primary key of each table, and how many bytes a row may need in memory beyond the small. */
+const SHAPES: Record<PartitionedTable, { key: readonly string[]; bytes: string }> = {
+  delivery_attempts: { key: ['delivery_id', 'id'], bytes: 'coalesce(octet_length(response_body), 0)' },
+  event_deliveries: { key: ['id'], bytes: 'coalesce(octet_length(body), 0)' },
+  events: { key: ['id'], bytes: 'octet_length(payload) + coalesce(octet_length(headers), 0)' },
+  meta_events: { key: ['id'], bytes: 'octet_length(payload) + coalesce(octet_length(response_body), 0)' },
+};
+
+/** Removes what lies below an id, and whatever an earlier run began to remove. */
+export async function removePartitions(options: RemovalOptions, below: string): Promise<RemovedPartitions> {
+  const attached = await partitionBounds(options.db);
+  const leaving = [
+    ...(await detachedPartitions(options.db)),
+    ...attached.filter(({ state }) => state === 'pending'),
+    ...attached.filter(({ state, to }) => state === 'attached' && to <= below),
+  ];
+  const result: RemovedPartitions = { removed: [], waiting: [], exportProblem: null };
+  for (const table of ORDER) {
+    for (const partition of leaving.filter((one) => one.table === table)) {
+      if (options.signal.aborted) return result;
+      const end = await removeOrSayWhy(options, partition);
+      if (end instanceof WriteError) return { ...result, exportProblem: end.message };
+      if (end === 'removed') result.removed.push(partition.name);
+      if (end !== 'waiting') continue;
+      result.waiting.push(partition.name);
+      // A table can have only one partition half detached.
+      break;
+    }
+  }
+  return result;
+}
+
+type End = 'removed' | 'kept' | 'waiting' | 'stopped';
+
+async function removeOrSayWhy(options: RemovalOptions, partition: Partition): Promise<End | WriteError> {
+  try {
+    return await remove(options, partition);
+  } catch (error) {
+    if (error instanceof WriteError) return error;
+    throw error;
+  }
+}
+
+async function remove(options: RemovalOptions, partition: Partition): Promise<End> {
+  const { db, session, signal, exportDirectory } = options;
+  const { table, name } = partition;
+  if (!(await isDetached(session, partition))) return 'waiting';
+  if (await isNeeded(db, partition)) {
+    await attachAgain(session, partition);
+    return 'kept';
+  }
+  if (exportDirectory !== '') {
+    const shape = { name, ...SHAPES[table] };
+    if (!(await exportTable(db, shape, { directory: exportDirectory, signal }))) return 'stopped';
+  }
+  if (table === 'events') await removeKeys(db, name);
+  return (await inTime(session, `drop table ${name}`)) ? 'removed' : 'waiting';
+}
+
+function isDetached(session: Queryable, { table, name, state }: Partition): Promise<boolean> {
+  switch (state) {
+    case 'detached':
+      return Promise.resolve(true);
+    case 'pending':
+      return inTime(session, `alter table ${table} detach partition ${name} finalize`);
+    case 'attached':
+      return inTime(session, `alter table ${table} detach partition ${name} concurrently`);
+  }
+}
+
+/** False: others' transactions were in the way for too long. */
+async function inTime(session: Queryable, statement: string): Promise<boolean> {
+  try {
+    await session.query(statement);
+    return true;
+  } catch (error) {
+    if (isLockTimeout(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether something open needs the partition: resent or replayed after it was found to be of no more use. */
+async function isNeeded(db: Database, { from, to }: Partition): Promise<boolean> {
+  const [row] = await db.query<{ needed: boolean }>(
+    `select exists (select from delivery_queue where delivery_id >= $1 and delivery_id < $2)
+       or exists (select from delivery_queue where event_id >= $1 and event_id < $2)
+       or exists (select from expansions where event_id >= $1 and event_id < $2) as needed`,
+    [from, to],
+  );
+  return row?.needed === true;
+}
+
+/** No rows are read: the check that detaching left says that they fit. */
+async function attachAgain(session: Queryable, { table, name, from, to }: Partition): Promise<void> {
+  await session.query(
+    `alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`,
+  );
+}
+
+/** Idempotency keys go with the events they belong to. */
+async function removeKeys(db: Database, events: string): Promise<void> {
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const [chunk]: { last: string | null }[] = await db.query(
+      `with chunk as materialized (
+         select id, project_id, idempotency_key from ${events} where id > $1 order by id limit ${KEYS_CHUNK}
+       ), gone as (
+         delete from event_keys k using chunk c
+         where k.project_id = c.project_id and k.key = c.idempotency_key and k.event_id = c.id
+       )
+       select max(id) as last from chunk`,
+      [after],
+    );
+    after = chunk?.last ?? undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { goalsOf, type ScalingResults } from '../../bench/scaling.ts';
+
+test('what an event costs the database does not grow with nodes or endpoints', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'posthorn-scaling-'));
+  const file = join(directory, 'results.json');
+  const options = ['scaling', '--smoke', '--only', 'nodes,endpoints', '--json', file];
+  const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
+  const { figures, goals } = JSON.parse(await readFile(file, 'utf8')) as ScalingResults;
+  await rm(directory, { recursive: true });
+
+  expect(Object.keys(figures)).toEqual(['nodes', 'endpoints']);
+  for (const sample of Object.values(figures).flatMap((steps) => Object.values(steps))) {
+    expect(sample).toMatchObject({ lost: 0, retried_lost: 0, rowsDeleted: 1, retried_rowsDeleted: 1 });
+    // Event, delivery, queue row and attempt; a counter of the endpoint where none is there yet.
+    expect(sample['rowsInserted']).toBeGreaterThanOrEqual(4);
+    expect(sample['rowsInserted']).toBeLessThanOrEqual(5);
+  }
+  // How large batches are is a matter of chance on a busy machine: round trips are for the benchmark to judge.
+  const counted = goals.filter(({ name }) => !name.startsWith('round trips'));
+  expect(counted).toHaveLength(12);
+  expect(counted.filter(({ met }) => !met)).toEqual([]);
+  expect(stdout).toContain('| endpoints |');
+}, 300_000);
+
+test('a cost that grows along an axis misses its goal', () => {
+  const step = (buffers: number) => ({
+    buffers,
+    walBytes: 3_000,
+    rowVersions: 6,
+    roundTrips: 0.1,
+    retried_buffers: 80,
+    retried_walBytes: 5_000,
+    retried_rowVersions: 10,
+  });
+  const missed = (last: number) =>
+    goalsOf({ nodes: { 1: step(40), 4: step(last) } })
+      .filter(({ met }) => !met)
+      .map(({ name }) => name);
+  expect(missed(44)).toEqual([]);
+  expect(missed(60)).toEqual(['buffers per event over nodes']);
+});

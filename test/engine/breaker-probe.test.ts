@@ -1,0 +1,181 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** The right to probe a half-open endpoint: held by one delivery at a time, and by none that is not being sent. */
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+/** Far beyond the length of a test: a probe that were not released would block its endpoint until the test fails. */
+const HTTP_TIMEOUT = 120;
+let number = 0;
+
+async function project(config: object = {}, endpoint: object = {}) {
+  number += 1;
+  const path = `/probe-${number}`;
+  const made = await app.instance.post('/projects', {
+    name: `probe ${number}`,
+    type: 'outgoing',
+    config: {
+      strategy: { type: 'linear', duration: 1, retry_count: 100 },
+      circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 4, success_threshold: 1 },
+      ...config,
+    },
+  });
+  const client = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const subscribed = await subscribe(client, `${receiver.url}${path}`, {
+    endpoint: { http_timeout: HTTP_TIMEOUT, ...endpoint },
+  });
+  const endpointId: string = subscribed.endpoint.uid;
+  return {
+    client,
+    endpointId,
+    projectId: made.project.uid as string,
+    send: (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) =>
+          client.post('/events/broadcast', { event_type: 'a', data: { n } }),
+        ),
+      ),
+    requests: () => receiver.requests.filter((request) => request.path === path).length,
+    deliveries: async (): Promise<Json[]> => (await client.get('/eventdeliveries?perPage=1000')).content,
+    breaker: async () =>
+      (
+        await app.database.query(
+          'select state, trips, probe_until is not null as is_probed from endpoint_breakers where endpoint_id = $1',
+          [endpointId],
+        )
+      )[0],
+  };
+}
+
+type Case = Awaited<ReturnType<typeof project>>;
+
+/** Opens the breaker as a node would; nodes learn of it with the project's version. */
+async function open({ endpointId, projectId, client }: Case): Promise<void> {
+  await app.database.query(
+    `with v as (update projects set version = version + 1 where id = $2 returning version)
+     insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
+     select $1, $2, version, 'open', 1, 0, now() from v`,
+    [endpointId, projectId],
+  );
+  await eventually(
+    () => client.get(`/endpoints/${endpointId}`),
+    ({ cb_state }) => cb_state === 'half-open',
+  );
+}
+
+const succeeds = (of: Case, count: number) =>
+  eventually(of.deliveries, (all) => all.filter(({ status }) => status === 'Success').length === count);
+
+test('attempts under way when a breaker opens are no probes: they open it no further', async () => {
+  const of = await project({
+    disable_endpoint: true,
+    circuit_breaker: {
+      sample_rate: 1,
+      error_timeout: 3_600,
+      minimum_request_count: 4,
+      consecutive_failure_threshold: 3,
+    },
+  });
+  const held: ServerResponse[] = [];
+  receiver.answerAlways(({ json }, response) => {
+    if (json.n < 10) response.writeHead(500).end();
+    else held.push(response);
+  });
+  await of.send(20);
+  await eventually(of.breaker, (row) => row?.['state'] === 'open');
+  expect(held).toHaveLength(10);
+  for (const response of held) response.writeHead(500).end();
+  await eventually(of.deliveries, (all) => all.every(({ status }) => status === 'Retry'));
+  // What they would have done is done by the time a later change of the config is.
+  await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
+  expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1 });
+  expect((await of.client.get(`/endpoints/${of.endpointId}`)).status).toBe('active');
+});
+
+test('a probe whose claim is rolled back is free for the next', async () => {
+  receiver.answerAlways(200);
+  const of = await project();
+  await open(of);
+  await app.database.query(`
+    create sequence refused_claims;
+    create function refuse_claim() returns trigger language plpgsql as $$
+    begin
+      perform nextval('refused_claims');
+      raise exception 'the claim is refused' using errcode = 'deadlock_detected';
+    end $$;
+    create trigger refuse_claim before update on delivery_queue for each row
+      when (new.node_id is not null and new.key = '${of.endpointId}') execute function refuse_claim()`);
+  await of.send(1);
+  // A sequence counts on through a rollback.
+  await eventually(
+    () => app.database.query('select is_called from refused_claims'),
+    ([row]) => row?.['is_called'] === true,
+  );
+  await app.database.query('drop trigger refuse_claim on delivery_queue');
+  await succeeds(of, 1);
+  expect(await of.breaker()).toMatchObject({ state: 'closed', is_probed: false });
+});
+
+test('a probe that is not sent after all is free for the next', async () => {
+  receiver.answerAlways(200);
+  // Credentials cannot be had: nothing is sent, and the delivery goes back.
+  const of = await project(
+    {},
+    {
+      authentication: {
+        type: 'oauth2',
+        oauth2: {
+          url: 'http://127.0.0.1:9/token',
+          client_id: 'id',
+          grant_type: 'client_credentials',
+          authentication_type: 'shared_secret',
+          client_secret: 'secret',
+        },
+      },
+    },
+  );
+  await open(of);
+  await of.send(2);
+  await eventually(of.deliveries, (all) => all.some(({ description }) => description !== ''));
+  await of.client.put(`/endpoints/${of.endpointId}`, {
+    name: 'without credentials',
+    url: `${receiver.url}/without-credentials`,
+    http_timeout: HTTP_TIMEOUT,
+  });
+  await succeeds(of, 2);
+  expect(await of.breaker()).toMatchObject({ state: 'closed' });
+});
+
+test('while one probe is under way no second is sent, by any node', async () => {
+  const of = await project();
+  await open(of);
+  await app.addNode();
+  const held: ServerResponse[] = [];
+  receiver.answerAlways((_request, response) => held.push(response));
+  await of.send(10);
+  await eventually(
+    async () => of.requests(),
+    (count) => count === 1,
+  );
+  // Both nodes look at the queue every five seconds, and at a taken probe every second.
+  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  expect(of.requests()).toBe(1);
+  receiver.answerAlways(200);
+  held[0]?.end();
+  await succeeds(of, 10);
+});

@@ -1,0 +1,328 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { ensurePartitions } from '../../src/store/partitions.ts';
+import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
+import { removeExpired } from '../../src/store/retention.ts';
+import { scrape } from '../metrics/scrape.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { upkeep } from '../support/upkeep.ts';
+
+const DAY_MS = 86_400_000;
+let app: TestApp;
+let receiver: Receiver;
+let listener: Receiver;
+let directory: string;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  const lines = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logged.push(chunk.toString());
+      done();
+    },
+  });
+  // Upkeep is done once, by each node as it starts.
+  app = await startTestApp({}, pino({ level: 'info' }, lines));
+  receiver = await Receiver.start();
+  directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+  await rm(directory, { recursive: true });
+});
+
+let project: ApiClient;
+let projectId: string;
+let count = 0;
+
+beforeEach(async () => {
+  listener = await Receiver.start();
+  count += 1;
+  await makeProject();
+  return () => listener.stop();
+});
+
+async function makeProject(config: object = {}): Promise<void> {
+  const meta_event = { is_enabled: true, url: `${listener.url}/meta`, event_type: ['eventdelivery.*'] };
+  const made = await app.instance.post('/projects', {
+    name: `project ${count}${JSON.stringify(config)}`,
+    type: 'outgoing',
+    config: { meta_event, ...config },
+  });
+  projectId = made.project.uid;
+  project = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, made.api_key.key);
+}
+
+const idAt = (ageDays: number) =>
+  firstIdAt(Date.now() - ageDays * DAY_MS).slice(0, 10) +
+  projectId.slice(10, 22) +
+  String(Math.random()).slice(2, 6).padEnd(4, '0');
+
+/** An event of some age, with a delivery to an endpoint if one is named, that is due. */
+async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
+  const id = idAt(ageDays);
+  await ensurePartitions(app.app.db, Date.now() - ageDays * DAY_MS, DAY_MS);
+  await app.database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     values ($1, $2, 'old', 'Success', false, '{}', '{"n":1.0}', now())`,
+    [id, projectId],
+  );
+  if (endpointId === undefined) return id;
+  await app.database.query(
+    `with d as (
+       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+         interval_seconds, max_retry_seconds, retry_limit, updated_at)
+       values ($1, $2, $1, $3, 'old', 'Scheduled', 'at_least_once', 'linear', 1, 2, 3, now()))
+     insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, $2, $3, 0, now())`,
+    [id, projectId, endpointId],
+  );
+  return id;
+}
+
+const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);
+const isStored = async (id: string) =>
+  (await app.database.query('select id from events where id = $1', [id])).length === 1;
+
+async function closedEndpoint(gate: 'paused' | 'breaker'): Promise<string> {
+  const { endpoint } = await subscribe(project, receiver.url);
+  if (gate === 'paused') await project.put(`/endpoints/${endpoint.uid}/pause`);
+  else
+    await app.database.query(
+      `with p as (update projects set version = version + 1 where id = $2 returning version)
+       insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, changed_at)
+       select $1, $2, version, 'open', 1, now() + interval '1 day' from p`,
+      [endpoint.uid, projectId],
+    );
+  // Known to the node that sends, or it would send.
+  await eventually(
+    () => project.get(`/endpoints/${endpoint.uid}`),
+    (seen) => gate === 'breaker' || seen.status === 'paused',
+  );
+  await app.app.db.query("select pg_notify('posthorn_config', $1)", [projectId]);
+  return endpoint.uid;
+}
+
+describe('a delivery that is open for twice the retention', () => {
+  test.each([
+    ['paused', 'the endpoint is paused'],
+    ['breaker', 'the circuit breaker of the endpoint is open'],
+  ] as const)(
+    'ends as discarded, with the reason and one meta event, when its gate is %s',
+    async (gate, reason) => {
+      const endpointId = await closedEndpoint(gate);
+      const [tooOld, old] = [await storeOld(61, endpointId), await storeOld(59, endpointId)];
+      await app.addNode();
+      const ended = await eventually(
+        () => deliveryOf(tooOld),
+        ({ status }) => status === 'Discarded',
+      );
+      expect(ended.description).toBe(`Open for more than 1440 hours, twice the retention: ${reason}.`);
+      expect((await deliveryOf(old)).status).toBe('Scheduled');
+      const [told] = await listener.received(1);
+      expect(told?.json).toMatchObject({
+        event_type: 'eventdelivery.discarded',
+        data: {
+          uid: tooOld,
+          event_id: tooOld,
+          status: 'Discarded',
+          description: ended.description,
+          attempt: null,
+        },
+      });
+      expect(told?.body.toString()).toContain('"data":{"n":1.0}');
+      // What was held up by it goes with the next run, and nothing is told twice.
+      await app.addNode();
+      await eventually(
+        () => isStored(tooOld),
+        (stored) => !stored,
+      );
+      expect(await isStored(old)).toBe(true);
+      expect(
+        await app.database.query('select from meta_events where project_id = $1', [projectId]),
+      ).toHaveLength(1);
+      expect(receiver.requests).toEqual([]);
+      await app.database.query('delete from delivery_queue where project_id = $1', [projectId]);
+    },
+  );
+
+  test('is counted by the retention of its project where that is shorter, many in chunks', async () => {
+    await makeProject({ retention_policy: '24h' });
+    const endpointId = await closedEndpoint('paused');
+    const old: string[] = [];
+    for (let n = 0; n < 45; n += 1) old.push(await storeOld(2.1, endpointId));
+    const young = await storeOld(1.9, endpointId);
+    await app.addNode();
+    await eventually(
+      () => deliveryOf(old.at(-1) ?? ''),
+      ({ status }) => status === 'Discarded',
+    );
+    expect((await deliveryOf(old[0] ?? '')).description).toContain('more than 48 hours');
+    expect((await deliveryOf(young)).status).toBe('Scheduled');
+    await listener.received(45);
+    const told = listener.requests.map(({ json }): string => json.data.uid);
+    expect(told).toHaveLength(45);
+    expect(new Set(told)).toEqual(new Set(old));
+  });
+
+  test('tells nobody where its project does not ask for it', async () => {
+    await makeProject({ meta_event: { is_enabled: false } });
+    const id = await storeOld(61, await closedEndpoint('paused'));
+    await app.addNode();
+    await eventually(
+      () => deliveryOf(id),
+      ({ status }) => status === 'Discarded',
+    );
+    expect(await app.database.query('select from meta_events where project_id = $1', [projectId])).toEqual(
+      [],
+    );
+  });
+
+  test('and a meta event as well, without one about it', async () => {
+    const id = idAt(61);
+    await ensurePartitions(app.app.db, Date.now() - 61 * DAY_MS, DAY_MS);
+    await app.database.query(
+      `with m as (
+         insert into meta_events (id, project_id, event_type, status, payload, strategy, interval_seconds,
+           max_retry_seconds, retry_limit, updated_at)
+         values ($1, $2, 'endpoint.created', 'Retry', '{}', 'linear', 1, 2, 3, now()))
+       insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
+       values ($1, $1, $2, 'meta:' || $2, 0, 1, now() + interval '1 day')`,
+      [id, projectId],
+    );
+    await app.addNode();
+    await eventually(
+      () => project.get(`/meta-events/${id}`),
+      ({ status }) => status === 'Discarded',
+    );
+    expect(
+      await app.database.query('select from meta_events where project_id = $1', [projectId]),
+    ).toHaveLength(1);
+    expect(await app.database.query('select from delivery_queue where project_id = $1', [projectId])).toEqual(
+      [],
+    );
+  });
+});
+
+describe('POSTHORN_EXPORT_DIR', () => {
+  async function exportedLines(id: string): Promise<Json[]> {
+    const names = (await readdir(directory)).filter((name) => /^events_.*gz$/.test(name));
+    const texts = await Promise.all(names.map((name) => readFile(join(directory, name))));
+    const lines = texts.flatMap((text) => gunzipSync(text).toString().split('\n'));
+    return lines.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
+  }
+
+  test('gets what is removed before it is', async () => {
+    const id = await storeOld(40);
+    await app.addNode({ POSTHORN_EXPORT_DIR: directory });
+    await eventually(
+      () => isStored(id),
+      (stored) => !stored,
+    );
+    // It can no longer be seen a moment before it is there.
+    const lines = await eventually(
+      () => exportedLines(id),
+      (found) => found.length > 0,
+    );
+    expect(lines).toMatchObject([{ id, project_id: projectId, payload: '{"n":1.0}' }]);
+  });
+
+  test('that cannot be written to keeps everything, and says so in the log and the metrics', async () => {
+    const id = await storeOld(50);
+    const missing = join(directory, 'missing');
+    const node = await app.addNode({ POSTHORN_EXPORT_DIR: missing });
+    const failing = async () => (await scrape(node.url)).value('posthorn_export_failing');
+    await eventually(failing, (value) => value === 1);
+    expect(await isStored(id)).toBe(true);
+    expect((await project.get(`/events/${id}`)).uid).toBe(id);
+    const said = logged.filter((line) => line.includes('export failed: nothing is removed'));
+    expect(said.map((line) => JSON.parse(line).problem)).toEqual([expect.stringContaining(missing)]);
+    expect((await fetch(`${node.url}/readyz`)).status).toBe(200);
+    // Another node can, and does.
+    const well = await app.addNode({ POSTHORN_EXPORT_DIR: directory });
+    await eventually(
+      () => isStored(id),
+      (stored) => !stored,
+    );
+    expect((await scrape(well.url)).value('posthorn_export_failing')).toBe(0);
+  });
+});
+
+describe('an idempotency key', () => {
+  const post = (key: string): Promise<Json> =>
+    project.post('/events', { endpoint_id: endpointId, event_type: 'e', data: {}, idempotency_key: key });
+  const keys = async () =>
+    (
+      await app.database.query('select key from event_keys where project_id = $1 order by key', [projectId])
+    ).map((row) => row['key']);
+  let endpointId: string;
+
+  beforeEach(async () => {
+    endpointId = (await subscribe(project, receiver.url)).endpoint.uid;
+  });
+
+  /** Makes an event, and its key with it, a few days older. */
+  async function age(event: Json, days: number): Promise<void> {
+    const id = idAt(days);
+    await ensurePartitions(app.app.db, Date.now() - days * DAY_MS, DAY_MS);
+    await app.database.query('delete from event_deliveries where event_id = $1', [event.uid]);
+    await app.database.query('update events set id = $2 where id = $1', [event.uid, id]);
+    await app.database.query('update event_keys set event_id = $2 where event_id = $1', [event.uid, id]);
+  }
+
+  async function postAndDeliver(key: string): Promise<Json> {
+    const event = await post(key);
+    await eventually(
+      () => app.database.query('select from delivery_queue where event_id = $1', [event.uid]),
+      (rows) => rows.length === 0,
+    );
+    return event;
+  }
+
+  test.each(['its partition', "its project's retention"])(
+    'makes duplicates as long as its event is kept, and is free once it goes with %s',
+    async (by) => {
+      if (by !== 'its partition') {
+        await makeProject({ retention_policy: '48h' });
+        endpointId = (await subscribe(project, receiver.url)).endpoint.uid;
+      }
+      const [gone, kept] = [await postAndDeliver('gone'), await postAndDeliver('kept')];
+      await age(gone, by === 'its partition' ? 9 : 3);
+      await age(kept, by === 'its partition' ? 6 : 1);
+      expect((await post('gone')).is_duplicate_event).toBe(true);
+      await eventually(
+        () =>
+          upkeep<unknown>(app.app.db, (options) =>
+            by === 'its partition'
+              ? removeExpired(options, { ms: Date.now() - 7.5 * DAY_MS })
+              : removeExpiredOfProjects(options, Date.now()),
+          ).then(keys),
+        (left) => left.length === 1,
+      );
+      expect(await keys()).toEqual(['kept']);
+      expect((await post('kept')).is_duplicate_event).toBe(true);
+      expect((await post('gone')).is_duplicate_event).toBe(false);
+      expect((await post('gone')).is_duplicate_event).toBe(true);
+    },
+  );
+
+  test('stays with an event past the retention whose partition is still there', async () => {
+    await age(await postAndDeliver('late'), 3);
+    await upkeep(app.app.db, (options) =>
+      // In the middle of the partition.
+      removeExpired(options, { ms: Math.floor((Date.now() - 3 * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS - 1 }),
+    );
+    expect(await keys()).toEqual(['late']);
+    expect((await post('late')).is_duplicate_event).toBe(true);
+  });
+});

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HeldDelivery } from '../../src/domain/event-delivery.ts';
+import { IdFactory } from '../../src/domain/ids.ts';
+import { Finisher } from '../../src/engine/finisher.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
+import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
+import type { AttemptRow, Finish } from '../../src/store/finish-deliveries.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { listenTcp } from '../support/loopback-server.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+/** Outcomes that the database cannot hold as they are: a text with a zero byte is one to it. */
+let app: TestApp;
+const ids = new IdFactory(Date.now);
+
+beforeAll(async () => {
+  // Stores deliveries for others; the tests play those others or add one.
+  app = await startTestApp({ POSTHORN_ROLES: 'api' });
+});
+
+afterAll(() => app?.stop());
+
+const NODE = '00000000000000000000000001';
+
+async function held(eventType: string, count: number): Promise<HeldDelivery[]> {
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: [eventType] });
+  for (let n = 0; n < count; n++)
+    await app.project.post('/events/broadcast', { event_type: eventType, data: { n } });
+  const [claim] = await claimDeliveries(app.app.db, NODE, [{ key: endpoint.uid, lane: 0, count }]);
+  return claim?.deliveries ?? [];
+}
+
+function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): Finish {
+  return {
+    deliveryId: delivery.id,
+    projectId: delivery.projectId,
+    endpointId: delivery.endpointId,
+    fence: delivery.fence,
+    status: 'Success',
+    description: null,
+    numTrials: 1,
+    latencyMs: 1,
+    delayMs: null,
+    lane: 0,
+    key: delivery.key,
+    body: null,
+    attempt: {
+      id: ids.next(),
+      url: 'http://127.0.0.1:9/',
+      ipAddress: null,
+      httpStatus: '200 OK',
+      error: null,
+      succeeded: true,
+      requestHeaders: '{}',
+      responseHeaders: '{}',
+      responseBody: Buffer.from('fine'),
+      timings: '{}',
+      requestedAtMs: Date.now(),
+      respondedAtMs: Date.now(),
+      ...attempt,
+    },
+  };
+}
+
+test('of a batch only the attempts that cannot be stored are replaced, and every delivery is finished', async () => {
+  const deliveries = await held('batch', 20);
+  const poison = new Map<number, Partial<AttemptRow>>([
+    [3, { error: 'zero\0byte' }],
+    [4, { responseHeaders: '\0' }],
+    [11, { url: 'http://zero\0byte/' }],
+  ]);
+  const finisher = new Finisher({
+    db: app.app.db,
+    nodeId: NODE,
+    metrics: createMetrics().metrics,
+    log: quietLog,
+  });
+  const moved = await Promise.all(
+    deliveries.map((delivery, n) => finisher.finish(succeeded(delivery, poison.get(n)))),
+  );
+  expect(moved).toEqual(Array(20).fill(true));
+  const rows = await app.database.query(
+    `select d.status, d.num_trials, a.error, a.http_status, a.response_body
+     from event_deliveries d left join delivery_attempts a on a.delivery_id = d.id
+     where d.event_type = 'batch' order by d.id`,
+  );
+  const whole = { status: 'Success', num_trials: 1, error: null, http_status: '200 OK' };
+  const replaced = { ...whole, error: 'What came of it could not be stored.', response_body: null };
+  expect(rows).toEqual(
+    deliveries.map((_, n) => {
+      if (n === 3 || n === 4) return replaced;
+      // Of this one nothing of the attempt can be held.
+      if (n === 11) return { ...whole, http_status: null, response_body: null };
+      return { ...whole, response_body: Buffer.from('fine') };
+    }),
+  );
+  expect(await app.database.query('select * from delivery_queue')).toEqual([]);
+});
+
+test('hostile answers and functions leave no delivery stuck', async () => {
+  const answers: Record<string, string> = {
+    bytes: 'HTTP/1.1 200 \xff\xfe\r\nX-Odd: \xc3\x28\xff\r\nContent-Length: 4\r\n\r\n\0\xff\0\xfe',
+    'zero-header': 'HTTP/1.1 200 OK\r\nX-Zero: a\0b\r\nContent-Length: 0\r\n\r\n',
+    'zero-reason': 'HTTP/1.1 500 a\0b\r\nContent-Length: 0\r\n\r\n',
+    surrogate: 'HTTP/1.1 500 \xed\xa0\x80\r\nContent-Length: 3\r\n\r\n\xed\xa0\x80',
+  };
+  const server = await listenTcp((socket) => {
+    socket.once('data', (head) => {
+      const [, name = ''] = /^POST \/(\S+)/.exec(head.toString()) ?? [];
+      socket.end(Buffer.from(answers[name] ?? 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'latin1'));
+    });
+    socket.on('error', () => undefined);
+  });
+  const functions: Record<string, string> = {
+    'throws-zero': String.raw`function transform() { throw new Error('zero\u0000byte \ud800'); }`,
+    'returns-zero': String.raw`function transform() { return { 'a\u0000b': '\u0000\ud800' }; }`,
+  };
+  const once = { retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 } };
+  for (const name of Object.keys(answers))
+    await subscribe(app.project, `http://127.0.0.1:${server.port}/${name}`, {
+      eventTypes: ['hostile'],
+      subscription: once,
+    });
+  for (const [name, code] of Object.entries(functions))
+    await subscribe(app.project, `http://127.0.0.1:${server.port}/${name}`, {
+      eventTypes: ['hostile'],
+      subscription: { ...once, function: code },
+    });
+  await app.project.post('/events/broadcast', { event_type: 'hostile', data: {} });
+  await app.addNode({ POSTHORN_ROLES: 'deliver' });
+  const all = await eventually(
+    async () => (await app.project.get('/eventdeliveries?perPage=100')).content as Json[],
+    (found) =>
+      found
+        .filter(({ event_type }) => event_type === 'hostile')
+        .every(({ status }) => status === 'Success' || status === 'Failure'),
+  );
+  const hostile = all.filter(({ event_type }) => event_type === 'hostile');
+  const states = Object.fromEntries(
+    hostile.map(({ target_url, status }) => [new URL(target_url).pathname.slice(1), status]),
+  );
+  expect(states).toEqual({
+    bytes: 'Success',
+    'zero-header': 'Failure',
+    'zero-reason': 'Failure',
+    surrogate: 'Failure',
+    'throws-zero': 'Failure',
+    'returns-zero': 'Success',
+  });
+  for (const { uid } of hostile) await app.project.get(`/eventdeliveries/${uid}/deliveryattempts`);
+  expect(await app.database.query('select * from delivery_queue')).toEqual([]);
+  await server.close();
+});

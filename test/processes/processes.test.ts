@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { arrivals, askingOf, expectNothingLost, setScene, subscribeReceiver } from '../crash/scene.ts';
+import { scrape } from '../metrics/scrape.ts';
+import { eventually } from '../support/eventually.ts';
+import { Load } from '../support/load.ts';
+import { isAlive, Program } from '../support/program.ts';
+
+/** The real program as several processes. */
+const TWO = { POSTHORN_PROCESSES: '2' };
+const EVENTS = 800;
+
+/** Process ids of the nodes below the primary. */
+function nodesOf(program: Program): number[] {
+  try {
+    const text = execFileSync('pgrep', ['-P', String(program.pid), '-f', 'processes/worker-main'], {
+      encoding: 'utf8',
+    });
+    return text.trim().split('\n').map(Number);
+  } catch {
+    // pgrep ends with 1 where there is none.
+    return [];
+  }
+}
+
+/** On a connection of its own, which may have been given to a process that is just being killed. */
+const readiness = async (url: string) => {
+  try {
+    const answer = await fetch(`${url}/readyz`, { headers: { connection: 'close' } });
+    return `${answer.status} ${((await answer.json()) as { message: string }).message}`;
+  } catch (error) {
+    return String(error);
+  }
+};
+
+const logLines = (program: Program) =>
+  program.stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { process?: number; msg: string });
+
+test('two processes serve on one port, both deliver, and a stop ends all of it cleanly', async (context) => {
+  const scene = await setScene(context);
+  const program = await scene.start({ ...TWO, POSTHORN_DATABASE_CONNECTIONS: '15' });
+  const url = await program.ready();
+  const pids = nodesOf(program);
+  expect(pids).toHaveLength(2);
+  expect(await readiness(url)).toBe('200 Ready');
+  await subscribeReceiver(scene, program);
+  const load = new Load([await scene.client(program)], EVENTS);
+  await load.done;
+  await expectNothingLost(askingOf(program), load.accepted, scene.receiver);
+  expect(Math.max(...arrivals(scene.receiver).values())).toBe(1);
+
+  const { value, series } = await scrape(url);
+  const both = (name: string, labels: string) =>
+    [1, 2].map((number) => value(`${name}{${labels},process="${number}"}`));
+  const finished = both('posthorn_deliveries_finished_total', 'status="success"');
+  expect(finished[0]! + finished[1]!).toBe(load.accepted.size);
+  expect(Math.min(...finished)).toBeGreaterThan(0);
+  expect(Math.min(...both('posthorn_events_total', 'result="stored"'))).toBeGreaterThan(0);
+  expect(series.filter((name) => !/[{,]process="[012]"[,}]/.test(name))).toEqual([]);
+  expect(series.length).toBe(new Set(series).size);
+  expect(value('posthorn_process_resident_memory_bytes{process="0"}')).toBeGreaterThan(0);
+
+  const sql = `select count(*)::int as connections from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`;
+  const [row] = (await askingOf(program)(sql)) as { connections: number }[];
+  expect(row!.connections).toBeGreaterThanOrEqual(2 * 3);
+  expect(row!.connections).toBeLessThanOrEqual(15);
+
+  program.signal('SIGTERM');
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect([...pids, program.databases[0]!.pid].filter(isAlive)).toEqual([]);
+  expect(program.stdout.match(/Posthorn is ready at/g)).toHaveLength(1);
+  const lines = logLines(program);
+  expect(lines.filter((line) => line.process === undefined)).toEqual([]);
+  expect(lines.filter(({ msg }) => msg === 'ready')).toHaveLength(1);
+  const stopped = lines.filter(({ msg }) => msg === 'stopped').map((line) => line.process);
+  expect(new Set(stopped)).toEqual(new Set([0, 1, 2]));
+  expect(stopped).toHaveLength(3);
+}, 120_000);
+
+test('a killed process comes back and nothing is lost', async (context) => {
+  const scene = await setScene(context);
+  const program = await scene.start(TWO);
+  const url = await program.ready();
+  await subscribeReceiver(scene, program);
+  const load = new Load([await scene.client(program)], EVENTS);
+  await load.reached(EVENTS / 3);
+  const [victim, survivor] = nodesOf(program) as [number, number];
+  process.kill(victim, 'SIGKILL');
+  await eventually(
+    () => readiness(url),
+    (text) => text === '503 Not ready: 1 of 2 processes not running',
+  );
+  await load.done;
+  await eventually(
+    () => readiness(url),
+    (text) => text === '200 Ready',
+    30_000,
+  );
+  const now = nodesOf(program);
+  expect(now).toHaveLength(2);
+  expect(now).toContain(survivor);
+  expect(now).not.toContain(victim);
+  expect(program.stdout.match(/Posthorn is ready at/g)).toHaveLength(1);
+  await expectNothingLost(askingOf(program), load.accepted, scene.receiver);
+  expect(Math.max(...arrivals(scene.receiver).values())).toBeLessThanOrEqual(2);
+  const both = [1, 2].map((number) => `posthorn_window_size{process="${number}"}`);
+  const { value } = await scrape(url);
+  expect(both.map(value)).toEqual([2000, 2000]);
+}, 120_000);
+
+test('processes whose primary is killed end by themselves, and the next start loses nothing', async (context) => {
+  const scene = await setScene(context);
+  const program = await scene.start(TWO);
+  await subscribeReceiver(scene, program);
+  const load = new Load([await scene.client(program)], EVENTS);
+  await load.reached(EVENTS / 3);
+  const pids = nodesOf(program);
+  expect(pids).toHaveLength(2);
+  await program.kill();
+  await eventually(
+    async () => pids.filter(isAlive),
+    (alive) => alive.length === 0,
+  );
+  await load.stop();
+
+  const again = await scene.start(TWO);
+  await expectNothingLost(askingOf(again), load.accepted, scene.receiver);
+  expect(Math.max(...arrivals(scene.receiver).values())).toBeLessThanOrEqual(2);
+}, 120_000);
+
+test('a process that cannot start ends the program, with one clear line and nothing left running', async (context) => {
+  const scene = await setScene(context);
+  const program = new Program({
+    args: ['serve'],
+    env: { POSTHORN_DATA_DIR: scene.dataDir, POSTHORN_PORT: '0', POSTHORN_CA_FILE: '/nowhere.pem', ...TWO },
+  });
+  context.onTestFinished(() => program.end());
+  expect(await program.ended).toEqual({ code: 1, signal: null });
+  const told = program.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+  expect(told).toEqual([
+    "posthorn: POSTHORN_CA_FILE cannot be read: ENOENT: no such file or directory, open '/nowhere.pem'",
+  ]);
+  expect(program.stdout).toBe('');
+  expect(isAlive(program.databases[0]!.pid)).toBe(false);
+}, 120_000);
+
+test('a process that hangs is killed when the grace is over, and the program says so', async (context) => {
+  const scene = await setScene(context);
+  const program = await scene.start({ ...TWO, POSTHORN_GRACE: '2' });
+  const pids = nodesOf(program);
+  process.kill(pids[0]!, 'SIGSTOP');
+  program.signal('SIGINT');
+  expect(await program.ended).toEqual({ code: 1, signal: null });
+  // The database is told to end as well; where little of the grace is left it does so by itself.
+  await eventually(
+    async () => [...pids, program.databases[0]!.pid].filter(isAlive),
+    (alive) => alive.length === 0,
+  );
+  expect(logLines(program).map(({ msg }) => msg)).toContain('processes that did not stop in time are killed');
+}, 120_000);

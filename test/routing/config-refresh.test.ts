@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Sealer } from '../../src/platform/sealer.ts';
+import { ConfigCache } from '../../src/routing/config-cache.ts';
+import { EndpointStore } from '../../src/store/endpoints.ts';
+import { ProjectStore } from '../../src/store/projects.ts';
+import { SourceStore } from '../../src/store/sources.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+const SECRET_KEY = 'known to the cache of this test as well';
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ POSTHORN_SECRET_KEY: SECRET_KEY });
+});
+afterAll(() => app.stop());
+
+test('a refresh makes anew only what changed: a project may have 100,000 subscriptions', async () => {
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
+  const cache = new ConfigCache({
+    db: app.app.db,
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+    log: quietLog,
+  });
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['a'] });
+  const before = await cache.refresh(app.projectId);
+
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`, {});
+  const paused = await cache.refresh(app.projectId);
+  expect(paused.version).toBeGreaterThan(before.version);
+  expect(paused.endpoints.get(endpoint.uid)?.row.status).toBe('paused');
+  expect(before.endpoints.get(endpoint.uid)?.row.status).toBe('active');
+  expect(paused.subscriptions).toBe(before.subscriptions);
+  expect(paused.hasSubscription(endpoint.uid)).toBe(true);
+
+  await app.project.post('/subscriptions', {
+    name: 'second',
+    endpoint_id: endpoint.uid,
+    filter_config: { event_types: ['b'] },
+  });
+  const more = await cache.refresh(app.projectId);
+  expect([before.subscriptions.size, more.subscriptions.size]).toEqual([1, 2]);
+  expect(more.endpoints).toBe(paused.endpoints);
+});

@@ -1,0 +1,231 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import pg from 'pg';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { WriteError } from '../../src/platform/gzip-file.ts';
+import { Database } from '../../src/store/database.ts';
+import { exportTable } from '../../src/store/export-rows.ts';
+import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
+import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
+import { removeExpired } from '../../src/store/retention.ts';
+import type { Json } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { upkeep } from '../support/upkeep.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = Date.now();
+const OLD = NOW - 10 * DAY_MS;
+/** More than one chunk of either kind of removal. */
+const ROWS = 1_050;
+const OTHERS = 20;
+const TABLES = ['events', 'event_deliveries', 'delivery_attempts', 'meta_events'];
+const PAYLOADS = [
+  Buffer.from('{"price":1.10,"name":"Zoë 😀"}'),
+  Buffer.from([0xff, 0xfe, 0x00, 0x0a, 0x80]),
+  Buffer.from('two\nlines\u0000and a "zero"'),
+  Buffer.alloc(0),
+];
+let database: TestDatabase;
+let db: Database;
+let directory: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+  directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
+  await database.query("set timezone = 'UTC'");
+  await ensurePartitions(db, OLD, DAY_MS);
+  await database.query(
+    `insert into projects (id, name, type, logo_url, config)
+     values ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}')`,
+  );
+  await store('short', ROWS);
+  await store('other', OTHERS);
+  return async () => {
+    await db.close();
+    await database.drop();
+    await rm(directory, { recursive: true });
+  };
+});
+
+/** Old rows of every table; the payloads take turns. */
+async function store(projectId: string, rows: number): Promise<void> {
+  const id = `$1 || lpad(n::text, 11, '0') || left($2 || 'xxxxx', 5)`;
+  const values = [firstIdAt(OLD).slice(0, 10), projectId];
+  // One is larger than what is read at once.
+  const payload = `case when n = 700 and $2 = 'short' then repeat('x', 2200000)::bytea else ($3::bytea[])[n % 4 + 1] end`;
+  await database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at, headers)
+     select ${id}, $2, 'a "type"', 'Success', false, '{one,"t w o"}', ${payload}, '2026-01-02 03:04:05.678901+00', '{"a":["b"]}'
+     from generate_series(1, ${rows}) n`,
+    [...values, PAYLOADS],
+  );
+  await database.query(
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+       interval_seconds, max_retry_seconds, retry_limit, latency_ms, body, updated_at)
+     select ${id}, $2, ${id}, 'e', 't', 'Success', 'at_least_once', 'linear', 1, 2, 3, 12.5, ${payload}, now()
+     from generate_series(1, ${rows}) n`,
+    [...values, PAYLOADS],
+  );
+  await database.query(
+    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, url, succeeded, is_stale, request_headers,
+       response_body, timings, requested_at)
+     select try::text, ${id}, $2, 'e', 'http://x', try = 2, false, '{}', ${payload}, '{}', now()
+     from generate_series(1, ${rows}) n cross join generate_series(1, 2) try`,
+    [...values, PAYLOADS],
+  );
+  await database.query(
+    `insert into meta_events (id, project_id, event_type, status, payload, strategy, interval_seconds,
+       max_retry_seconds, retry_limit, updated_at)
+     select ${id}, $2, 't', 'Success', ${payload}, 'linear', 1, 2, 3, now() from generate_series(1, ${rows}) n`,
+    [...values, PAYLOADS],
+  );
+}
+
+type Rows = Record<string, Json[]>;
+const keyOf = (row: Json): string => `${row.delivery_id ?? ''} ${row.id}`;
+const inOrder = (rows: Json[]) => rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+
+/** Every row as the database has it, with bytes in hexadecimal. */
+async function stored(projects: string[]): Promise<Rows> {
+  const all: Rows = {};
+  for (const table of TABLES) {
+    const rows = await database.query(`select to_json(t) as row from ${table} t where project_id = any($1)`, [
+      projects,
+    ]);
+    all[table] = inOrder(rows.map(({ row }) => row));
+  }
+  return all;
+}
+
+/** Every line of the files, in the shape that `stored` has. */
+async function exported(): Promise<Rows> {
+  const all: Rows = Object.fromEntries(TABLES.map((table) => [table, []]));
+  const types = { events: ['payload'], event_deliveries: ['body'], delivery_attempts: ['response_body'] };
+  for (const name of await readdir(directory)) {
+    const table = TABLES.findLast((one) => name.startsWith(`${one}_`)) ?? '';
+    const bytes: string[] = { ...types, meta_events: ['payload', 'response_body'] }[table] ?? [];
+    const lines = gunzipSync(await readFile(join(directory, name)))
+      .toString()
+      .split('\n');
+    expect(lines.pop()).toBe('');
+    all[table]?.push(...lines.map((line) => asStored(JSON.parse(line), bytes)));
+  }
+  return Object.fromEntries(Object.entries(all).map(([table, rows]) => [table, inOrder(rows)]));
+}
+
+function asStored(line: Json, bytes: string[]): Json {
+  const { ...row } = line;
+  for (const column of bytes) {
+    const { [column]: text, [`${column}_base64`]: base64 } = line;
+    delete row[`${column}_base64`];
+    const value = base64 === undefined ? text : Buffer.from(base64, 'base64');
+    row[column] = value === null ? null : `\\x${Buffer.from(value).toString('hex')}`;
+  }
+  for (const [column, value] of Object.entries(row))
+    if (column.endsWith('_at') && typeof value === 'string')
+      row[column] = `${value.replace(/\.?0*Z$/, '')}+00:00`;
+  return row;
+}
+
+const removeOld = () => upkeep(db, (options) => removeExpired(options, { ms: NOW - 5 * DAY_MS }), directory);
+const removeShort = () => upkeep(db, (options) => removeExpiredOfProjects(options, NOW), directory);
+const none = Object.fromEntries(TABLES.map((table) => [table, []]));
+
+describe('of partitions', { timeout: 120_000 }, () => {
+  test('has every row with every column and the very bytes, and then they are gone', async () => {
+    const before = await stored(['short', 'other']);
+    expect(before['delivery_attempts']).toHaveLength(2 * (ROWS + OTHERS));
+    const { removed, exportProblem } = await removeOld();
+    expect(exportProblem).toBeNull();
+    expect(await exported()).toEqual(before);
+    expect(await stored(['short', 'other'])).toEqual(none);
+    // Those that had rows; of each table three were removed.
+    expect(removed).toHaveLength(12);
+    expect(await readdir(directory)).toHaveLength(4);
+    expect(removed.map((name) => `${name}.jsonl.gz`)).toEqual(
+      expect.arrayContaining(await readdir(directory)),
+    );
+  });
+
+  test('begun by a node that was killed is made again, and no row is missing or there twice', async () => {
+    const before = await stored(['short', 'other']);
+    // Killed between the export and the drop: a first run is not let drop the first table it comes to.
+    const reader = new pg.Client({ connectionString: database.url });
+    await reader.connect();
+    const [attempts] = (await partitionBounds(db)).filter(({ table }) => table === 'delivery_attempts');
+    await db.query(`alter table delivery_attempts detach partition ${attempts?.name} concurrently`);
+    await reader.query(`begin; select from ${attempts?.name}`);
+    expect(await removeOld()).toMatchObject({ waiting: [attempts?.name] });
+    await reader.end();
+    expect((await readdir(directory)).length).toBeGreaterThan(0);
+    expect(await removeOld()).toMatchObject({ waiting: [], exportProblem: null });
+    expect(await exported()).toEqual(before);
+  });
+
+  test('that cannot be written drops nothing, and goes on once it can', async () => {
+    const before = await stored(['short', 'other']);
+    const [events] = (await partitionBounds(db)).filter(({ table }) => table === 'events');
+    // The name is taken by a directory: nothing can be moved there.
+    const taken = join(directory, `${events?.name}.jsonl.gz`);
+    await mkdir(taken);
+    const first = await removeOld();
+    expect(first.exportProblem).toContain(taken);
+    expect(first.removed).not.toContain(events?.name);
+    const [left] = await database.query(`select count(*)::int as n from ${events?.name}`);
+    expect(left).toEqual({ n: ROWS + OTHERS });
+    expect(await detachedPartitions(db)).toMatchObject([{ name: events?.name }]);
+    expect((await readdir(directory)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    await rm(taken, { recursive: true });
+    expect(await removeOld()).toMatchObject({ exportProblem: null });
+    expect(await exported()).toEqual(before);
+  });
+});
+
+test('of a table is given up on a stop, and leaves nothing', async () => {
+  const [{ name } = { name: '' }] = (await partitionBounds(db)).filter(({ table }) => table === 'events');
+  const table = { name, key: ['id'], bytes: '0' };
+  expect(await exportTable(db, table, { directory, signal: AbortSignal.abort() })).toBe(false);
+  expect(await readdir(directory)).toEqual([]);
+});
+
+describe("of what a project's own retention removes", { timeout: 120_000 }, () => {
+  test('has every row with every column and the very bytes, and nothing of other projects', async () => {
+    const before = await stored(['short']);
+    const others = await stored(['other']);
+    await removeShort();
+    expect(await exported()).toEqual(before);
+    expect(await stored(['short'])).toEqual(none);
+    expect(await stored(['other'])).toEqual(others);
+  });
+
+  test('that cannot be written deletes nothing, and is made again once it can', async () => {
+    const before = await stored(['short']);
+    const [first] = before['event_deliveries'] ?? [];
+    // The attempts of the first chunk cannot be written; its deliveries can, and are not deleted either.
+    const taken = join(directory, `delivery_attempts_short_${first.id}.jsonl.gz`);
+    await mkdir(taken);
+    await expect(removeShort()).rejects.toThrow(WriteError);
+    expect(await stored(['short'])).toEqual(before);
+    expect(await readdir(directory)).toContain(`event_deliveries_short_${first.id}.jsonl.gz`);
+    await rm(taken, { recursive: true });
+    await removeShort();
+    expect(await exported()).toEqual(before);
+  });
+
+  test('leaves out a delivery that is open again', async () => {
+    const [first] = (await stored(['short']))['event_deliveries'] ?? [];
+    await database.query("update event_deliveries set status = 'Scheduled' where id = $1", [first.id]);
+    await removeShort();
+    const left = await stored(['short']);
+    expect(left['event_deliveries']?.map((row) => row.id)).toEqual([first.id]);
+    expect(left['delivery_attempts']).toHaveLength(2);
+    // And the event that it needs.
+    expect(left['events']?.map((row) => row.id)).toEqual([first.id]);
+    expect((await exported())['event_deliveries']?.map((row) => row.id)).not.toContain(first.id);
+  });
+});

@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { takeGrants } from '../../src/store/rate-limits.ts';
+import { removeLeftovers } from '../../src/store/remove-leftovers.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+const DAY_MS = 86_400_000;
+const RETENTION_DAYS = 10;
+const CONFIG_DAYS = 30;
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
+});
+
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+
+const tidy = () =>
+  removeLeftovers(
+    db,
+    { retentionMs: Date.now() - RETENTION_DAYS * DAY_MS, configMs: Date.now() - CONFIG_DAYS * DAY_MS },
+    new AbortController().signal,
+  );
+
+/** Fills a row up: columns that must have a value and were not given one get an empty one. */
+async function insert(table: string, row: Record<string, unknown>): Promise<void> {
+  const columns = await database.query(
+    `select column_name as name, udt_name as type from information_schema.columns
+     where table_name = $1 and is_nullable = 'NO' and column_default is null`,
+    [table],
+  );
+  const empty: Record<string, unknown> = {
+    bool: false,
+    json: '{}',
+    jsonb: '{}',
+    _text: '{}',
+    timestamptz: new Date(),
+  };
+  const filled: Record<string, unknown> = {};
+  for (const { name, type } of columns)
+    filled[name as string] = empty[type as string] ?? (/int|float/.test(type as string) ? 0 : '');
+  Object.assign(filled, row);
+  const names = Object.keys(filled);
+  await database.query(
+    `insert into ${table} (${names.join(', ')}) values (${names.map((_, n) => `$${n + 1}`).join(', ')})`,
+    Object.values(filled),
+  );
+}
+
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+const left = async (table: string, key: string) =>
+  (await database.query(`select ${key} as key from ${table} order by 1`)).map((row) => String(row['key']));
+
+/** Of each table: its key, and rows by what is to become of them. */
+const cases: [table: string, key: string, rows: { goes: object[]; stays: object[] }][] = [
+  [
+    'endpoint_counters',
+    'endpoint_id',
+    {
+      goes: [{ endpoint_id: 'old', minute: daysAgo(11) }],
+      stays: [{ endpoint_id: 'young', minute: daysAgo(9) }],
+    },
+  ],
+  [
+    'alert_failures',
+    'subscription_id',
+    {
+      goes: [{ subscription_id: 'old', at: daysAgo(11) }],
+      stays: [{ subscription_id: 'young', at: daysAgo(9) }],
+    },
+  ],
+  [
+    'alerts',
+    'subject_id',
+    {
+      goes: [
+        { subject_id: 'cleared', raised_at: daysAgo(12), cleared_at: daysAgo(11) },
+        { subject_id: 'of a deleted endpoint', raised_at: daysAgo(12) },
+        { subject_id: 'deleted server AB:CD', kind: 'certificate', raised_at: daysAgo(12) },
+      ],
+      stays: [
+        { subject_id: 'live', kind: 'cleared lately', raised_at: daysAgo(12), cleared_at: daysAgo(9) },
+        { subject_id: 'live', raised_at: daysAgo(12) },
+        { subject_id: 'live server AB:CD', kind: 'certificate', raised_at: daysAgo(12) },
+      ],
+    },
+  ],
+  [
+    'endpoint_breakers',
+    'endpoint_id',
+    {
+      goes: [
+        { endpoint_id: 'closed', state: 'closed', changed_at: daysAgo(11) },
+        { endpoint_id: 'of a deleted endpoint', state: 'open', changed_at: daysAgo(11) },
+      ],
+      stays: [
+        { endpoint_id: 'closed lately', state: 'closed', changed_at: daysAgo(9) },
+        { endpoint_id: 'live', state: 'open', changed_at: daysAgo(11) },
+      ],
+    },
+  ],
+  [
+    'jobs',
+    'id',
+    {
+      goes: [{ id: 'ended', status: 'completed', finished_at: daysAgo(11) }],
+      stays: [
+        { id: 'ended lately', status: 'completed', finished_at: daysAgo(9) },
+        { id: 'running', status: 'running' },
+      ],
+    },
+  ],
+  [
+    'api_keys',
+    'id',
+    {
+      goes: [{ id: 'revoked', hash: 'a', revoked_at: daysAgo(11) }],
+      stays: [
+        { id: 'revoked lately', hash: 'b', revoked_at: daysAgo(9) },
+        { id: 'expired', hash: 'c', expires_at: daysAgo(99) },
+        { id: 'live', hash: 'd' },
+      ],
+    },
+  ],
+  [
+    'portal_links',
+    'id',
+    {
+      goes: [{ id: 'revoked', token_hash: 'a', deleted_at: daysAgo(11) }],
+      stays: [
+        { id: 'revoked lately', token_hash: 'b', deleted_at: daysAgo(9) },
+        { id: 'live', token_hash: 'c' },
+      ],
+    },
+  ],
+  [
+    'portal_tokens',
+    "convert_from(hash, 'UTF8')",
+    {
+      goes: [
+        { hash: 'expired', portal_link_id: 'live', expires_at: daysAgo(0.1) },
+        { hash: 'of a removed link', portal_link_id: 'none', expires_at: daysAgo(-1) },
+      ],
+      stays: [{ hash: 'good', portal_link_id: 'live', expires_at: daysAgo(-1) }],
+    },
+  ],
+  [
+    'intake_windows',
+    'key',
+    {
+      goes: [{ key: 'over', started_at: daysAgo(1), seconds: 3600 }],
+      stays: [
+        { key: 'long', started_at: daysAgo(1), seconds: 90_000 },
+        { key: 'now', started_at: daysAgo(0), seconds: 1 },
+      ],
+    },
+  ],
+  [
+    'rate_limits',
+    'key',
+    {
+      goes: [
+        { key: 'unused', grants: [daysAgo(41).getTime(), daysAgo(40).getTime()] },
+        { key: 'none', grants: [] },
+      ],
+      stays: [{ key: 'used', grants: [daysAgo(40).getTime(), daysAgo(1).getTime()] }],
+    },
+  ],
+  [
+    'expansions',
+    'event_id',
+    {
+      goes: [{ event_id: 'of a deleted project', project_id: 'deleted lately' }],
+      stays: [{ event_id: 'live', project_id: 'live' }],
+    },
+  ],
+  ...['subscriptions', 'endpoints', 'sources'].map((table): (typeof cases)[number] => [
+    table,
+    'id',
+    {
+      goes: [
+        { id: 'deleted', mask_id: 'a', deleted_at: daysAgo(31) },
+        { id: 'of a deleted project', mask_id: 'b', project_id: 'deleted' },
+      ],
+      stays: [
+        { id: 'deleted lately', mask_id: 'c', deleted_at: daysAgo(29) },
+        { id: 'live', mask_id: 'd', project_id: 'live' },
+        { id: 'of a project deleted lately', mask_id: 'e', project_id: 'deleted lately' },
+      ],
+    },
+  ]),
+  [
+    'event_types',
+    'id',
+    {
+      goes: [{ id: 'of a deleted project', project_id: 'deleted' }],
+      stays: [{ id: 'live', project_id: 'live' }],
+    },
+  ],
+  [
+    'projects',
+    'id',
+    {
+      goes: [{ id: 'deleted', name: 'a', deleted_at: daysAgo(31) }],
+      stays: [
+        { id: 'deleted lately', name: 'a', deleted_at: daysAgo(29) },
+        { id: 'deleted with work left', name: 'b', deleted_at: daysAgo(31) },
+        { id: 'live', name: 'live' },
+      ],
+    },
+  ],
+];
+
+test('rows that nothing needs any more go, and all others stay', async () => {
+  await insert('delivery_queue', { delivery_id: 'd', project_id: 'deleted with work left' });
+  for (const [table, , { goes, stays }] of cases)
+    for (const given of [...goes, ...stays]) {
+      const row: Record<string, unknown> = { ...given };
+      if (table !== 'sources') delete row['mask_id'];
+      await insert(table, row);
+    }
+  await tidy();
+  for (const [table, key, { stays }] of cases) {
+    const named = key.includes('hash') ? 'hash' : key;
+    const expected = stays.map((row) => String((row as Record<string, unknown>)[named])).toSorted();
+    expect([table, (await left(table, key)).toSorted()]).toEqual([table, expected]);
+  }
+  expect(await left('delivery_queue', 'delivery_id')).toEqual(['d']);
+});
+
+test('more than a chunk goes at once, and a row in use is left for the next time', async () => {
+  await database.query(
+    `insert into endpoint_counters select 'many', now() - n * interval '1 minute' - interval '11 days', 'n', 1, 1, 0
+     from generate_series(1, 2500) n`,
+  );
+  await database.query(
+    'begin; select from endpoint_counters where endpoint_id = $$many$$ order by minute limit 1 for update',
+  );
+  await tidy();
+  await database.query('commit');
+  expect(await left('endpoint_counters', 'endpoint_id')).toEqual(['many', 'young']);
+  await tidy();
+  expect(await left('endpoint_counters', 'endpoint_id')).toEqual(['young']);
+});
+
+test('every table is either removed from or known to need it not', async () => {
+  const tables = (
+    await database.query(
+      `select relname as name from pg_class where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace`,
+    )
+  ).map((row) => row['name'] as string);
+  const elsewhere = [
+    // whole partitions, and chunks of a project
+    'events',
+    'event_deliveries',
+    'delivery_attempts',
+    'meta_events',
+    // with their time: audit-retention.ts
+    'audit_entries',
+    // with its event
+    'event_keys',
+    // with the end of the delivery
+    'delivery_queue',
+    // by the nodes that notice their silence
+    'nodes',
+    // by `posthorn reseal`
+    'secret_keys',
+    // kept
+    'instance_secrets',
+    'schema_migrations',
+  ];
+  const known = new Set([...elsewhere, ...cases.map(([table]) => table)]);
+  expect(tables.filter((table) => !known.has(table))).toEqual([]);
+});
+
+test('a rate limit whose row goes away while it is asked for still grants', async () => {
+  const request = { limits: [{ key: 'racing', limit: { count: 1_000_000, durationMs: 1 } }], wanted: 1 };
+  const granted: Awaited<ReturnType<typeof takeGrants>> = [];
+  const asking = (async () => {
+    for (let n = 0; n < 50; n += 1) granted.push(...(await takeGrants(db, [request])));
+  })();
+  while (granted.length < 50) await database.query("delete from rate_limits where key = 'racing'");
+  await asking;
+  expect(
+    granted.filter(({ grants }) => grants.length === 1 && Number.isFinite(grants[0]?.atMs)),
+  ).toHaveLength(50);
+});

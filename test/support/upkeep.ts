@@ -1,0 +1,17 @@
+import type { Database } from '../../src/store/database.ts';
+import type { RemovalOptions } from '../../src/store/remove-partitions.ts';
+import { withUpkeepLock } from '../../src/store/upkeep-lock.ts';
+
+/** Does work of the janitor, as the one node whose turn it is. */
+export async function upkeep<T>(
+  db: Database,
+  work: (options: RemovalOptions) => Promise<T>,
+  exportDirectory = '',
+): Promise<T> {
+  const { signal } = new AbortController();
+  const result = await withUpkeepLock(db, signal, (session) =>
+    work({ db, session, signal, exportDirectory }),
+  );
+  if (result === null) throw new Error('somebody else is at it');
+  return result;
+}
