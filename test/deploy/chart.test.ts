@@ -81,7 +81,7 @@ describe.each(['plain', 'full'])('rendered with values %s', (name) => {
 
   test('the program takes its environment, whatever services the namespace has', () => {
     expect(container.env.map((entry: Json) => entry.name)).toEqual([...new Set(Object.keys(environment))]);
-    expect(config.databaseUrl).toMatch(/^postgres:/);
+    expect(config.databaseUrl?.reveal()).toMatch(/^postgres:/);
     expect(container.ports).toEqual([{ name: 'http', containerPort: config.port }]);
     // Kubernetes would add POSTHORN_PORT=tcp://… where a service is called posthorn; the program refuses that.
     expect(pod.spec.enableServiceLinks).toBe(false);

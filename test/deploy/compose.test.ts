@@ -53,7 +53,7 @@ test('compose.yaml is a Compose file, and a misspelt one would be told', () => {
 
 test('what it sets are settings that the program takes', () => {
   const config = readConfig(environment(posthorn, SECRETS));
-  expect(config.databaseUrl).toBe('postgres://posthorn:pw@postgres:5432/posthorn');
+  expect(config.databaseUrl?.reveal()).toBe('postgres://posthorn:pw@postgres:5432/posthorn');
   expect(egressRule(config)).toBe('public');
   expect(environment(postgres, SECRETS)['POSTGRES_PASSWORD']).toBe('pw');
 });
