@@ -258,6 +258,20 @@ describe('POSTHORN_EXPORT_DIR', () => {
   });
 });
 
+test('an entry of the audit log goes once it is as old as events may be', async () => {
+  const [old, young] = [idAt(31), idAt(29)];
+  await app.database.query(
+    `insert into audit_entries (id, project_id, actor_type, action, resource_type)
+     select id, $2, 'instance', 'endpoint.disabled', 'endpoint' from unnest($1::text[]) as e(id)`,
+    [[old, young], projectId],
+  );
+  const listed = async (): Promise<string[]> =>
+    (await project.get('/audit?action=endpoint.disabled')).content.map(({ uid }: Json) => uid);
+  expect((await listed()).toSorted()).toEqual([old, young]);
+  await app.addNode();
+  expect(await eventually(listed, (uids) => !uids.includes(old))).toEqual([young]);
+});
+
 describe('an idempotency key', () => {
   const post = (key: string): Promise<Json> =>
     project.post('/events', { endpoint_id: endpointId, event_type: 'e', data: {}, idempotency_key: key });
