@@ -11,10 +11,14 @@ const LOCK = 7_305_502;
 const AHEAD = 2;
 const DAY_MS = 86_400_000;
 
-/** Storage per table. Deliveries are written half full so that finishing one is a HOT update on the same page. */
+/**
+ * Storage per table. Pages of deliveries are filled to less than half, so that finishing one is a HOT update on the same
+ * page, even where one batch finishes all of them: then every old version is still there, and a new one is longer by the
+ * latency and maybe a description. At 50 % one in sixteen did not fit; 45 % leaves room for 80 bytes more of each.
+ */
 const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
-  event_deliveries: 'fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
+  event_deliveries: 'fillfactor = 45, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
   delivery_attempts: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   meta_events: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
 };
