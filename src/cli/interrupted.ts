@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { StartupError } from '../domain/startup-error.ts';
 
 /** Passes on what comes until Ctrl-C or SIGTERM, and then fails, so that a command takes away what it has begun. */
@@ -6,13 +7,19 @@ export async function* untilInterrupted<T>(source: AsyncIterable<T>): AsyncGener
   const onSignal = (signal: string): void => {
     interrupted = signal;
   };
+  const check = (): void => {
+    if (interrupted !== undefined) throw new StartupError(`ended by ${interrupted}; nothing was changed`);
+  };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   try {
     for await (const part of source) {
-      if (interrupted !== undefined) throw new StartupError(`ended by ${interrupted}; nothing was changed`);
+      check();
       yield part;
     }
+    // A signal that came together with the last part is told of after it.
+    await setImmediate();
+    check();
   } finally {
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);

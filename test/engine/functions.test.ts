@@ -183,6 +183,7 @@ test('functions that never end or eat memory fail alone; the healthy one beside 
   await eventually(
     async () => at('/healthy').length,
     (count) => count >= load.accepted.size + hostile,
+    60_000,
   );
   for (const event of events) {
     const ended = await eventually(
