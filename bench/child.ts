@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS } from './node-flags.ts';
 
 /** A process of the bench that answers calls: `answer` on its side, `Child.call` on ours. */
 type Handlers = Record<string, (argument: never) => unknown>;
@@ -40,6 +41,7 @@ export class Child {
   constructor(file: string) {
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: NODE_FLAGS,
     });
     this.#process.on('message', ({ id, result, error }: Answer) => {
       const call = this.#open.get(id);

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Credentials } from '../src/first-start.ts';
+import { NODE_FLAGS } from './node-flags.ts';
 
 /** Posthorn itself, started as a user would start it, on a database of its own. */
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -42,7 +43,7 @@ export class Service {
   static async start(options: ServiceOptions): Promise<Service> {
     const { databaseUrl, dataDir, profileDir, env } = options;
     const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const child = spawn(process.execPath, [...profiling, '--max-semi-space-size=64', MAIN, 'serve'], {
+    const child = spawn(process.execPath, [...profiling, ...NODE_FLAGS, MAIN, 'serve'], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         PATH: process.env['PATH'],
