@@ -39,8 +39,12 @@ export const pageQuery = {
 export const Repeated = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description }));
 
+let lastIso = { ms: 0, text: new Date(0).toISOString() };
+
+/** The last one is kept: an event tells its time twice, and of those that come together most came in one millisecond. */
 export function iso(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastIso.ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
 }
 
 export function isoOrNull(ms: number | null): string | null {

@@ -23,6 +23,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
+    // A logger for each request would be made for the few that log a line, at 5 µs each: those lines name the request.
+    childLoggerFactory: (log) => log,
     bodyLimit: options.maxBodyBytes,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     requestTimeout: 60_000,

@@ -181,6 +181,20 @@ describe('stringifyWithRaw', () => {
     expect(JSON.stringify([new RawJson('1.0')])).toBe('[1]');
     expect(() => stringifyWithRaw(undefined)).toThrow(TypeError);
   });
+
+  it('leaves what it was given as it was', () => {
+    const raw = new RawJson('1.0');
+    const value = { list: [raw], field: raw, plain: { deep: [1] } };
+    stringifyWithRaw(value);
+    expect(value).toEqual({ list: [raw], field: raw, plain: { deep: [1] } });
+    expect(value.list[0]).toBe(raw);
+  });
+
+  it('writes what is nested 100,000 levels deep', () => {
+    const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const value = { deep: JSON.parse(nested) as unknown, raw: new RawJson('1.0') };
+    expect(stringifyWithRaw(value)).toBe(`{"deep":${nested},"raw":1.0}`);
+  });
 });
 
 function escaped(unit: string): string {

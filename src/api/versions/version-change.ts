@@ -18,7 +18,7 @@ const FIRST_VERSION = '0001-01-01';
 
 /** No header means the present version; one that is no date stands before the first. */
 export function callerVersion(header: string | string[] | undefined): string {
-  const asked = [header].flat()[0];
+  const asked = Array.isArray(header) ? header[0] : header;
   if (asked === undefined || asked === '') return API_VERSION;
   return /^\d{4}-\d\d-\d\d$/.test(asked) ? asked : FIRST_VERSION;
 }
