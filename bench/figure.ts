@@ -17,6 +17,12 @@ export type Sample = Record<string, number>;
 
 export const TOTALS: ReadonlySet<string> = new Set(['events', 'lost', 'duplicates']);
 
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return ((sorted[Math.floor(middle - 0.5)] as number) + (sorted[Math.ceil(middle - 0.5)] as number)) / 2;
+}
+
 /** This figure cannot be measured here, and why. */
 export class Skipped extends Error {}
 
@@ -34,6 +40,7 @@ export interface Plan {
   changeSeconds: number;
   storedDeliveries: number;
   soakSeconds: number;
+  soakSlices: number;
   /** Where the service's CPU profile goes. */
   profileDir?: string;
 }
@@ -51,6 +58,7 @@ const DEFAULT: Plan = {
   changeSeconds: 10,
   storedDeliveries: 0,
   soakSeconds: 0,
+  soakSlices: 0,
 };
 
 const FULL: Plan = {
@@ -58,6 +66,7 @@ const FULL: Plan = {
   toxicBacklog: 100_000,
   storedDeliveries: 10_000_000,
   soakSeconds: 1_800,
+  soakSlices: 30,
 };
 
 /** Proves that every part still works, nothing about speed. */
@@ -75,6 +84,7 @@ const SMOKE: Plan = {
   changeSeconds: 1,
   storedDeliveries: 20_000,
   soakSeconds: 2,
+  soakSlices: 3,
 };
 
 export const PLANS = { default: DEFAULT, full: FULL, smoke: SMOKE };

@@ -21,6 +21,13 @@ interface Rule {
 const ratio = (above: number | undefined, below: number | undefined) =>
   above === undefined || below === undefined ? undefined : above / below;
 
+const SOAKED = {
+  memoryServiceMb: 'memory of the service',
+  p99Ms: 'publish to receive, p99',
+  queueMb: 'size of the queue',
+  deadShare: 'share of dead rows',
+};
+
 const RULES: Rule[] = [
   {
     name: 'end to end over relay floor',
@@ -47,6 +54,12 @@ const RULES: Rule[] = [
   { name: 'steady state over first minute', most: 1.2, value: (f) => f('first_minute')['ratio'] },
   { name: 'before over after a partition change', most: 1.2, value: (f) => f('partition_change')['ratio'] },
   { name: 'full tables over empty ones', least: 0.9, value: (f) => f('full_tables')['ratio'] },
+  ...(['memoryServiceMb', 'p99Ms', 'queueMb', 'deadShare'] as const).map((name) => ({
+    name: `soak: ${SOAKED[name]}, last third over first`,
+    most: 1.2,
+    value: (figure: (name: string) => Sample) =>
+      ratio(figure('soak')[`${name}Last`], figure('soak')[`${name}First`]),
+  })),
   { name: 'round trips per delivery', most: 0.2, value: (f) => f('end_to_end')['roundTripsPerDelivery'] },
   {
     name: 'WAL beside payload and attempt',

@@ -41,6 +41,8 @@ const figureRow =
     };
     const tail = `p50 ${n('p50Ms')} ms, p99 ${n('p99Ms')} ms`;
     const reconciled = `lost ${n('lost')}, doubled ${n('duplicates')} of ${n('events')}`;
+    const ofThird = (third: 'First' | 'Last') =>
+      `p99 ${n(`p99Ms${third}`)} ms, memory ${n(`memoryServiceMb${third}`)} MB, queue ${n(`queueMb${third}`)} MB, dead rows ${n(`deadShare${third}`)}`;
     const lines: Record<string, () => [string, (string | string[])[]]> = {
       end_to_end: () => [
         `${n('eventsPerSecond')} events/s, ${tail}`,
@@ -75,7 +77,7 @@ const figureRow =
       ],
       soak: () => [
         `${n('ratePerSecond')} events/s for ${n('seconds')} s, ${tail}`,
-        [reconciled, `memory grew ${n('memoryGrownMb')} MB`],
+        [reconciled, `first third: ${ofThird('First')}`, `last third: ${ofThird('Last')}`],
       ],
     };
     const [measured, beside] = lines[name]?.() ?? [JSON.stringify(sample), []];

@@ -5,7 +5,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type Figure, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
+import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
 import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
 import { fullTables } from './figures/full-tables.ts';
@@ -86,12 +86,6 @@ function combine(samples: Sample[]): Sample {
     combined[name] = TOTALS.has(name) ? values.reduce((sum, value) => sum + value) : median(values);
   }
   return combined;
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.floor(middle - 0.5)] as number) + (sorted[Math.ceil(middle - 0.5)] as number)) / 2;
 }
 
 if (positionals[0] === 'scaling') {
