@@ -53,6 +53,10 @@ const figureRow =
           `${n('roundTripsPerDelivery')} round trips, ${n('walPerDelivery')} bytes of WAL per delivery, HOT ${n('hotShare')}`,
         ],
       ],
+      all_cores: () => [
+        `${n('eventsPerSecond')} events/s, ${tail}`,
+        [`${n('processes')} processes`, times('end_to_end'), reconciled],
+      ],
       relay_floor: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       diy_graphile: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       ingest: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [times('end_to_end'), reconciled]],

@@ -12,7 +12,7 @@ import { fullTables } from './figures/full-tables.ts';
 import { ingest } from './figures/ingest.ts';
 import { idleLatency, retryLateness } from './figures/latency.ts';
 import { soak } from './figures/soak.ts';
-import { diy, endToEnd, relayFloor } from './figures/throughput.ts';
+import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
 import { goalsOf } from './goals.ts';
 import { machine } from './machine.ts';
@@ -21,6 +21,7 @@ import { Stage } from './stage.ts';
 
 const FIGURES: Figure[] = [
   endToEnd,
+  allCores,
   relayFloor,
   diy,
   ingest,

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import pg from 'pg';
 import { Child } from './child.ts';
 import { measureDeliveries, type Subject } from './measure.ts';
@@ -21,6 +22,18 @@ export function loadedService(stage: Stage): Promise<Service> {
   return stage.keep('loaded service', async () => {
     const { profileDir } = stage.plan;
     const service = await stage.startService(profileDir === undefined ? {} : { profileDir });
+    await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
+    await warmUp(stage, subjectOf(service), LOAD_EVENT);
+    return { value: service };
+  });
+}
+
+export const CORES = availableParallelism();
+
+/** A service of one process for each core. */
+export function spreadService(stage: Stage): Promise<Service> {
+  return stage.keep('spread service', async () => {
+    const service = await stage.startService({ env: { POSTHORN_PROCESSES: String(CORES) } });
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     return { value: service };

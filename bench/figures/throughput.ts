@@ -4,7 +4,15 @@ import { measureDeliveries } from '../measure.ts';
 import { PAYLOAD_BYTES } from '../payload.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
-import { diyGraphile, LOAD_EVENT, loadedService, relay, subjectOf } from '../subjects.ts';
+import {
+  CORES,
+  diyGraphile,
+  LOAD_EVENT,
+  loadedService,
+  relay,
+  spreadService,
+  subjectOf,
+} from '../subjects.ts';
 
 /** The three that stand side by side: Posthorn, the machine's ceiling, and what one would write instead. */
 const closedLoop = ({ plan }: Stage) => ({ seconds: plan.seconds, connections: plan.connections });
@@ -24,6 +32,17 @@ export const endToEnd: Figure = {
     return { ...sample, walPerDelivery, walBesidePayloadAndAttempt: walPerDelivery - payloadAndAttempt };
   },
   conclude: async (stage) => databaseWork(await loadedService(stage)),
+};
+
+/** The same by one process for each core of the machine, which the database, the load and the sink share with them. */
+export const allCores: Figure = {
+  name: 'all_cores',
+  rounds: ({ rounds }) => rounds,
+  run: async (stage) => {
+    const service = await spreadService(stage);
+    const load = { ...closedLoop(stage), eventType: LOAD_EVENT };
+    return { ...(await measureDeliveries(stage, subjectOf(service), load)), processes: CORES };
+  },
 };
 
 export const relayFloor: Figure = {
