@@ -127,7 +127,9 @@ export function acceptedEvent(
     target: event.target,
   };
   const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
-  return { ...toEvent(stored, config.sources), endpoint_metadata: endpoints.map(toEndpointSummary) };
+  const shown = toEvent(stored, config.sources);
+  shown.endpoint_metadata = endpoints.map(toEndpointSummary);
+  return shown;
 }
 
 export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow>): Static<typeof Event> {
