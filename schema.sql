@@ -67,7 +67,7 @@ create table delivery_attempts (
   timings text not null,
   requested_at timestamp with time zone not null,
   responded_at timestamp with time zone,
-  constraint delivery_attempts_pkey PRIMARY KEY (delivery_id, id)
+  constraint delivery_attempts_pkey PRIMARY KEY (project_id, delivery_id, id)
 ) partition by RANGE (delivery_id);
 
 create table delivery_queue (
@@ -81,10 +81,9 @@ create table delivery_queue (
   node_id text collate "C",
   fence integer not null default 1,
   is_started boolean not null default false,
-  constraint delivery_queue_pkey PRIMARY KEY (delivery_id)
+  constraint delivery_queue_pkey PRIMARY KEY (project_id, delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
-CREATE INDEX delivery_queue_project ON public.delivery_queue USING btree (project_id, delivery_id);
 
 create table endpoint_breakers (
   endpoint_id text collate "C" not null,
@@ -158,11 +157,10 @@ create table event_deliveries (
   latency_ms double precision,
   body bytea,
   updated_at timestamp with time zone not null,
-  constraint event_deliveries_pkey PRIMARY KEY (id)
+  constraint event_deliveries_pkey PRIMARY KEY (project_id, id)
 ) partition by RANGE (id);
-CREATE INDEX event_deliveries_endpoint ON public.event_deliveries USING btree (endpoint_id, id);
-CREATE INDEX event_deliveries_event ON public.event_deliveries USING btree (event_id, id);
-CREATE INDEX event_deliveries_list ON public.event_deliveries USING btree (project_id, id);
+CREATE INDEX event_deliveries_endpoint ON public.event_deliveries USING btree (endpoint_id, id) WHERE (endpoint_id IS NOT NULL);
+CREATE INDEX event_deliveries_event ON public.event_deliveries USING btree (event_id, id) WHERE (event_id IS NOT NULL);
 
 create table event_keys (
   project_id text collate "C" not null,
@@ -204,10 +202,9 @@ create table events (
   acknowledged_at timestamp with time zone not null,
   target text,
   forwarded_headers text,
-  constraint events_pkey PRIMARY KEY (id)
+  constraint events_pkey PRIMARY KEY (project_id, id)
 ) partition by RANGE (id);
 CREATE INDEX events_idempotency ON public.events USING btree (project_id, idempotency_key, id) WHERE (idempotency_key IS NOT NULL);
-CREATE INDEX events_list ON public.events USING btree (project_id, id);
 
 create table expansions (
   event_id text collate "C" not null,

@@ -155,6 +155,7 @@ interface Copies {
 
 async function copies(service: Service, what: Copies, changes: Changes): Promise<void> {
   const { table, key = 'id', id, from, to } = what;
+  const project = service.credentials.project_id;
   const { rows } = await service.db.query<{ name: string; type: string }>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
      where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
@@ -164,6 +165,6 @@ async function copies(service: Service, what: Copies, changes: Changes): Promise
   );
   await service.db.query(
     `insert into ${table} (${rows.map(({ name }) => name).join(', ')})
-     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where ${key} = '${id}' limit 1) as m`,
+     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where project_id = '${project}' and ${key} = '${id}' limit 1) as m`,
   );
 }

@@ -167,7 +167,7 @@ export class Claimer implements QueueListener {
     if (this.#reconcileAt > now || this.#reconcileAt >= this.#unsureUntil) return;
     const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
     if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
-    for (const row of unknown) this.waiting(row.project_id, { key: row.key, lane: row.lane }, 0);
+    for (const row of unknown) this.waiting(row.projectId, { key: row.key, lane: row.lane }, 0);
     this.#reconcileAt = Math.max(now, this.#reconcileAt) + SWEEP_MS;
   }
 

@@ -231,7 +231,7 @@ export class EventAcceptor {
     this.#reserve(current);
     try {
       const { staleProjects, duplicateEvents, knownEvents } = await this.#insert(current);
-      const storedBefore = await this.#readKnown(knownEvents);
+      const storedBefore = await this.#readKnown(current.filter(({ event }) => knownEvents.has(event.id)));
       return current.map((item) => {
         const { id, projectId } = item.event;
         if (staleProjects.has(projectId)) {
@@ -302,10 +302,13 @@ export class EventAcceptor {
   }
 
   /** Which of the events that were stored before are duplicates; their rows are committed by now. */
-  #readKnown(knownEvents: ReadonlySet<string>): Promise<Set<string>> {
-    if (knownEvents.size === 0) return Promise.resolve(new Set());
+  #readKnown(known: readonly PreparedEvent[]): Promise<Set<string>> {
+    if (known.length === 0) return Promise.resolve(new Set());
     this.#deps.sink.unsure();
-    return storedDuplicates(this.#deps.db, knownEvents);
+    return storedDuplicates(
+      this.#deps.db,
+      known.map(({ event }) => event),
+    );
   }
 
   #storedBefore(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {

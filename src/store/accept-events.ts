@@ -1,3 +1,4 @@
+import { byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 import { bothForms, insertTwice } from './insert-twice.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
@@ -187,10 +188,15 @@ export async function acceptEvents(
 }
 
 /** Which of the events are stored as duplicates. */
-export async function storedDuplicates(db: Database, eventIds: Iterable<string>): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>('select id from events where id = any($1) and is_duplicate', [
-    [...eventIds],
-  ]);
+export async function storedDuplicates(
+  db: Database,
+  events: readonly Pick<EventRow, 'id' | 'projectId'>[],
+): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `select e.id from unnest($1::text[], $2::text[]) as k(project_id, id)
+     join events e on ${byKey('e.id', 'k.id')} where e.is_duplicate`,
+    [events.map((event) => event.projectId), events.map((event) => event.id)],
+  );
   return new Set(rows.map((row) => row.id));
 }
 

@@ -1,4 +1,5 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
 import { plainArray } from './packed-bytes.ts';
@@ -29,7 +30,8 @@ const CLAIM = holdStatement(
     d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
     e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
     e.idempotency_key, e.acknowledged_at`,
-  'join event_deliveries d on d.id = held.delivery_id join events e on e.id = held.event_id',
+  `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
+  join events e on ${byKey('e.id', 'held.event_id')}`,
 );
 
 export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
@@ -99,14 +101,19 @@ export function waitingKeys(db: Database): Promise<WaitingKey[]> {
 export async function releaseDeliveries(
   db: Database,
   nodeId: string,
-  held: { id: string; fence: number }[],
+  held: { projectId: string; id: string; fence: number }[],
 ): Promise<void> {
   await db.hot(
     'release-deliveries',
     `update delivery_queue q set node_id = null, fence = q.fence + 1
-     from unnest($2::text[], $3::int[]) as r(id, fence)
-     where q.delivery_id = r.id and q.node_id = $1 and q.fence = r.fence`,
-    [nodeId, plainArray(held.map((h) => h.id)), plainArray(held.map((h) => h.fence))],
+     from unnest($2::text[], $3::text[], $4::int[]) as r(project_id, id, fence)
+     where ${byKey('q.delivery_id', 'r.id')} and q.node_id = $1 and q.fence = r.fence`,
+    [
+      nodeId,
+      plainArray(held.map((h) => h.projectId)),
+      plainArray(held.map((h) => h.id)),
+      plainArray(held.map((h) => h.fence)),
+    ],
   );
 }
 
@@ -114,9 +121,9 @@ export async function releaseDeliveries(
 export function heldBy(
   db: Database,
   nodeId: string,
-): Promise<{ id: string; fence: number; project_id: string; key: string; lane: number }[]> {
+): Promise<{ id: string; fence: number; projectId: string; key: string; lane: number }[]> {
   return db.query(
-    'select delivery_id as id, fence, project_id, key, lane from delivery_queue where node_id = $1',
+    'select delivery_id as id, fence, project_id as "projectId", key, lane from delivery_queue where node_id = $1',
     [nodeId],
   );
 }
@@ -125,13 +132,13 @@ export function heldBy(
 export async function markStarted(
   db: Database,
   nodeId: string,
-  delivery: { id: string; fence: number },
+  delivery: { projectId: string; id: string; fence: number },
 ): Promise<boolean> {
   const rows = await db.hot(
     'mark-started',
     `update delivery_queue set is_started = true
-     where delivery_id = $1 and node_id = $2 and fence = $3 returning delivery_id`,
-    [delivery.id, nodeId, delivery.fence],
+     where project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4 returning delivery_id`,
+    [delivery.projectId, delivery.id, nodeId, delivery.fence],
   );
   return rows.length > 0;
 }

@@ -106,8 +106,9 @@ export class Database implements HotQueryable {
     return (await this.#lease.query({ name, text, values })).rows as R[];
   }
 
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    return this.#transact(this.#general, work);
+  /** `answerMs`: what an answer may take, where that is not the pool's own limit. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>, answerMs?: number): Promise<T> {
+    return this.#transact(this.#general, work, answerMs);
   }
 
   /** A transaction of hot statements, with their plans. */
@@ -115,13 +116,14 @@ export class Database implements HotQueryable {
     return this.#transact(this.#hot, work);
   }
 
-  async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>): Promise<T> {
+  async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>, answerMs?: number): Promise<T> {
     const client = await pool.connect();
+    const limit = answerMs === undefined ? {} : { query_timeout: answerMs };
     let broken: Error | undefined;
     try {
       await client.query('begin');
       const result = await work({
-        query: (text, values) => this.#count(client.query(text, values)),
+        query: (text, values) => this.#count(client.query({ text, values, ...limit } as pg.QueryConfig)),
         hot: (name, text, values) => this.#count(client.query({ name, text, values })),
       });
       await client.query('commit');

@@ -1,5 +1,6 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
+import { byKey } from './by-key.ts';
 import type { Queryable } from './database.ts';
 import { brokerMessageHeader } from './events.ts';
 import { addIdRange, type ListOptions, listPage, Where } from './list-page.ts';
@@ -37,7 +38,7 @@ const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id
   d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
   d.latency_ms, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
   e.source_id, e.acknowledged_at`;
-const FROM = 'event_deliveries d join events e on e.id = d.event_id';
+const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}`;
 
 export async function getDelivery(
   db: Queryable,
@@ -77,8 +78,8 @@ export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<Li
   if (isOpen && filter.eventId === undefined) {
     where.add('q.project_id = ?', projectId);
     // The offset keeps the planner from turning this round and walking all deliveries for the few open ones.
-    const from =
-      'delivery_queue q cross join lateral (select * from event_deliveries where id = q.delivery_id offset 0) d';
+    const from = `delivery_queue q cross join lateral (
+        select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
     addIdRange(where, 'q.delivery_id', filter);
     return {
       select: 'q.delivery_id as id',
@@ -113,7 +114,8 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
     );
   if (filter.brokerMessageId !== undefined)
     where.add(
-      'exists (select from events e where e.id = d.event_id and position(? in e.headers) > 0)',
+      'exists (select from events e where e.project_id = ? and e.id = d.event_id and position(? in e.headers) > 0)',
+      projectId,
       brokerMessageHeader(filter.brokerMessageId),
     );
   return where;

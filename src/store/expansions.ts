@@ -1,4 +1,5 @@
 import { type DeliveryRow, deliveryParameters } from './accept-events.ts';
+import { byKey } from './by-key.ts';
 import type { Queryable } from './database.ts';
 
 /** A large fan-out being worked off. */
@@ -14,7 +15,7 @@ export interface Expansion {
 export async function lockExpansion(tx: Queryable): Promise<Expansion | undefined> {
   const [row] = await tx.query<Expansion>(
     `select x.event_id, x.project_id, e.event_type, x.subscription_ids, x.done
-     from expansions x join events e on e.id = x.event_id
+     from expansions x join events e on ${byKey('e.id', 'x.event_id')}
      order by x.event_id limit 1 for update of x skip locked`,
   );
   return row;
@@ -75,5 +76,8 @@ export async function storeChunk(
     return;
   }
   await tx.query('delete from expansions where event_id = $1', [expansion.event_id]);
-  await tx.query("update events set status = 'Success' where id = $1", [expansion.event_id]);
+  await tx.query("update events set status = 'Success' where project_id = $1 and id = $2", [
+    expansion.project_id,
+    expansion.event_id,
+  ]);
 }

@@ -54,19 +54,20 @@ export async function exportTable(
   try {
     let after: readonly string[] = table.key.map(() => '');
     for (
-      let last = await chunkEnd(db, table, after);
-      last !== undefined;
-      last = await chunkEnd(db, table, after)
+      let chunk = await nextChunk(db, table, after);
+      chunk !== undefined;
+      chunk = await nextChunk(db, table, after)
     ) {
       if (to.signal.aborted) return false;
+      // By their number and not up to the last: with a limit the key is read in order, whatever the planner takes the
+      // range for.
       const rows = await db.query(
         `select ${format.columns} from ${table.name}
-         where (${key}) > (${parameters(1, table.key)}) and (${key}) <= (${parameters(table.key.length + 1, table.key)})
-         order by ${key}`,
-        [...after, ...last],
+         where (${key}) > (${parameters(table.key)}) order by ${key} limit ${chunk.rows}`,
+        [...after],
       );
       await file.write(rows.map(format.line).join(''));
-      after = last;
+      after = chunk.last;
     }
     await file.finish();
     return true;
@@ -75,22 +76,23 @@ export async function exportTable(
   }
 }
 
-const parameters = (from: number, key: readonly string[]) => key.map((_, n) => `$${from + n}`).join(', ');
+const parameters = (key: readonly string[]) => key.map((_, n) => `$${n + 1}`).join(', ');
 
-/** The key of the last of the next rows, as many as fit in memory; undefined: there are none. */
-async function chunkEnd(
+/** How many of the next rows fit in memory, and the key of the last of them; undefined: there are none. */
+async function nextChunk(
   db: Queryable,
   table: { name: string; key: readonly string[]; bytes: string },
   after: readonly string[],
-): Promise<string[] | undefined> {
+): Promise<{ rows: number; last: string[] } | undefined> {
   const key = table.key.join(', ');
   const rows = await db.query<Record<string, string> & { bytes: number }>(
     `select ${key}, (${table.bytes})::float8 as bytes from ${table.name}
-     where (${key}) > (${parameters(1, table.key)}) order by ${key} limit ${CHUNK_ROWS}`,
+     where (${key}) > (${parameters(table.key)}) order by ${key} limit ${CHUNK_ROWS}`,
     [...after],
   );
-  const last = withinBytes(rows, CHUNK_BYTES).at(-1);
-  return last && table.key.map((column) => last[column] ?? '');
+  const chunk = withinBytes(rows, CHUNK_BYTES);
+  const last = chunk.at(-1);
+  return last && { rows: chunk.length, last: table.key.map((column) => last[column] ?? '') };
 }
 
 /** The first of some rows, as many as are no larger together; at least one. */

@@ -1,4 +1,5 @@
 import type { NewMetaEvent } from '../domain/meta-event.ts';
+import { byKey } from './by-key.ts';
 import type { HotQueryable } from './database.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
 import { PackedBytes, plainArray } from './packed-bytes.ts';
@@ -66,14 +67,14 @@ with f as materialized (
       from_1, length_1, from_2, length_2, from_3, length_3, from_4, length_4, key)
 ), gone as (
   delete from delivery_queue q using f
-  where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
+  where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
   returning q.delivery_id
 ), kept as (
   update delivery_queue q
   set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane,
     key = f.key, is_started = false
   from f
-  where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
+  where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
   returning q.delivery_id
 ), moved as materialized (
   select delivery_id from gone union all select delivery_id from kept
@@ -92,7 +93,7 @@ with f as materialized (
     latency_ms = coalesce(f.latency_ms, d.latency_ms), body = coalesce(${cut(4)}, d.body),
     next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now()
   from f
-  where d.id = f.id and coalesce(f.id in (select delivery_id from moved), false)
+  where ${byKey('d.id', 'f.id')} and coalesce(f.id in (select delivery_id from moved), false)
 ), counted as (
   insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
   select endpoint_id, date_trunc('minute', now()), $1, count(*) filter (where num_trials = 1),

@@ -1,3 +1,4 @@
+import { byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 import type { Finish } from './finish-deliveries.ts';
 import { plainArray } from './packed-bytes.ts';
@@ -6,18 +7,18 @@ import { plainArray } from './packed-bytes.ts';
 const FINISH = `
 with f as materialized (
   select * from unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::int[], $9::bool[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::bytea[])
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[])
     as f(id, fence, status, description, num_trials, delay_ms, lane, was_tried, http_status, error,
-      request_headers, response_headers, response_body)
+      request_headers, response_headers, response_body, project_id)
 ), gone as (
   delete from delivery_queue q using f
-  where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
+  where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
   returning q.delivery_id
 ), kept as (
   update delivery_queue q
   set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane
   from f
-  where q.delivery_id = f.id and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
+  where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
   returning q.delivery_id
 ), moved as materialized (
   select delivery_id from gone union all select delivery_id from kept
@@ -58,6 +59,7 @@ export async function finishMetaEvents(
     attempts.map((attempt) => attempt?.requestHeaders ?? null),
     attempts.map((attempt) => attempt?.responseHeaders ?? null),
     attempts.map((attempt) => attempt?.responseBody ?? null),
+    plainArray(sorted.map((finish) => finish.projectId)),
   ]);
   return new Set(rows.map((row) => row.id));
 }

@@ -7,10 +7,21 @@ export interface HeldRow {
   is_meta_event: boolean;
 }
 
-/** Projects with something open below an id. */
+/**
+ * Projects with something open below an id. The oldest of each project that has anything open is one index probe: it
+ * costs nothing that many wait.
+ */
 export async function projectsHolding(db: Queryable, below: string): Promise<string[]> {
   const rows = await db.query<{ project_id: string }>(
-    'select distinct project_id from delivery_queue where delivery_id < $1',
+    `with recursive oldest as (
+       (select project_id, delivery_id from delivery_queue order by project_id, delivery_id limit 1)
+       union all
+       select n.* from oldest cross join lateral (
+         select project_id, delivery_id from delivery_queue where project_id > oldest.project_id
+         order by project_id, delivery_id limit 1
+       ) n
+     )
+     select project_id from oldest where delivery_id < $1`,
     [below],
   );
   return rows.map((row) => row.project_id);

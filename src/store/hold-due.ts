@@ -1,4 +1,5 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 import { plainArray } from './packed-bytes.ts';
 
@@ -36,10 +37,10 @@ export interface HeldRow {
 /** `columns` of the tables that `join` puts beside the rows taken, which it knows as `held`. */
 export const holdStatement = (columns: string, join: string): string => `
 with picked as materialized (
-  select q.delivery_id
+  select q.project_id, q.delivery_id
   from unnest($2::text[], $3::int[], $4::int[]) as want(key, lane, count)
   cross join lateral (
-    select delivery_id from delivery_queue
+    select project_id, delivery_id from delivery_queue
     where key = want.key and lane = want.lane and node_id is null and due_at <= now()
     order by due_at
     limit want.count
@@ -47,7 +48,7 @@ with picked as materialized (
   ) q
 ), held as (
   update delivery_queue q set node_id = $1, fence = q.fence + 1
-  from picked where q.delivery_id = picked.delivery_id
+  from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
     extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
 )

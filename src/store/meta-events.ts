@@ -107,7 +107,7 @@ export async function resendMetaEvent(
   const queued = await tx.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
        values ($1, $1, $2, $3, 0, 1, now())
-       on conflict (delivery_id) do update set due_at = now(), lane = 0 where delivery_queue.node_id is null
+       on conflict (project_id, delivery_id) do update set due_at = now(), lane = 0 where delivery_queue.node_id is null
        returning delivery_id`,
     [id, projectId, metaQueueKey(projectId)],
   );

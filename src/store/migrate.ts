@@ -13,13 +13,16 @@ import { isLockFailure } from './pg-errors.ts';
  * does not get its locks within LOCK_WAIT (a backup reads, a long search) lets go, pauses for as long and tries again.
  *
  * A migration that takes away what older nodes use says so in a line `-- needs: NNNN`: it is refused while a node that
- * does not know migration NNNN is alive, and such a node is refused afterwards.
+ * does not know migration NNNN is alive, and such a node is refused afterwards. Where NNNN is its own number no node is
+ * at work while it runs, so it may read all that is stored.
  */
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const LOCK = 7_305_501;
 const OLDEST_SERVER = 150_000;
 const LOCK_WAIT_MS = 1_000;
 const TRIES = 60;
+/** For one that reads all that is stored; a server that has vanished meanwhile is not waited for any longer. */
+const LONGEST_MS = 6 * 3_600_000;
 /** A node that has been silent for longer has lost its rows to the others. */
 const ALIVE = '10 seconds';
 const NEEDS = /^-- needs: (\d{4})$/m;
@@ -60,13 +63,15 @@ async function applyNext(db: Database, directory: string, files: string[]): Prom
     try {
       return await db.transaction(async (tx) => {
         await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
-        await tx.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+        await tx.query(
+          `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${LONGEST_MS}`,
+        );
         const done = await applied(tx);
         refuseNewerSchema(done, files);
         const next = files.find((name) => !done.has(name));
         if (next !== undefined) await apply(tx, directory, next);
         return next ?? null;
-      });
+      }, LONGEST_MS);
     } catch (error) {
       if (!isLockFailure(error)) throw error;
       if (tries === TRIES) throw new StartupError(await describeWait(db), { cause: error });
@@ -113,8 +118,15 @@ async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Pro
   );
   if (older.length > 0)
     throw new StartupError(
-      `${name} takes away what nodes of an older version use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): update them to the version before this one first`,
+      `${name} takes away what nodes of an older version use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): ${wayOut(name, needs)}`,
     );
+}
+
+/** Where only nodes that know the migration itself can live with it, no older version can run beside them. */
+function wayOut(name: string, needs: string): string {
+  return needs === numberOf(name)
+    ? 'stop all of them first'
+    : 'update them to the version before this one first';
 }
 
 async function describeWait(db: Database): Promise<string> {

@@ -31,7 +31,8 @@ interface Removal {
 const REMOVALS: readonly Removal[] = [
   {
     candidates: `select id, (coalesce(octet_length(body), 0) + coalesce((
-        select sum(octet_length(response_body)) from delivery_attempts a where a.delivery_id = d.id), 0))::float8 as bytes
+        select sum(octet_length(response_body)) from delivery_attempts a
+        where (a.project_id, a.delivery_id) = (d.project_id, d.id)), 0))::float8 as bytes
       from event_deliveries d where project_id = $1 and id < $2 and ${ENDED} ${chunk('d')}`,
     deletions: [
       { table: 'event_deliveries', where: 'id = any($2)' },

@@ -1,4 +1,5 @@
 import { SealError, type Sealer } from '../platform/sealer.ts';
+import { byKey } from './by-key.ts';
 import type { Database, Queryable } from './database.ts';
 import type { EndpointStore } from './endpoints.ts';
 import type { ProjectStore } from './projects.ts';
@@ -65,7 +66,7 @@ async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Pro
       }),
     );
     const done = await replace(db, `${at.table} t`, {
-      id: `t.${at.id}`,
+      isRow: (row) => `t.${at.id} = ${row}.id`,
       isOld: `t.${at.column} = decode(f.old, 'hex')`,
       set: `${at.column} = decode(l.fresh, 'hex')`,
       rows: fresh,
@@ -75,28 +76,44 @@ async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Pro
   }
 }
 
+/**
+ * A run of events along the key, project by project: those that may hold something sealed, and the last one in any case,
+ * so that the next run knows where to begin. A limit and no upper bound: that is read by the index whatever the planner
+ * takes the range for.
+ */
+const EVENTS = `
+with chunk as materialized (
+  select project_id, id, headers, forwarded_headers from events where (project_id, id) > ($1, $2)
+  order by project_id, id limit ${CHUNK_EVENTS}
+)
+select project_id, id, headers, forwarded_headers from chunk
+where headers ~* $3 or forwarded_headers ~* $3
+  or (project_id, id) = (select project_id, id from chunk order by project_id desc, id desc limit 1)
+order by project_id, id`;
+
+interface EventHeaders {
+  project_id: string;
+  id: string;
+  headers: string | null;
+  forwarded_headers: string | null;
+}
+
 /** Headers of events, those that deliveries carry and all. What the version before stored in clear is sealed too. */
 async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
   const total: Resealed = { table: 'events', done: 0, skipped: 0, failures: [] };
-  for (let after = ''; ; ) {
-    const [end] = await db.query<{ last: string | null }>(
-      `select max(id) as last from (select id from events where id > $1 order by id limit ${CHUNK_EVENTS}) as chunk`,
-      [after],
-    );
-    if (end?.last == null) return total;
-    for (const column of ['headers', 'forwarded_headers']) {
-      const rows = await db.query<{ id: string; old: string }>(
-        `select id, ${column} as old from events where id > $1 and id <= $2 and ${column} ~* $3`,
-        [after, end.last, MAY_HOLD_CREDENTIALS],
-      );
-      const fresh = rows.flatMap(({ id, old }) =>
+  for (let after = ['', '']; ; ) {
+    const events = await db.query<EventHeaders>(EVENTS, [...after, MAY_HOLD_CREDENTIALS]);
+    const last = events.at(-1);
+    if (last === undefined) return total;
+    for (const column of ['headers', 'forwarded_headers'] as const) {
+      const fresh = events.flatMap(({ project_id, id, [column]: old }) =>
         attempt(total, () => {
-          const json = resealedHeaders(sealer, old, id);
-          return json === null ? null : { id, old, fresh: json };
+          const json = old === null ? null : resealedHeaders(sealer, old, id);
+          return old === null || json === null ? null : { projectId: project_id, id, old, fresh: json };
         }),
       );
       const done = await replace(db, 'events t', {
-        id: 't.id',
+        isRow: (row) => byKey('t.id', `${row}.id`),
         isOld: `t.${column} = f.old`,
         set: `${column} = l.fresh`,
         rows: fresh,
@@ -104,11 +121,13 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
       total.done += done;
       total.skipped += fresh.length - done;
     }
-    after = end.last;
+    after = [last.project_id, last.id];
   }
 }
 
 interface Fresh {
+  /** Where the table is keyed by project. */
+  projectId?: string;
   id: string;
   old: string;
   fresh: string;
@@ -128,19 +147,25 @@ function attempt(total: Resealed, make: () => Fresh | null): Fresh[] {
 async function replace(
   db: Queryable,
   table: string,
-  change: { id: string; isOld: string; set: string; rows: Fresh[] },
+  change: { isRow(row: string): string; isOld: string; set: string; rows: Fresh[] },
 ): Promise<number> {
   const { rows } = change;
   if (rows.length === 0) return 0;
   const [result] = await db.query<{ count: number }>(
     `with locked as (
-       select f.id, f.fresh from unnest($1::text[], $2::text[], $3::text[]) as f(id, old, fresh)
-       join ${table} on ${change.id} = f.id and ${change.isOld}
+       select f.project_id, f.id, f.fresh
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as f(project_id, id, old, fresh)
+       join ${table} on ${change.isRow('f')} and ${change.isOld}
        for update of t skip locked
      ), done as (
-       update ${table} set ${change.set} from locked l where ${change.id} = l.id returning 1
+       update ${table} set ${change.set} from locked l where ${change.isRow('l')} returning 1
      ) select count(*) from done`,
-    [rows.map((row) => row.id), rows.map((row) => row.old), rows.map((row) => row.fresh)],
+    [
+      rows.map((row) => row.projectId ?? null),
+      rows.map((row) => row.id),
+      rows.map((row) => row.old),
+      rows.map((row) => row.fresh),
+    ],
   );
   return result?.count ?? 0;
 }

@@ -74,7 +74,8 @@ export async function endOpenDeliveries(
        select delivery_id from delivery_queue where delivery_id = any($1) and project_id = $2
        order by delivery_id for update
      )
-     delete from delivery_queue q using mine where q.delivery_id = mine.delivery_id returning q.delivery_id as id`,
+     delete from delivery_queue q using mine where q.project_id = $2 and q.delivery_id = mine.delivery_id
+     returning q.delivery_id as id`,
     [end.ids, projectId],
   );
   const ended = await tx.query<{ id: string }>(

@@ -134,6 +134,11 @@ describe('a migration that takes something away', () => {
     expect(done).toEqual([{ name: '9998_expand.sql', needs: null }]);
   });
 
+  test('and that only nodes which know it can live with asks for all others to be stopped', async () => {
+    addMigration('9999_contract.sql', CONTRACT.replace('9998', '9999'));
+    await expect(migrate(app.app.db, directory)).rejects.toThrow(/\): stop all of them first$/);
+  });
+
   test('is applied once they are gone, and they are refused from then on', async () => {
     addMigration('9998_expand.sql', EXPAND);
     addMigration('9999_contract.sql', CONTRACT);

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { acceptEvents } from '../../src/store/accept-events.ts';
+import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/claim-deliveries.ts';
+import { claimMetaEvents } from '../../src/store/claim-meta-events.ts';
+import { Database } from '../../src/store/database.ts';
+import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
+import { finishMetaEvents } from '../../src/store/finish-meta-events.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+/**
+ * The generic plans of the hot statements, on tables in every state that statistics can be in: a plan made while a
+ * partition is young is kept for as long as nothing is analysed, so it must be right for a full one too. Each row is to
+ * be looked up by the whole key; only claims read along their own index.
+ */
+const KEYS: Record<string, string[]> = {
+  events: ['project_id', 'id'],
+  event_deliveries: ['project_id', 'id'],
+  delivery_attempts: ['project_id', 'delivery_id', 'id'],
+  delivery_queue: ['project_id', 'delivery_id'],
+};
+const CLAIM_KEY = ['key', 'lane'];
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new Database({ connection: { connectionString: database.url }, connections: 6, log: quietLog });
+});
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Cond'?: string;
+  Plans?: Plan[];
+}
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+
+const finish: Finish = {
+  deliveryId: 'd',
+  projectId: 'p',
+  endpointId: 'e',
+  fence: 1,
+  status: 'Success',
+  description: null,
+  numTrials: 1,
+  latencyMs: 1,
+  delayMs: null,
+  lane: 0,
+  key: 'e',
+  body: null,
+  attempt: null,
+};
+const want = { key: 'e', lane: 0, count: 10 };
+const held = { projectId: 'p', id: 'd', fence: 1 };
+
+const statements: [string, (hot: Database) => Promise<unknown>][] = [
+  ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],
+  ['claim', (hot) => claimDeliveries(hot, 'n', [want])],
+  ['claim of meta events', (hot) => claimMetaEvents(hot, 'n', [want])],
+  ['finish', (hot) => finishDeliveries(hot, 'n', [finish], '')],
+  ['finish again', (hot) => finishDeliveries(hot, 'n', [finish], 'on conflict do nothing')],
+  ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
+  ['release', (hot) => releaseDeliveries(hot, 'n', [held])],
+  ['mark started', (hot) => markStarted(hot, 'n', held)],
+];
+
+/** The text that a call sends to the hot pool, explained there. */
+async function explained(call: (hot: Database) => Promise<unknown>): Promise<Plan[]> {
+  let text = '';
+  const hot = {
+    hot: (_: string, sent: string) => {
+      text = sent;
+      return Promise.resolve([]);
+    },
+  };
+  await call(hot as unknown as Database);
+  const [row] = await db.hotTransaction((tx) =>
+    tx.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (generic_plan, format json) ${text}`),
+  );
+  return (row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodes(Plan));
+}
+
+/** What a plan reads of the four tables in any other way than by the key. */
+function scansOf(plan: Plan[]): string[] {
+  return plan.flatMap((node) => {
+    const relation = node['Relation Name'];
+    if (relation === undefined || !node['Node Type'].includes('Scan')) return [];
+    const columns = KEYS[relation.replace(/_\d{10}$/, '')];
+    if (columns === undefined) return [];
+    const condition = node['Index Cond'] ?? '';
+    const has = (names: string[]) => names.every((name) => new RegExp(`\\b${name} = `).test(condition));
+    const isLookup = has(columns) || (relation === 'delivery_queue' && has(CLAIM_KEY));
+    return node['Node Type'].startsWith('Index') && isLookup
+      ? []
+      : [`${node['Node Type']} on ${relation}: ${condition}`];
+  });
+}
+
+const id = firstIdAt(Date.now()).slice(0, 10);
+const FILLED = 'events, event_deliveries, delivery_attempts, delivery_queue, meta_events';
+
+async function fill(rows: number, projects: number): Promise<void> {
+  const parameters = [id, rows, projects];
+  const key = `$1 || lpad(n::text, 16, '0')`;
+  const project = `'p' || n % $3::int`;
+  const from = 'from generate_series(1, $2::int) n';
+  await database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     select ${key}, ${project}, 't', 'Success', false, '{}', '', now() ${from}`,
+    parameters,
+  );
+  await database.query(
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+       interval_seconds, max_retry_seconds, retry_limit, updated_at)
+     select ${key}, ${project}, ${key}, 'e', 't', 'Scheduled', 'at_least_once', 'linear', 1, 1, 1, now() ${from}`,
+    parameters,
+  );
+  await database.query(
+    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
+     select ${key}, ${key}, ${project}, 'e', 0, now() ${from}`,
+    parameters,
+  );
+}
+
+const empty = () =>
+  database.query(`delete from events; delete from event_deliveries; delete from delivery_queue`);
+
+/** Each leads on from the one before it. */
+const states: [string, () => Promise<unknown>][] = [
+  ['new', async () => {}],
+  ['empty and analysed', () => database.query(`analyze ${FILLED}`)],
+  ['filled since', () => fill(5_000, 1)],
+  ['filled by one project and analysed', () => database.query(`analyze ${FILLED}`)],
+  [
+    'emptied and vacuumed',
+    async () => {
+      await empty();
+      await database.query(`vacuum (analyze, truncate off) ${FILLED}`);
+    },
+  ],
+  [
+    'nearly empty',
+    async () => {
+      await fill(1, 1);
+      await database.query(`vacuum (analyze, truncate off) ${FILLED}`);
+    },
+  ],
+  [
+    'filled by many projects and analysed',
+    async () => {
+      await empty();
+      await fill(20_000, 500);
+      await database.query(`vacuum (analyze) ${FILLED}`);
+    },
+  ],
+];
+
+describe.each(states)('tables that are %s', (_, prepare) => {
+  beforeAll(async () => {
+    await prepare();
+  }, 60_000);
+
+  test.each(statements)('%s finds its rows by the key', async (_name, call) => {
+    const plan = await explained(call);
+    expect(plan.length).toBeGreaterThan(1);
+    expect(scansOf(plan)).toEqual([]);
+  });
+});
