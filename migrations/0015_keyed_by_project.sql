@@ -4,9 +4,9 @@
 -- needs: 0015
 --
 -- Locks and time: the four tables with their partitions are locked exclusively while the new keys are built, which reads
--- every row that is kept: 15 s per million events with a delivery and an attempt each, on two busy cores. Until it is
--- committed the new indexes take 420 MB of disk per million beside the old ones, which give back 670. The tables
--- themselves are not rewritten, and no row can be refused: ids were unique before.
+-- every row that is kept: 15 s per million events with a delivery and an attempt each on two busy cores, and what the
+-- disk takes. Until it is committed the new indexes need 420 MB per million beside the old ones, which give back 670.
+-- The tables themselves are not rewritten, and no row can be refused: ids were unique before.
 
 alter table events drop constraint events_pkey;
 alter table events add primary key (project_id, id);
