@@ -58,7 +58,9 @@ export class Service {
       },
     });
     // Whatever becomes of the bench, the service does not outlive it.
-    process.once('exit', () => child.kill('SIGKILL'));
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     try {
       const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child);
       const db = new pg.Client(databaseUrl);
