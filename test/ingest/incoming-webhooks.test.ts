@@ -301,3 +301,27 @@ test('subscriptions with conditions on query and path get the webhooks that meet
     { path: expect.stringMatching('^/conditions-met') },
   ]);
 });
+
+test('a filter holds webhooks to its own conditions on body, headers, query and path', async () => {
+  const source = await makeSource();
+  const met = {
+    body: { n: 1 },
+    headers: { 'x-kind': 'push' },
+    query: { page: '2' },
+    path: { path: new URL(source.url).pathname },
+  };
+  const unmet = { body: { n: 2 }, headers: { 'x-kind': 'pull' }, query: { page: '3' }, path: { path: '/' } };
+  const listenWith = async (name: string, conditions: object) => {
+    const { subscription } = await listen(source, `/own-${name}`);
+    const path = `/subscriptions/${subscription.uid}/filters`;
+    const [filter] = await app.project.get(path);
+    await app.project.put(`${path}/${filter.uid}`, conditions, 200);
+  };
+  for (const [scope, condition] of Object.entries(unmet))
+    await listenWith(scope, { ...met, [scope]: condition });
+  await listenWith('met', met);
+  await post(source, '{"n":1}', { 'x-kind': 'push' }, '?page=2');
+  expect((await arrived('/own-')).map((request) => request.path)).toEqual(['/own-met?page=2']);
+  const [event] = await eventsOf(source);
+  expect((await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content).toHaveLength(1);
+});
