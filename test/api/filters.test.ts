@@ -97,6 +97,13 @@ test('a filter is added for a type of the catalogue or a glob, and the subscript
   expect(await list(path)).toHaveLength(3);
 });
 
+test('a filter can be made for a type once there is one of that name', async () => {
+  const { path } = await subscription(['user.created']);
+  await app.project.post(path, { event_type: 'refund.made' }, 400);
+  await app.project.post('/event-types', { name: 'refund.made' });
+  await app.project.post(path, { event_type: 'refund.made' });
+});
+
 const times: [string, unknown, Json][] = [
   ['absent', undefined, expect.stringMatching(/Z$/)],
   ['null', null, null],

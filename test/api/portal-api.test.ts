@@ -201,6 +201,8 @@ describe('writes', () => {
       }
     }
     expect((await app.project.get(one)).status).toBe('active');
+    for (const status of ['paused', 'active'])
+      expect((await manager.put(`${one}/pause`)).status).toBe(status);
   });
 
   test('of another owner’s endpoint are 404 and change nothing', async () => {

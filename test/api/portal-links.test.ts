@@ -238,6 +238,17 @@ describe('tokens', () => {
     await node.stop();
   });
 
+  test('a link stops when its expires_at has come', async () => {
+    const short = await link({ owner_id: 'short', expires_at: new Date(Date.now() + 1_500).toISOString() });
+    const lasting = await link({ owner_id: 'lasting', expires_at: null });
+    const status = async ({ token }: Json) => (await portal(token).raw('GET', '/portal_link')).status;
+    await eventually(
+      () => status(short),
+      (code) => code === 401,
+    );
+    expect(await status(lasting)).toBe(200);
+  });
+
   test('a token that never was is refused', async () => {
     await portal('A'.repeat(24)).get('/portal_link', 401);
     await portal(`PRT.${'A'.repeat(16)}.${'B'.repeat(64)}`).get('/portal_link', 401);

@@ -24,6 +24,14 @@ const DAY_MS = 86_400_000;
 const at = ({ url }: Pick<App, 'url'>) =>
   new ApiClient(app.project.base.replace(app.url, url), app.project.key);
 
+// Only one address of the loopback network is there from the start on macOS.
+test.skipIf(process.platform === 'darwin')('a node listens at POSTHORN_HOST and nowhere else', async () => {
+  const port = String(await freePort());
+  await app.addNode({ POSTHORN_HOST: '127.0.0.2', POSTHORN_PORT: port });
+  expect((await fetch(`http://127.0.0.2:${port}/healthz`)).status).toBe(200);
+  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow('fetch failed');
+});
+
 test('links start with POSTHORN_PUBLIC_URL', async () => {
   const port = String(await freePort());
   await app.addNode({ POSTHORN_PUBLIC_URL: 'https://hooks.example.org/in/', POSTHORN_PORT: port });

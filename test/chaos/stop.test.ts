@@ -94,6 +94,39 @@ test('a delivery under way past the grace is cut off, handed back and sent once 
   expect(await database.query('select count(*)::int as nodes from nodes')).toEqual([{ nodes: 1 }]);
 }, 60_000);
 
+test('a node with a short grace ends while one with a long grace still waits for its delivery', async (context) => {
+  const database = await createTestDatabase();
+  context.onTestFinished(() => database.drop());
+  const receiver = await Receiver.start();
+  context.onTestFinished(() => receiver.stop());
+  const answers = new Map<string, () => void>();
+  receiver.answerAlways(({ path }, response) => answers.set(path, () => response.writeHead(200).end()));
+  const place = async (name: string, grace: string) => {
+    const node = await ChaosNode.place(name, database.url, { POSTHORN_GRACE: grace });
+    context.onTestFinished(() => node.end());
+    await node.start();
+    return node;
+  };
+  const [short, long] = [await place('short', '1'), await place('long', '600')];
+  const credentials = readCredentials(short.dataDir);
+  for (const { name, url } of [short, long]) {
+    const client = clientOf(url, credentials);
+    const endpoint = { http_timeout: 120 };
+    await subscribe(client, `${receiver.url}/${name}`, { eventTypes: [name], endpoint });
+    await client.post('/events/broadcast', { event_type: name, data: {} });
+  }
+  await receiver.received(2);
+  for (const { program } of [short, long]) program.signal('SIGTERM');
+  expect(await short.program.ended).toEqual({ code: 0, signal: null });
+  answers.get('/long')?.();
+  expect(await long.program.ended).toEqual({ code: 0, signal: null });
+  expect(await database.query('select event_type, status from event_deliveries order by 1')).toEqual([
+    { event_type: 'long', status: 'Success' },
+    { event_type: 'short', status: 'Scheduled' },
+  ]);
+  expect(receiver.requests).toHaveLength(2);
+}, 60_000);
+
 test('a second signal more than a second later ends the process at once', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.drop());

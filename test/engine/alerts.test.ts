@@ -173,27 +173,31 @@ describe("a subscription's alert", () => {
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared', 'alert.raised']);
   });
 
-  test('is not raised by fewer failures, by those outside the threshold, nor without a config', async () => {
+  test('is raised by as many failures as are set, not by fewer, by those outside the threshold, nor without a config', async () => {
     await newProject();
-    await subscribe(project, `${receiver.url}/hook/few`, {
-      endpoint: channels(),
-      subscription: { alert_config: { count: 1000, threshold: '1m' } },
-    });
-    await subscribe(project, `${receiver.url}/hook/seldom`, {
-      endpoint: channels(),
-      // Tries are a second apart.
-      subscription: { alert_config: { count: 2, threshold: '100ms' } },
-    });
-    await subscribe(project, `${receiver.url}/hook/none`, { endpoint: channels() });
+    const subscribeWith = (name: string, alert_config?: object) =>
+      subscribe(project, `${receiver.url}/hook/${name}`, {
+        endpoint: channels(),
+        ...(alert_config !== undefined && { subscription: { alert_config } }),
+      });
+    const { subscription } = await subscribeWith('enough', { count: 3, threshold: '1m' });
+    await subscribeWith('few', { count: 1000, threshold: '1m' });
+    // Tries are a second apart.
+    await subscribeWith('seldom', { count: 2, threshold: '100ms' });
+    await subscribeWith('none');
     await send(1);
+    await told(1);
+    const names = ['enough', 'few', 'seldom', 'none'];
     await eventually(
-      async () => Math.min(...['few', 'seldom', 'none'].map((name) => requestsTo(`/hook/${name}`).length)),
+      async () => Math.min(...names.map((name) => requestsTo(`/hook/${name}`).length)),
       (tries) => tries >= 3,
     );
     status = 200;
-    await allDelivered(3);
-    expect(metaTypes()).toEqual([]);
-    expect(requestsTo('/slack')).toEqual([]);
+    await told(2);
+    await allDelivered(4);
+    expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared']);
+    for (const { json } of requestsTo('/meta')) expect(json.data.subscription_id).toBe(subscription.uid);
+    expect(requestsTo('/slack')).toHaveLength(2);
   });
 });
 

@@ -145,10 +145,13 @@ describe('config changes', () => {
     expect(sorted(all.map((each) => each.event_type))).toEqual(expected);
   });
 
-  test('are not told while meta events are off', async () => {
-    await configure({ event_type: ['*'], is_enabled: false });
+  test('are told while meta events are on, and not while they are off', async () => {
+    await configure({ event_type: ['endpoint.created'], is_enabled: false });
     await subscribe(project, receiver.url);
     expect(await listed()).toEqual([]);
+    await configure({ event_type: ['endpoint.created'], is_enabled: true });
+    await subscribe(project, receiver.url);
+    await settled(1);
   });
 
   test('made by an endpoint that answers 410 are told as well', async () => {

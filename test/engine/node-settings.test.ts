@@ -98,6 +98,22 @@ test('no wait grows longer than POSTHORN_MAX_RETRY_SECONDS', async () => {
   expect(waitMs).toBeLessThanOrEqual(6_000);
 });
 
+test.each([
+  { env: { POSTHORN_EGRESS: 'any' }, status: 'Success' },
+  { env: { POSTHORN_EGRESS: 'public' }, status: 'Failure' },
+  { env: { POSTHORN_EGRESS: 'public', POSTHORN_EGRESS_ALLOW: '127.0.0.0/8' }, status: 'Success' },
+  { env: { POSTHORN_EGRESS: 'any', POSTHORN_EGRESS_DENY: '127.0.0.1' }, status: 'Failure' },
+])('a delivery to a private address ends as $status with $env', async ({ env, status }) => {
+  // The node that takes the endpoint in allows any address: only the one that delivers is told otherwise.
+  const app = await started({ POSTHORN_ROLES: 'api' });
+  const receiver = await receiving();
+  await subscribe(app.project, receiver.url, { subscription: { retry_config: { retry_count: 0 } } });
+  await send(app, 1);
+  await app.addNode({ POSTHORN_ROLES: 'deliver', ...env });
+  expect((await firstDelivery(app, ['Success', 'Failure'])).status).toBe(status);
+  expect(receiver.requests).toHaveLength(status === 'Success' ? 1 : 0);
+});
+
 test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
   const asked: string[] = [];
   const proxy = await listenTcp((socket) => {

@@ -223,11 +223,12 @@ test('an endpoint made or changed with is_disabled gets nothing until it is acti
   expect(receiver.requests).toHaveLength(1);
 });
 
-test('rate_limit_duration is how long a limit lasts', async () => {
-  const sendsWithin = async (rate_limit_duration: number) => {
+/** Sends four events to where two are let through at a time, once for long and once for a second. */
+async function expectLimit(settings: (duration: number) => { endpoint?: object; subscription?: object }) {
+  const sendsWithin = async (duration: number) => {
     const project = await newProject({});
-    const path = `/for-${rate_limit_duration}`;
-    await subscribe(project, `${receiver.url}${path}`, { endpoint: { rate_limit: 2, rate_limit_duration } });
+    const path = `/for-${duration}`;
+    await subscribe(project, `${receiver.url}${path}`, settings(duration));
     for (let n = 0; n < 4; n++) await project.post('/events/broadcast', { event_type: 'a', data: { n } });
     return () => receiver.requests.filter((request) => request.path === path).length;
   };
@@ -238,7 +239,13 @@ test('rate_limit_duration is how long a limit lasts', async () => {
     ([ofShort, ofLong]) => ofShort === 4 && (ofLong ?? 0) >= 2,
   );
   expect(long()).toBe(2);
-});
+}
+
+test('rate_limit_duration is how long a limit lasts', () =>
+  expectLimit((rate_limit_duration) => ({ endpoint: { rate_limit: 2, rate_limit_duration } })));
+
+test('rate_limit_config lets so many sends of its subscription through, for as long as it says', () =>
+  expectLimit((duration) => ({ subscription: { rate_limit_config: { count: 2, duration } } })));
 
 test('with disable_endpoint an endpoint whose delivery used up its tries becomes inactive, without it not', async () => {
   receiver.answerAlways(500);

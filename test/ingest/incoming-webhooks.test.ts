@@ -95,7 +95,7 @@ test('a signature over the raw bytes is accepted; with one bit changed nothing i
   expect((await eventsOf(source)).length).toBe(1);
 });
 
-test('a GitHub push is verified by its preset and typed by its header', async () => {
+test('a GitHub push is verified by its preset', async () => {
   const source = await makeSource({
     provider: 'github',
     verifier: { type: 'hmac', hmac: { secret: 'gh', header: '', hash: '', encoding: '' } },
@@ -186,13 +186,19 @@ test('the limit holds for declared, chunked and compressed bodies, and nothing i
 });
 
 test('a custom response is given verbatim, to duplicates too', async () => {
-  const source = await makeSource({ custom_response: { body: '<ok/>', content_type: 'application/xml' } });
-  const answer = await post(source, '{}');
-  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
-    200,
-    'application/xml',
-    '<ok/>',
-  ]);
+  const source = await makeSource({
+    custom_response: { body: '<ok/>', content_type: 'application/xml' },
+    idempotency_keys: ['request.body.id'],
+  });
+  for (let n = 0; n < 2; n++) {
+    const answer = await post(source, '{"id":1}');
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      200,
+      'application/xml',
+      '<ok/>',
+    ]);
+  }
+  expect((await eventsOf(source)).map((event) => event.is_duplicate_event)).toEqual([true, false]);
 });
 
 test('functions of a source change headers and payload before matching; a failing one keeps the event with the reason', async () => {
@@ -243,7 +249,18 @@ test('a disabled source is 403, an unknown mask 404, another type 400; nothing i
   );
   const rest = await app.project.post('/sources', { name: 'rest', type: 'rest_api' });
   expect((await fetch(`${app.url}/ingest/${rest.mask_id}`, { method: 'POST', body: '{}' })).status).toBe(400);
-  expect(await eventsOf(source)).toEqual([]);
+  expect([...(await eventsOf(source)), ...(await eventsOf(rest))]).toEqual([]);
+});
+
+test('events by API name a source of type rest_api that is not disabled', async () => {
+  const rest = await app.project.post('/sources', { name: 'rest', type: 'rest_api' });
+  const send = (source: Json, status: number) =>
+    app.project.post('/events/broadcast', { event_type: 'a', data: {}, source_id: source.uid }, status);
+  await send(rest, 201);
+  await send(await makeSource(), 400);
+  await app.project.put(`/sources/${rest.uid}`, { name: 'rest', type: 'rest_api', is_disabled: true });
+  await send(rest, 400);
+  expect(await eventsOf(rest)).toHaveLength(1);
 });
 
 test('a subscription with a source takes only that source’s events', async () => {
@@ -283,4 +300,28 @@ test('subscriptions with conditions on query and path get the webhooks that meet
   expect(receiver.requests.filter((request) => request.path.startsWith('/conditions-'))).toMatchObject([
     { path: expect.stringMatching('^/conditions-met') },
   ]);
+});
+
+test('a filter holds webhooks to its own conditions on body, headers, query and path', async () => {
+  const source = await makeSource();
+  const met = {
+    body: { n: 1 },
+    headers: { 'x-kind': 'push' },
+    query: { page: '2' },
+    path: { path: new URL(source.url).pathname },
+  };
+  const unmet = { body: { n: 2 }, headers: { 'x-kind': 'pull' }, query: { page: '3' }, path: { path: '/' } };
+  const listenWith = async (name: string, conditions: object) => {
+    const { subscription } = await listen(source, `/own-${name}`);
+    const path = `/subscriptions/${subscription.uid}/filters`;
+    const [filter] = await app.project.get(path);
+    await app.project.put(`${path}/${filter.uid}`, conditions, 200);
+  };
+  for (const [scope, condition] of Object.entries(unmet))
+    await listenWith(scope, { ...met, [scope]: condition });
+  await listenWith('met', met);
+  await post(source, '{"n":1}', { 'x-kind': 'push' }, '?page=2');
+  expect((await arrived('/own-')).map((request) => request.path)).toEqual(['/own-met?page=2']);
+  const [event] = await eventsOf(source);
+  expect((await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content).toHaveLength(1);
 });

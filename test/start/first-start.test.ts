@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -53,6 +53,12 @@ describe('the first start', () => {
     expect(Object.keys(credentials)).toEqual(['url', 'project_id', 'api_key', 'instance_key']);
     expect(credentials.url).toBe(url);
     expect(credentials.api_key).toMatch(/^CO\.[0-9A-Za-z]{16}\.[0-9A-Za-z]{64}$/);
+  });
+
+  test('keeps database, credentials and key in POSTHORN_DATA_DIR', () => {
+    expect(readdirSync(dataDir)).toEqual(
+      expect.arrayContaining(['credentials.json', 'postgres', 'secret.key']),
+    );
   });
 
   test('prints the address and the key, and both work', async () => {

@@ -1,0 +1,97 @@
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** authentication.oauth2 as a caller gives it, seen by the token server and by the endpoint. */
+let app: TestApp;
+/** Both of them, by path. */
+let receiver: Receiver;
+let number = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+
+afterAll(() => app?.stop());
+
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  return () => receiver.stop();
+});
+
+const requestsTo = (path: string) => receiver.requests.filter((request) => request.path === path);
+const formsAsked = () =>
+  requestsTo('/token').map(({ body }) => Object.fromEntries(new URLSearchParams(body.toString())));
+
+/** An endpoint with these settings; what is returned sends it an event and gives back its Authorization header. */
+async function deliverTo(
+  oauth2: object,
+  answer: (count: number) => object = () => ({ access_token: 't' }),
+): Promise<() => Promise<string | undefined>> {
+  receiver.answerAlways(({ path }, response) => {
+    response.end(path === '/token' ? JSON.stringify(answer(requestsTo('/token').length)) : '');
+  });
+  number += 1;
+  const event_type = `oauth2.${number}`;
+  const settings = { url: `${receiver.url}/token`, client_id: 'me', ...oauth2 };
+  await subscribe(app.project, `${receiver.url}/hook`, {
+    eventTypes: [event_type],
+    endpoint: { authentication: { type: 'oauth2', oauth2: settings } },
+  });
+  return async () => {
+    const before = requestsTo('/hook').length;
+    await app.project.post('/events/broadcast', { event_type, data: {} });
+    const arrived = await eventually(
+      async () => requestsTo('/hook'),
+      ({ length }) => length > before,
+    );
+    return arrived[before]?.headers.authorization;
+  };
+}
+
+const SHARED = { authentication_type: 'shared_secret', client_secret: 'hush' };
+
+test('the token server is asked with the secret, grant, scope and audience that are set', async () => {
+  const more = { grant_type: 'urn:example:other', scope: 'a b', audience: 'them' };
+  const deliver = await deliverTo({ ...SHARED, ...more });
+  expect(await deliver()).toBe('Bearer t');
+  expect(formsAsked()).toEqual([{ client_id: 'me', client_secret: 'hush', ...more }]);
+});
+
+test('an assertion is signed by the key and algorithm that are set, and names issuer and subject', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const jwk = privateKey.export({ format: 'jwk' });
+  const deliver = await deliverTo({
+    authentication_type: 'client_assertion',
+    signing_algorithm: 'ES384',
+    signing_key: { ...jwk, kid: 'key-1' },
+    issuer: 'us',
+    subject: 'on their behalf',
+  });
+  expect(await deliver()).toBe('Bearer t');
+  const [form] = formsAsked();
+  expect(form).not.toHaveProperty('client_secret');
+  const [header = '', claims = '', signature = ''] = form?.['client_assertion']?.split('.') ?? [];
+  const read = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
+  expect(read(header)).toEqual({ alg: 'ES384', typ: 'JWT', kid: 'key-1' });
+  expect(read(claims)).toMatchObject({ iss: 'us', sub: 'on their behalf' });
+  const key = { key: createPublicKey({ key: jwk, format: 'jwk' }), dsaEncoding: 'ieee-p1363' } as const;
+  const signed = Buffer.from(`${header}.${claims}`);
+  expect(verify('sha384', signed, key, Buffer.from(signature, 'base64url'))).toBe(true);
+});
+
+test('the answer is read by the names of its fields and the unit of its time', async () => {
+  // By the usual names there is no token; in seconds the first would last until long after this test.
+  const deliver = await deliverTo(
+    {
+      ...SHARED,
+      field_mapping: { access_token: 'tok', token_type: 'kind', expires_in: 'ttl' },
+      expiry_time_unit: 'milliseconds',
+    },
+    (count) => ({ tok: `t${count}`, kind: 'MAC', ttl: 300 }),
+  );
+  expect(await deliver()).toBe('MAC t1');
+  await eventually(deliver, (authorization) => authorization === 'MAC t2');
+});
