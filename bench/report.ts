@@ -42,7 +42,7 @@ const figureRow =
     const tail = `p50 ${n('p50Ms')} ms, p99 ${n('p99Ms')} ms`;
     const reconciled = `lost ${n('lost')}, doubled ${n('duplicates')} of ${n('events')}`;
     const ofThird = (third: 'First' | 'Last') =>
-      `p99 ${n(`p99Ms${third}`)} ms, memory ${n(`memoryServiceMb${third}`)} MB, queue ${n(`queueMb${third}`)} MB, dead rows ${n(`deadShare${third}`)}`;
+      `p99 ${n(`p99Ms${third}`)} ms, memory ${n(`memoryServiceMb${third}`)} MB, queue ${n(`queueMb${third}`)} MB`;
     const lines: Record<string, () => [string, (string | string[])[]]> = {
       end_to_end: () => [
         `${n('eventsPerSecond')} events/s, ${tail}`,

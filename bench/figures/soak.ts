@@ -6,7 +6,7 @@ import { LOAD_EVENT, loadedService, subjectOf } from '../subjects.ts';
 /**
  * Half an hour at 70 % of what the closed loop did just before, in slices of a minute: nothing lost, nothing growing.
  * The last third is put against the first. A delivery that ends leaves one dead row in its table and one in the
- * queue's: their share shows whether autovacuum keeps up.
+ * queue's: the share of the former and the size of the latter show whether autovacuum keeps up.
  */
 const SHARE = 0.7;
 
@@ -66,7 +66,8 @@ function summary(slices: Sample[]): Sample {
     lost: total('lost'),
     duplicates: total('duplicates'),
   };
-  for (const name of ['p50Ms', 'p99Ms', 'memoryServiceMb', 'queueMb', 'deadShare']) {
+  sample['deadShareMost'] = Math.max(...slices.map((slice) => slice['deadShare'] as number));
+  for (const name of ['p50Ms', 'p99Ms', 'memoryServiceMb', 'queueMb']) {
     sample[`${name}First`] = middle(slices.slice(0, third), name);
     sample[`${name}Last`] = middle(slices.slice(-third), name);
   }
