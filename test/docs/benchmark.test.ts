@@ -1,0 +1,30 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+
+const root = new URL('../../', import.meta.url);
+const text = (path: string) => readFile(new URL(path, root), 'utf8');
+
+async function figureSources(): Promise<string[]> {
+  const names = await readdir(new URL('bench/figures/', root));
+  return Promise.all(names.map((name) => text(`bench/figures/${name}`)));
+}
+
+test('docs/benchmark.md says what each figure is and what one run of it gave', async () => {
+  const page = await text('docs/benchmark.md');
+  const figures = (await figureSources()).join('\n').matchAll(/\n {2}name: '(?<name>\w+)'/g);
+  const names = [...figures].map(({ groups }) => groups?.['name'] as string);
+  expect(names).toContain('end_to_end');
+  expect(names.filter((name) => !page.includes(`\n| \`${name}\` | `))).toEqual([]);
+  expect(names.filter((name) => !new RegExp(`\n\\| ${name} +\\| |--only ${name}\\b`).test(page))).toEqual([]);
+});
+
+test('docs/benchmark.md has every goal with what was asked and measured', async () => {
+  const [page, goals] = await Promise.all([text('docs/benchmark.md'), text('bench/goals.ts')]);
+  const names = [...goals.matchAll(/name: (['"])(?<name>(?!\w+:)[^`]+?)\1,/g)].map(
+    ({ groups }) => groups?.['name'],
+  );
+  const isLong = /^(full tables|soak)/;
+  const asked = names.filter((name): name is string => name !== undefined && !isLong.test(name));
+  expect(asked.length).toBeGreaterThan(10);
+  expect(asked.filter((name) => !page.includes(`\n| ${name} `))).toEqual([]);
+});
