@@ -190,6 +190,12 @@ describe('stringifyWithRaw', () => {
     expect(value.list[0]).toBe(raw);
   });
 
+  it('lets alone what writes itself, and what is not written', () => {
+    const hidden = { raw: new RawJson('1.0'), toJSON: () => 'own form' };
+    const inherited = Object.create({ raw: new RawJson('2.0') }) as object;
+    expect(stringifyWithRaw([hidden, inherited, new RawJson('3.0')])).toBe('["own form",{},3.0]');
+  });
+
   it('writes what is nested 100,000 levels deep', () => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const value = { deep: JSON.parse(nested) as unknown, raw: new RawJson('1.0') };

@@ -145,7 +145,7 @@ export function stringifyWithBytes(value: unknown): string {
 
 /**
  * The RawJsons are lifted out first and their texts put into the holes afterwards: met by JSON.stringify itself, an
- * object with a toJSON takes it off its fast path, which is half of what an answer of 2 kB costs (5.4 and 3.3 µs).
+ * object with a toJSON takes it off its fast path (5.4 instead of 3.3 µs for an answer of 2 kB).
  */
 function stringifyAround(value: unknown, write: (raw: RawJson) => string): string {
   const raws: RawJson[] = [];
@@ -173,8 +173,10 @@ function liftRaw(value: unknown, raws: RawJson[], depth = 0): unknown {
   }
   if (Array.isArray(value)) return liftRawItems(value, raws, depth + 1);
   const fields = value as Record<string, unknown>;
+  // It writes itself, so there is no telling whether a hole in it would be written.
+  if (typeof fields['toJSON'] === 'function') return value;
   let copy: Record<string, unknown> | undefined;
-  for (const name in fields) {
+  for (const name of Object.keys(fields)) {
     const field = fields[name];
     const lifted = liftRaw(field, raws, depth + 1);
     if (lifted === field) continue;
