@@ -165,6 +165,15 @@ describe('a migration that takes something away', () => {
   });
 });
 
+test('a migration gives way for its locks within a second and is given hours for its work', async () => {
+  const limits = ['lock_timeout', 'statement_timeout'].map((name) => `current_setting('${name}') as ${name}`);
+  addMigration('9998_limits.sql', `create table limits as select ${limits.join(', ')}`);
+  await migrate(app.app.db, directory);
+  expect(await app.database.query('select * from limits')).toEqual([
+    { lock_timeout: '1s', statement_timeout: '6h' },
+  ]);
+});
+
 test('nodes that start together apply each migration once', async () => {
   addMigration('9998_expand.sql', EXPAND);
   const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, directory)));
