@@ -39,8 +39,8 @@ export interface HeldDelivery {
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
-  /** Claimed as the probe of a half-open breaker. */
-  isProbe: boolean;
+  /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
+  probeFence: string | null;
   /** The grant of the rate limits it is under, taken when it was claimed. */
   grant: RateGrant | null;
   /** null: JSON. */

@@ -2,7 +2,7 @@ import type { RateGrant } from '../domain/event-delivery.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { releaseProbe, takeProbe } from '../store/breakers.ts';
+import { type Probe, releaseProbe, takeProbe } from '../store/breakers.ts';
 import { claimBatch } from '../store/claim-batch.ts';
 import { heldBy, releaseDeliveries, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
@@ -47,6 +47,8 @@ interface Chosen {
   want: Want;
   /** Rate-limited: what was granted. */
   grants?: Grants;
+  /** Half-open breaker: the right to its probe. */
+  probe?: Probe;
 }
 
 /**
@@ -239,8 +241,8 @@ export class Claimer implements QueueListener {
   async #returnUnused(chosen: Chosen[], started: number[]): Promise<void> {
     const unused = chosen.flatMap(({ grants }, n) => grants?.grants.slice(started[n] ?? 0) ?? []);
     if (unused.length > 0) await this.#deps.returnGrants(unused);
-    for (const [n, { gate }] of chosen.entries()) {
-      if (gate.isProbe && (started[n] ?? 0) === 0) await releaseProbe(this.#deps.db, gate.endpointId);
+    for (const [n, { probe }] of chosen.entries()) {
+      if (probe !== undefined && (started[n] ?? 0) === 0) await releaseProbe(this.#deps.db, probe);
     }
   }
 
@@ -303,7 +305,11 @@ export class Claimer implements QueueListener {
     }
     for (const choice of chosen) {
       if (!choice.gate.isProbe || choice.want.count === 0) continue;
-      if (await takeProbe(this.#deps.db, choice.gate.endpointId, choice.gate.probeSeconds)) continue;
+      const probe = await takeProbe(this.#deps.db, choice.gate.endpointId, choice.gate.probeSeconds);
+      if (probe !== null) {
+        choice.probe = probe;
+        continue;
+      }
       choice.want.count = 0;
       choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
       if (choice.grants !== undefined) await this.#deps.returnGrants(choice.grants.grants);
@@ -312,7 +318,7 @@ export class Claimer implements QueueListener {
   }
 
   /** How many were started, each with the next of the grants; those without a place are given back by the next round. */
-  #take({ due, gate, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
+  #take({ due, probe, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
     const now = performance.now();
     if (deliveries.length === want.count) due.dueAt = grants?.moreAt ?? now;
     else
@@ -325,7 +331,7 @@ export class Claimer implements QueueListener {
         continue;
       }
       const n = started++;
-      delivery.isProbe = gate.isProbe;
+      delivery.probeFence = probe?.fence ?? null;
       delivery.grant = grants?.grants[n] ?? null;
       if (grants === undefined) this.#deps.dispatcher.start(delivery);
       else this.#deps.dispatcher.startBetween(delivery, grants.startAt[n] ?? 0, grants.voidAt[n] ?? 0);

@@ -118,7 +118,7 @@ export class DeliverySender {
       routing.project.config.circuit_breaker,
       this.#deps.now(),
     );
-    if (breaker !== 'closed' && !delivery.isProbe)
+    if (breaker !== 'closed' && delivery.probeFence === null)
       return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
     const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '');
     const key = subscription === undefined ? row.id : routing.queueKey(subscription);

@@ -188,7 +188,7 @@ export class Dispatcher implements DeliverySink {
     this.#delayed.clear();
     for (const delivery of forgotten) {
       this.unreserve(delivery.id);
-      if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+      if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
     }
     const grants = forgotten.flatMap(({ grant }) => grant ?? []);
     if (grants.length > 0) this.#track(this.#deps.returnGrants(grants));
@@ -268,7 +268,7 @@ export class Dispatcher implements DeliverySink {
     this.unreserve(delivery.id);
     if (isRecorded) return;
     this.unsure();
-    if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+    if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
   }
 
   /** False: it could not be. The row stays held and is given back like one that could not be tried. */
@@ -303,7 +303,7 @@ export class Dispatcher implements DeliverySink {
       this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
     if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
-    else if (delivery.isProbe) this.#outcomeListener?.notProbed(delivery);
+    else if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
     return true;
   }
 }

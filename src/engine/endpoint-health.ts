@@ -7,7 +7,14 @@ import type { Logger } from '../platform/logger.ts';
 import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { attemptsSince, countProbe, lockBreaker, releaseProbe, saveBreaker } from '../store/breakers.ts';
+import {
+  attemptsSince,
+  countProbe,
+  lockBreaker,
+  type Probe,
+  releaseProbe,
+  saveBreaker,
+} from '../store/breakers.ts';
 import { type ConfigTx, changeConfig, changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
@@ -21,7 +28,7 @@ import { lastFailure } from './last-failure.ts';
  *
  * Closed: an endpoint with failures since the last look is looked at again once its project's sample_rate has passed;
  * the counts are everybody's. Open: only probes count; what was under way when it opened fails or succeeds without
- * moving it. States are written under the row's lock and travel to
+ * moving it, and so does a probe that another node's took the place of (its fence is old). States are written under the row's lock and travel to
  * other nodes with the project's version, like any config. With disable_endpoint an endpoint becomes inactive when its
  * breaker has opened too often in a row, or a delivery used up its tries and nothing else got through; a 410 always
  * does it.
@@ -49,6 +56,9 @@ interface Cause {
   reason: string;
   last: LastFailure;
 }
+
+const probeOf = ({ endpointId, probeFence }: HeldDelivery): Probe | null =>
+  probeFence === null ? null : { endpointId, fence: probeFence };
 
 const TICK_MS = 1_000;
 const MAX_WATCHED = 100_000;
@@ -81,16 +91,17 @@ export class EndpointHealth implements OutcomeListener {
       this.#run(() => this.#disable(projectId, endpointId, cause));
     }
     if (routing === undefined) return;
-    if (delivery.isProbe)
-      this.#run(() => this.#probed(routing, endpointId, succeeded ? null : lastFailure(sent)));
+    const probe = probeOf(delivery);
+    if (probe !== null) this.#run(() => this.#probed(routing, probe, succeeded ? null : lastFailure(sent)));
     if (sent.isExhausted === true && routing.project.config.disable_endpoint) {
       this.#run(() => this.#disableIfNothingGetsThrough(routing, endpointId, lastFailure(sent)));
     }
     if (!succeeded) this.#watch(projectId, endpointId, lastFailure(sent));
   }
 
-  notProbed({ endpointId }: HeldDelivery): void {
-    this.#run(() => releaseProbe(this.#deps.db, endpointId));
+  notProbed(delivery: HeldDelivery): void {
+    const probe = probeOf(delivery);
+    if (probe !== null) this.#run(() => releaseProbe(this.#deps.db, probe));
   }
 
   #watch(projectId: string, endpointId: string, last: LastFailure): void {
@@ -124,20 +135,21 @@ export class EndpointHealth implements OutcomeListener {
     if (breaker.state === 'open') return;
     const since = { minutes: settings.observability_window, afterMs: breaker.changedAtMs };
     if (!opensBreaker(await attemptsSince(this.#deps.db, endpointId, since), settings)) return;
-    await this.#open(routing, endpointId, { from: 'closed', last });
+    await this.#open(routing, endpointId, { probe: null, last });
   }
 
-  /** Opens the breaker, unless another node moved it meanwhile. */
+  /** Opens the breaker, unless another node moved it meanwhile. `probe`: the one that failed while it was open. */
   async #open(
     routing: ProjectRouting,
     endpointId: string,
-    { from, last }: { from: 'closed' | 'open'; last: LastFailure },
+    { probe, last }: { probe: Probe | null; last: LastFailure },
   ): Promise<void> {
     const { cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
     const opened = await changeState(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
-      if ((row?.state ?? 'closed') !== from) return null;
+      if ((row?.state ?? 'closed') !== (probe === null ? 'closed' : 'open')) return null;
+      if (probe !== null && row?.fence !== probe.fence) return null;
       const next = (row?.trips ?? 0) + 1;
       await saveBreaker(
         tx,
@@ -161,11 +173,12 @@ export class EndpointHealth implements OutcomeListener {
   }
 
   /** `failure`: null where the probe succeeded. */
-  async #probed(routing: ProjectRouting, endpointId: string, failure: LastFailure | null): Promise<void> {
-    if (failure !== null) return this.#open(routing, endpointId, { from: 'open', last: failure });
+  async #probed(routing: ProjectRouting, probe: Probe, failure: LastFailure | null): Promise<void> {
+    const { endpointId } = probe;
+    if (failure !== null) return this.#open(routing, endpointId, { probe, last: failure });
     const { db, cache, log, alerts } = this.#deps;
     const projectId = routing.project.id;
-    if ((await countProbe(db, endpointId)) < probesToClose(routing.project.config.circuit_breaker)) return;
+    if ((await countProbe(db, probe)) < probesToClose(routing.project.config.circuit_breaker)) return;
     const told = await changeState(this.#deps, projectId, async (tx, version) => {
       const row = await lockBreaker(tx, endpointId);
       if (row?.state !== 'open') return null;

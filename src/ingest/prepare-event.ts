@@ -111,7 +111,7 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     body: event.payload,
     hasOwnBody: false,
     isStarted: false,
-    isProbe: false,
+    probeFence: null,
     grant: null,
     contentType: event.contentType,
     headers: event.forwardedHeaders ?? event.headers,

@@ -9,6 +9,15 @@ export interface BreakerRow {
   changed_at: number;
 }
 
+/**
+ * The right to send the one probe of an endpoint, as its holder knows it. `fence` is the time at which the right lapses,
+ * to the microsecond: a later holder has a later one, and a change of the breaker's state leaves none.
+ */
+export interface Probe {
+  endpointId: string;
+  fence: string;
+}
+
 export function toBreaker(row: BreakerRow): Breaker {
   return { state: row.state, trips: row.trips, probes: row.probes, changedAtMs: row.changed_at };
 }
@@ -24,10 +33,14 @@ export function breakersChangedSince(
   );
 }
 
-/** The breaker as it is now, locked against other nodes' changes. */
-export async function lockBreaker(tx: Queryable, endpointId: string): Promise<BreakerRow | undefined> {
-  const [row] = await tx.query<BreakerRow>(
-    'select endpoint_id, state, trips, probes, changed_at from endpoint_breakers where endpoint_id = $1 for update',
+/** The breaker as it is now and the fence of its probe, locked against other nodes' changes. */
+export async function lockBreaker(
+  tx: Queryable,
+  endpointId: string,
+): Promise<(BreakerRow & { fence: string | null }) | undefined> {
+  const [row] = await tx.query<BreakerRow & { fence: string | null }>(
+    `select endpoint_id, state, trips, probes, changed_at, probe_until::text as fence
+     from endpoint_breakers where endpoint_id = $1 for update`,
     [endpointId],
   );
   return row;
@@ -47,27 +60,31 @@ export async function saveBreaker(
   );
 }
 
-/** Takes the right to send the one probe; it lapses by itself should the node die with it. */
-export async function takeProbe(db: Database, endpointId: string, seconds: number): Promise<boolean> {
-  const rows = await db.query(
+/** Takes the right to send the one probe; it lapses by itself should the node die with it. null: another has it. */
+export async function takeProbe(db: Database, endpointId: string, seconds: number): Promise<Probe | null> {
+  const [row] = await db.query<{ fence: string }>(
     `update endpoint_breakers set probe_until = now() + $2 * interval '1 second'
      where endpoint_id = $1 and state = 'open' and (probe_until is null or probe_until < now())
-     returning endpoint_id`,
+     returning probe_until::text as fence`,
     [endpointId, seconds],
   );
-  return rows.length > 0;
+  return row === undefined ? null : { endpointId, fence: row.fence };
 }
 
-/** The probe was not sent after all: another may go. */
-export async function releaseProbe(db: Database, endpointId: string): Promise<void> {
-  await db.query('update endpoint_breakers set probe_until = null where endpoint_id = $1', [endpointId]);
+/** The probe was not sent after all: another may go. Without effect once another node holds the right. */
+export async function releaseProbe(db: Database, { endpointId, fence }: Probe): Promise<void> {
+  await db.query(
+    'update endpoint_breakers set probe_until = null where endpoint_id = $1 and probe_until = $2::timestamptz',
+    [endpointId, fence],
+  );
 }
 
-/** A probe succeeded and more are needed: the next may go. */
-export async function countProbe(db: Database, endpointId: string): Promise<number> {
+/** A probe succeeded: the next may go. Returns how many did in a row; 0 where another node holds the right by now. */
+export async function countProbe(db: Database, { endpointId, fence }: Probe): Promise<number> {
   const [row] = await db.query<{ probes: number }>(
-    'update endpoint_breakers set probes = probes + 1, probe_until = null where endpoint_id = $1 returning probes',
-    [endpointId],
+    `update endpoint_breakers set probes = probes + 1, probe_until = null
+     where endpoint_id = $1 and probe_until = $2::timestamptz returning probes`,
+    [endpointId, fence],
   );
   return row?.probes ?? 0;
 }

@@ -59,7 +59,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     body: row.body ?? row.payload,
     hasOwnBody: row.body !== null,
     isStarted: row.is_started,
-    isProbe: false,
+    probeFence: null,
     grant: null,
     contentType: row.content_type,
     headers: row.headers,

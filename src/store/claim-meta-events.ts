@@ -47,7 +47,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     body: row.payload,
     hasOwnBody: false,
     isStarted: false,
-    isProbe: false,
+    probeFence: null,
     grant: null,
     contentType: null,
     headers: null,

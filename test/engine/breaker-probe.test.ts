@@ -55,7 +55,7 @@ async function project(config: object = {}, endpoint: object = {}) {
     breaker: async () =>
       (
         await app.database.query(
-          'select state, trips, probe_until is not null as is_probed from endpoint_breakers where endpoint_id = $1',
+          'select state, trips, probes, probe_until is not null as is_probed from endpoint_breakers where endpoint_id = $1',
           [endpointId],
         )
       )[0],
@@ -128,7 +128,8 @@ test('a probe whose claim is rolled back is free for the next', async () => {
   );
   await app.database.query('drop trigger refuse_claim on delivery_queue');
   await succeeds(of, 1);
-  expect(await of.breaker()).toMatchObject({ state: 'closed', is_probed: false });
+  // A breaker moves after the outcome is recorded.
+  await eventually(of.breaker, (row) => row?.['state'] === 'closed' && row['is_probed'] === false);
 });
 
 test('a probe that is not sent after all is free for the next', async () => {
@@ -158,7 +159,7 @@ test('a probe that is not sent after all is free for the next', async () => {
     http_timeout: HTTP_TIMEOUT,
   });
   await succeeds(of, 2);
-  expect(await of.breaker()).toMatchObject({ state: 'closed' });
+  await eventually(of.breaker, (row) => row?.['state'] === 'closed');
 });
 
 test('while one probe is under way no second is sent, by any node', async () => {
@@ -177,5 +178,85 @@ test('while one probe is under way no second is sent, by any node', async () => 
   expect(of.requests()).toBe(1);
   receiver.answerAlways(200);
   held[0]?.end();
+  await succeeds(of, 10);
+});
+
+/**
+ * Two nodes, each with a probe in the receiver's hands: the first node held its probe past the right to it (as a node
+ * does that stood still), so the second was given the right.
+ */
+async function twoProbes() {
+  const of = await project({
+    circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 4, success_threshold: 100 },
+  });
+  await open(of);
+  await app.addNode();
+  const held: { response: ServerResponse; n: number }[] = [];
+  receiver.answerAlways(({ json }, response) => held.push({ response, n: json.n }));
+  await of.send(10);
+  for (const count of [1, 2]) {
+    await eventually(
+      async () => held.length,
+      (length) => length === count,
+    );
+    if (count === 1)
+      await app.database.query(
+        `update endpoint_breakers set probe_until = now() - interval '1 second' where endpoint_id = $1`,
+        [of.endpointId],
+      );
+  }
+  const [late, current] = held as [(typeof held)[0], (typeof held)[0]];
+  return { of, late, current };
+}
+
+const ended = (of: Case, n: number) =>
+  eventually(of.deliveries, (all) =>
+    all.some(({ metadata }) => metadata.data.n === n && metadata.num_trials === 1),
+  );
+
+test.each([
+  ['succeeds', 200],
+  ['fails', 500],
+])('a probe that %s after another took its place moves nothing', async (_name, status) => {
+  const { of, late, current } = await twoProbes();
+  late.response.writeHead(status).end();
+  await ended(of, late.n);
+  // What it would have done is done by the time a later change of the config is.
+  await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
+  expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1, probes: 0, is_probed: true });
+  expect(of.requests()).toBe(2);
+  receiver.answerAlways(200);
+  current.response.writeHead(200).end();
+  await succeeds(of, 10);
+});
+
+test('a probe given back after another took its place does not free it', async () => {
+  const { of, late, current } = await twoProbes();
+  await app.database.query(`
+    create sequence refused_outcomes;
+    create function refuse_outcome() returns trigger language plpgsql as $$
+    begin
+      perform nextval('refused_outcomes');
+      raise exception 'the outcome is refused' using errcode = 'check_violation';
+    end $$;
+    create trigger refuse_outcome before insert on delivery_attempts for each row execute function refuse_outcome()`);
+  late.response.writeHead(200).end();
+  await eventually(
+    () => app.database.query('select is_called from refused_outcomes'),
+    ([row]) => row?.['is_called'] === true,
+  );
+  // The trigger goes only when the transaction that it refused has ended.
+  await app.database.query('drop trigger refuse_outcome on delivery_attempts');
+  await eventually(
+    () =>
+      app.database.query('select delivery_id from delivery_queue where key = $1 and node_id is not null', [
+        of.endpointId,
+      ]),
+    (rows) => rows.length === 1,
+  );
+  await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
+  expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1, is_probed: true });
+  receiver.answerAlways(200);
+  current.response.writeHead(200).end();
   await succeeds(of, 10);
 });
