@@ -41,6 +41,9 @@ export interface ExchangeJob {
 /** Thrown into undici to take back a request that is not written yet; unlike `abort` it keeps the connection. */
 const TAKEN_BACK = new Error('taken back');
 const CUT = new Error('no more of the answer is wanted');
+/** Nobody sends more 1xx than a few; each costs work and up to 16 KiB. */
+const MAX_INTERIM_ANSWERS = 32;
+const SWITCHING_PROTOCOLS = 101;
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly job: ExchangeJob;
@@ -54,6 +57,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #reused = false;
   #resent = false;
   #done = false;
+  #interimAnswers = 0;
   #status = 0;
   #statusText = '';
   #headers: Record<string, string[]> = {};
@@ -105,18 +109,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
     statusMessage?: string,
   ): void {
-    if (this.#done || status < 200) return;
+    if (this.#done) return;
     this.onResponseStarted();
+    if (status < 200) return this.#interim(controller, status);
     this.#status = status;
     const reason = statusMessage || STATUS_CODES[status];
     this.#statusText = reason === undefined ? String(status) : `${status} ${reason}`;
     const kept = headerLists(headers);
-    if (kept === null) {
-      const text = `${this.#where()} answered with too many headers`;
-      controller.abort(new ExchangeFailure('invalid_response', text));
-      return;
-    }
+    if (kept === null) return this.#refuse(controller, 'answered with too many headers');
     this.#headers = kept;
+  }
+
+  #interim(controller: Dispatcher.DispatchController, status: number): void {
+    if (status === SWITCHING_PROTOCOLS)
+      this.#refuse(controller, 'switched to another protocol, which nothing asked for');
+    else if (++this.#interimAnswers > MAX_INTERIM_ANSWERS)
+      this.#refuse(controller, `sent more than ${MAX_INTERIM_ANSWERS} interim answers (1xx)`);
+  }
+
+  #refuse(controller: Dispatcher.DispatchController, text: string): void {
+    controller.abort(new ExchangeFailure('invalid_response', `${this.#where()} ${text}`));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

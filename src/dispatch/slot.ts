@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { type buildConnector, Client } from 'undici';
 import type { Connector, Progress, Target, TlsOffer } from './connector.ts';
 import type { Exchange, Line } from './exchange.ts';
+import { InterimAnswers } from './interim-answers.ts';
 import type { ExchangeFailure } from './outcome.ts';
 
 /**
@@ -51,6 +52,8 @@ export class Slot implements Line {
   #full = false;
   #openedMs = 0;
   #connecting: AbortController | null = null;
+  /** Null for HTTP/2, which has frames of their own for them. */
+  #interimAnswers: InterimAnswers | null = null;
 
   constructor(owner: SlotOwner) {
     this.#owner = owner;
@@ -89,6 +92,7 @@ export class Slot implements Line {
   }
 
   use(): boolean {
+    this.#interimAnswers?.expect();
     return this.#uses++ > 0;
   }
 
@@ -143,6 +147,7 @@ export class Slot implements Line {
     this.#openedMs = performance.now();
     const isH2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
     this.#capacity = isH2 ? H2_STREAMS : 1;
+    this.#interimAnswers = isH2 ? null : new InterimAnswers(socket);
     callback(null, socket);
     // How many streams the endpoint allows is known with its settings; `drain` follows them.
     if (isH2) this.#full = true;
