@@ -4,6 +4,7 @@ import { helpText } from '../src/cli/commands.ts';
 import { settings } from '../src/config.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { errorTable } from '../src/domain/errors.ts';
+import { CircuitBreaker, defaultProjectConfig } from '../src/domain/project-config.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/platform/metrics.ts';
 import { processMetrics } from '../src/platform/process-metrics.ts';
@@ -31,6 +32,19 @@ export function errorSection(): string {
       code(name),
       String(status),
       code(message),
+    ]),
+  );
+}
+
+export function breakerSection(): string {
+  const defaults = defaultProjectConfig('', '').circuit_breaker;
+  const meanings: Record<string, { type: string; description?: string }> = CircuitBreaker.properties;
+  return table(
+    ['field', 'default', 'meaning'],
+    Object.entries(defaults).map(([name, value]) => [
+      code(name),
+      String(value),
+      meanings[name]?.description ?? '',
     ]),
   );
 }

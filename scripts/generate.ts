@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   actionSection,
+  breakerSection,
   commandSection,
   configSection,
   errorSection,
@@ -29,6 +30,7 @@ const files: Record<string, () => Promise<string>> = {
     operationSection(await makeOpenApi()),
   ),
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
+  'docs/deliveries.md': withSection('docs/deliveries.md', 'breaker', breakerSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),

@@ -1,21 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { idTime } from '../domain/ids.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
+import { deliveryGates, type Waiting, waitingFor } from '../routing/waiting-for.ts';
 import type { StoredAttempt } from '../store/delivery-attempts.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
-import type { SourceRow } from '../store/sources.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
-import { Endpoint, toEndpoint } from './endpoint-schema.ts';
+import { Endpoint } from './endpoint-schema.ts';
 import { AnyJson, HeaderValues, payloadJson } from './event-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
+import { waitingForSchema } from './waiting-for-schema.ts';
 
 export const RetryMetadata = Type.Object({
   data: AnyJson('The body sent to the endpoint.'),
   raw: Type.String({ description: 'The body as text.' }),
   strategy: oneOf(['linear', 'exponential']),
-  next_send_time: NullableTime,
+  next_send_time: Type.Union([Time, Type.Null()], {
+    description: 'When it may be sent at the earliest; null where that is not known.',
+  }),
   num_trials: Type.Integer({ description: 'Tries so far.' }),
   interval_seconds: Type.Integer(),
   retry_limit: Type.Integer({ description: 'Total number of tries.' }),
@@ -31,7 +35,8 @@ export const EventDelivery = Type.Object({
   subscription_id: Type.String(),
   event_type: Type.String(),
   status: oneOf(deliveryStatuses),
-  description: Type.String({ description: 'Why it failed, was discarded or is held.' }),
+  description: Type.String({ description: 'Why it failed, was discarded or waits.' }),
+  waiting_for: waitingForSchema(deliveryGates),
   delivery_mode: Type.String(),
   target_url: Type.String(),
   headers: HeaderValues,
@@ -82,11 +87,16 @@ export const DeliveryAttempt = Type.Object({
   deleted_at: NullableTime,
 });
 
-export function toDelivery(
-  row: StoredDelivery,
-  links: { endpoints: ReadonlyMap<string, EndpointRow>; sources: ReadonlyMap<string, SourceRow> },
-): Static<typeof EventDelivery> {
+export interface DeliveryLinks {
+  endpoints: ReadonlyMap<string, EndpointRow>;
+  showEndpoint(row: EndpointRow): Static<typeof Endpoint>;
+  routing: ProjectRouting;
+  nowMs: number;
+}
+
+export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<typeof EventDelivery> {
   const endpoint = links.endpoints.get(row.endpoint_id);
+  const waiting = waitingFor(row, endpoint?.status, links);
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -96,7 +106,8 @@ export function toDelivery(
     subscription_id: row.subscription_id ?? '',
     event_type: row.event_type,
     status: row.status as (typeof deliveryStatuses)[number],
-    description: isHeld(row, endpoint) ? 'Held: the endpoint is paused.' : (row.description ?? ''),
+    description: describe(row, waiting),
+    waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
     headers: shownHeaders(row.headers),
@@ -104,10 +115,10 @@ export function toDelivery(
     url_query_params: row.url_query_params ?? '',
     latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
     latency_seconds: Math.floor((row.latency_ms ?? 0) / 1000),
-    metadata: toRetryMetadata(row),
-    endpoint_metadata: endpoint === undefined ? null : toEndpoint(endpoint),
+    metadata: toRetryMetadata(row, waiting),
+    endpoint_metadata: endpoint === undefined ? null : links.showEndpoint(endpoint),
     event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
-    source_metadata: toSourceSummary(links.sources, row.source_id),
+    source_metadata: toSourceSummary(links.routing.sources, row.source_id),
     device_metadata: null,
     cli_metadata: null,
     acknowledged_at: iso(row.acknowledged_at),
@@ -117,18 +128,27 @@ export function toDelivery(
   };
 }
 
-/** A pause belongs to the endpoint and changes none of its deliveries, so it is told on reading. */
-function isHeld({ status }: StoredDelivery, endpoint: EndpointRow | undefined): boolean {
-  return endpoint?.status === 'paused' && (status === 'Scheduled' || status === 'Retry');
+/** A stored reason that begins with "Held" was true when it was stored; what holds now is worked out on reading. */
+function describe({ description }: StoredDelivery, waiting: Waiting | null): string {
+  const stored = description ?? '';
+  if (waiting === null) return stored;
+  if (stored === '' || stored.startsWith('Held')) return waiting.text;
+  return `${stored.replace(/\.$/, '')}. ${waiting.text}`;
 }
 
-function toRetryMetadata(row: StoredDelivery): Static<typeof RetryMetadata> {
+/** The stored time is when the delivery became due. Behind a gate that is past, and the gate decides. */
+function nextSendTime(row: StoredDelivery, waiting: Waiting | null): string | null {
+  const isGated = waiting !== null && waiting.gate !== 'sending' && waiting.gate !== 'node';
+  return isoOrNull(isGated ? waiting.untilMs : row.next_send_at);
+}
+
+function toRetryMetadata(row: StoredDelivery, waiting: Waiting | null): Static<typeof RetryMetadata> {
   const body = row.body ?? row.payload;
   return {
     data: payloadJson(body, row.content_type),
     raw: body.toString(),
     strategy: row.strategy as 'linear',
-    next_send_time: isoOrNull(row.next_send_at),
+    next_send_time: nextSendTime(row, waiting),
     num_trials: row.num_trials,
     interval_seconds: row.interval_seconds,
     retry_limit: row.retry_limit,

@@ -2,15 +2,21 @@ import type { Static } from 'typebox';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { type EventDelivery, toDelivery } from './delivery-schema.ts';
+import { endpointView } from './endpoint-view.ts';
 
 /** How deliveries of a project are shown: with their endpoints, deleted ones too, and their sources. */
 export async function deliveryView(
-  { db, cache, endpoints }: ApiContext,
+  context: ApiContext,
   projectId: string,
   rows: readonly StoredDelivery[],
 ): Promise<(row: StoredDelivery) => Static<typeof EventDelivery>> {
-  const { sources } = await cache.get(projectId);
+  const { db, cache, endpoints: store, now } = context;
+  const routing = await cache.get(projectId);
   const ids = rows.map((row) => row.endpoint_id);
-  const links = { endpoints: await endpoints.byIds(db, projectId, ids), sources };
-  return (row) => toDelivery(row, links);
+  const [endpoints, showEndpoint] = await Promise.all([
+    store.byIds(db, projectId, ids),
+    endpointView(context, projectId, ids),
+  ]);
+  const nowMs = now();
+  return (row) => toDelivery(row, { endpoints, showEndpoint, routing, nowMs });
 }

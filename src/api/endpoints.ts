@@ -2,19 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Alert } from '../domain/alert.ts';
 import { type Actor, type AuditAction, changeOf } from '../domain/audit.ts';
-import { breakerState } from '../domain/circuit-breaker.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import { Secret } from '../platform/secret.ts';
 import { changeConfig } from '../store/config-version.ts';
-import {
-  type EndpointChange,
-  type EndpointHealth,
-  type EndpointRow,
-  endpointHealth,
-} from '../store/endpoints.ts';
+import type { EndpointChange, EndpointRow } from '../store/endpoints.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { deleteSubscriptionsOfEndpoint } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
@@ -27,6 +21,7 @@ import {
   newSecret,
 } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
+import { endpointView } from './endpoint-view.ts';
 import { found, iso, mapPage, PageOf, pageQuery } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { endpointChanges, newEndpointChanges } from './versions/endpoint-changes.ts';
@@ -212,8 +207,8 @@ class Endpoints {
       name: queryValue(query, 'q'),
       ownerId: queryValue(query, 'ownerId'),
     });
-    const health = await this.#health(project, page.rows);
-    return mapPage(page, (row) => toEndpoint(row, health.get(row.id)));
+    const ids = page.rows.map((row) => row.id);
+    return mapPage(page, await endpointView(this.#context, project.id, ids));
   }
 
   async get({ project, id, scope }: One): Promise<Out> {
@@ -318,25 +313,6 @@ class Endpoints {
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {
-    return toEndpoint(row, (await this.#health(project, [row])).get(row.id));
-  }
-
-  async #health(project: ProjectRow, rows: EndpointRow[]): Promise<Map<string, EndpointHealth>> {
-    const { db, cache, now } = this.#context;
-    const { observability_window: minutes } = project.config.circuit_breaker;
-    const ids = rows.map((row) => row.id);
-    const [counts, routing] = await Promise.all([endpointHealth(db, ids, minutes), cache.get(project.id)]);
-    return new Map(
-      ids.map((id) => [
-        id,
-        {
-          deliveries: 0,
-          successes: 0,
-          failures: 0,
-          ...counts.get(id),
-          breaker: breakerState(routing.breaker(id), project.config.circuit_breaker, now()),
-        },
-      ]),
-    );
+    return (await endpointView(this.#context, project.id, [row.id]))(row);
   }
 }

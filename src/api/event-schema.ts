@@ -9,6 +9,7 @@ import type { SourceRow } from '../store/sources.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
+import { waitingForSchema } from './waiting-for-schema.ts';
 
 /** JSON kept exactly as it came: number text and key order included. */
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
@@ -45,6 +46,7 @@ export const Event = Type.Object({
   app_id: Type.String(),
   status: Type.String(),
   failure_reason: Type.Optional(Type.String()),
+  waiting_for: waitingForSchema(['expansion']),
   endpoints: Type.Array(Type.String()),
   endpoint_metadata: Type.Optional(
     Type.Array(EndpointSummary, { description: 'The endpoints in short form; not in lists.' }),
@@ -132,6 +134,9 @@ export function acceptedEvent(
   return shown;
 }
 
+/** A large fan-out: its deliveries are made in chunks after the answer. */
+const EXPANDING = { gate: 'expansion', until: null } as const;
+
 export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow>): Static<typeof Event> {
   const createdAt = iso(idTime(row.id));
   return {
@@ -142,6 +147,7 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
     app_id: row.app_id ?? '',
     status: row.status,
     ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
+    waiting_for: row.status === 'Processing' ? EXPANDING : null,
     endpoints: row.endpoints,
     source_metadata: toSourceSummary(sources, row.source_id),
     headers: shownHeaders(row.headers),

@@ -13,7 +13,8 @@ export const Job = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   type: oneOf(jobTypes),
-  status: oneOf(jobStatuses),
+  status: oneOf(jobStatuses, 'completed: every row was worked on. What was queued may still be waiting.'),
+  description: Type.String({ description: 'What working on a row means.' }),
   total: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Rows to work on; null while they are too many to be counted.',
   }),
@@ -26,12 +27,21 @@ export const Job = Type.Object({
   updated_at: Time,
 });
 
+/** A job that sends has queued when it is completed: its deliveries wait and are tried like any other. */
+const descriptions: Record<JobRow['type'], string> = {
+  batch_replay: 'Each event is queued for delivery again; its deliveries show whether they were sent.',
+  batch_retry: 'Each delivery is queued again; the delivery shows whether it was sent.',
+  batch_cancel: 'Each open delivery is discarded.',
+  onboard: 'Each item becomes an endpoint with its subscription.',
+};
+
 export function toJob(row: JobRow): Static<typeof Job> {
   return {
     uid: row.id,
     project_id: row.project_id,
     type: row.type,
     status: row.status,
+    description: descriptions[row.type],
     total: row.total,
     done: row.done,
     failed: row.failed,

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
-import type { EndpointRow } from '../store/endpoints.ts';
 import { type PortalLinkRow, portalAuthTypes } from '../store/portal-links.ts';
-import { Endpoint, toEndpoint } from './endpoint-schema.ts';
+import { Endpoint } from './endpoint-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 
 export const PortalLink = Type.Object({
@@ -46,7 +45,7 @@ export const UpdatePortalLink = Type.Object({ owner_id: Type.Optional(Text(256))
 
 export function toPortalLink(
   row: PortalLinkRow,
-  context: { endpoints: EndpointRow[]; token: string; authKey: string; publicUrl: string },
+  context: { endpoints: Static<typeof Endpoint>[]; token: string; authKey: string; publicUrl: string },
 ): Static<typeof PortalLink> {
   const { endpoints, token, authKey, publicUrl } = context;
   return {
@@ -55,9 +54,9 @@ export function toPortalLink(
     name: row.name,
     owner_id: row.owner_id,
     can_manage_endpoint: row.can_manage_endpoint,
-    endpoints: endpoints.map((endpoint) => endpoint.id),
+    endpoints: endpoints.map((endpoint) => endpoint.uid),
     endpoint_count: endpoints.length,
-    endpoints_metadata: endpoints.map((endpoint) => toEndpoint(endpoint)),
+    endpoints_metadata: endpoints,
     token,
     auth_type: row.auth_type,
     auth_key: authKey,

@@ -17,6 +17,7 @@ import {
 } from '../store/portal-links.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
+import { endpointView } from './endpoint-view.ts';
 import { found, invalid, PageOf, pageQuery, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
@@ -145,10 +146,12 @@ async function allShown(
     projectId,
     rows.map((row) => row.owner_id),
   );
+  const shownIds = [...owners.values()].flat().map((row) => row.id);
+  const showEndpoint = await endpointView(context, projectId, shownIds);
   const minted = await mintRefreshTokens(context.db, context.sealer, rows);
   return rows.map((row) =>
     toPortalLink(row, {
-      endpoints: owners.get(row.owner_id) ?? [],
+      endpoints: (owners.get(row.owner_id) ?? []).map(showEndpoint),
       token: staticToken(context, row),
       authKey: minted.get(row.id) ?? '',
       publicUrl: context.publicUrl(),

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { VERSION } from '../domain/version.ts';
 import { getPortalLink } from '../store/portal-links.ts';
 import type { ApiContext } from './context.ts';
+import { endpointView } from './endpoint-view.ts';
 import { found } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { PortalLink, toPortalLink } from './portal-link-schema.ts';
@@ -49,8 +50,14 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
       const id = caller.kind === 'portal' ? caller.linkId : '';
       const row = found(await getPortalLink(context.db, project.id, id), 'portal link', id);
       const owners = await context.endpoints.byOwners(context.db, project.id, [scope?.ownerId ?? '']);
+      const endpoints = owners.get(row.owner_id) ?? [];
+      const showEndpoint = await endpointView(
+        context,
+        project.id,
+        endpoints.map(({ id: endpointId }) => endpointId),
+      );
       return toPortalLink(row, {
-        endpoints: owners.get(row.owner_id) ?? [],
+        endpoints: endpoints.map(showEndpoint),
         // A static token is the one the caller came with; that of a link of the other type opens nothing.
         token: row.auth_type === 'static_token' ? staticToken(context, row) : '',
         authKey: '',

@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
-import type { EndpointRow } from '../store/endpoints.ts';
 import type { SourceRow } from '../store/sources.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
-import { Endpoint, toEndpoint } from './endpoint-schema.ts';
+import { Endpoint } from './endpoint-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
 import { Source, toSource } from './source-schema.ts';
@@ -94,7 +93,7 @@ export const UpdateSubscription = Type.Object({ name: Type.Optional(Text(256)), 
 
 export function toSubscription(
   row: SubscriptionRow,
-  links: { endpoint: EndpointRow | undefined; source: SourceRow | undefined; publicUrl: string },
+  links: { endpoint: Static<typeof Endpoint> | null; source: SourceRow | undefined; publicUrl: string },
 ): Static<typeof Subscription> {
   const { endpoint, source } = links;
   return {
@@ -103,7 +102,7 @@ export function toSubscription(
     name: row.name,
     type: row.type as 'api',
     status: row.status as 'active',
-    endpoint_metadata: endpoint === undefined ? null : toEndpoint(endpoint),
+    endpoint_metadata: endpoint,
     source_metadata: source === undefined ? null : toSource(source, links.publicUrl),
     device_metadata: null,
     function: row.function,

@@ -16,6 +16,7 @@ import {
   saveSubscription,
 } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
+import { endpointView } from './endpoint-view.ts';
 import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
@@ -177,25 +178,24 @@ class Subscriptions {
       endpointIds: queryValues(query, 'endpointId'),
       name: queryValue(query, 'name'),
     });
-    const [endpointRows, sourceRows] = await Promise.all([
-      endpoints.byIds(
-        db,
-        project.id,
-        page.rows.map((row) => row.endpoint_id),
-      ),
+    const endpointIds = page.rows.map((row) => row.endpoint_id);
+    const [endpointRows, showEndpoint, sourceRows] = await Promise.all([
+      endpoints.byIds(db, project.id, endpointIds),
+      endpointView(this.#context, project.id, endpointIds),
       sources.byIds(
         db,
         project.id,
         page.rows.map((row) => row.source_id),
       ),
     ]);
-    return mapPage(page, (row) =>
-      toSubscription(row, {
-        endpoint: endpointRows.get(row.endpoint_id),
+    return mapPage(page, (row) => {
+      const endpoint = endpointRows.get(row.endpoint_id);
+      return toSubscription(row, {
+        endpoint: endpoint === undefined ? null : showEndpoint(endpoint),
         source: sourceRows.get(row.source_id),
         publicUrl: this.#context.publicUrl(),
-      }),
-    );
+      });
+    });
   }
 
   async get({ project, id, scope }: One): Promise<Out> {
@@ -256,11 +256,16 @@ class Subscriptions {
 
   async #out(row: SubscriptionRow): Promise<Out> {
     const { db, endpoints, sources } = this.#context;
-    const [endpoint, source] = await Promise.all([
+    const [endpoint, showEndpoint, source] = await Promise.all([
       endpoints.get(db, row.project_id, row.endpoint_id),
+      endpointView(this.#context, row.project_id, [row.endpoint_id]),
       row.source_id === '' ? undefined : sources.get(db, row.project_id, row.source_id),
     ]);
-    return toSubscription(row, { endpoint, source, publicUrl: this.#context.publicUrl() });
+    return toSubscription(row, {
+      endpoint: endpoint === undefined ? null : showEndpoint(endpoint),
+      source,
+      publicUrl: this.#context.publicUrl(),
+    });
   }
 }
 

@@ -32,13 +32,18 @@ export interface StoredDelivery {
   url_query_params: string | null;
   source_id: string | null;
   acknowledged_at: number;
+  /** Whether a node holds it; null: it is not in the queue. */
+  is_held: boolean | null;
 }
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
   d.latency_ms, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
-  e.source_id, e.acknowledged_at`;
-const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}`;
+  e.source_id, e.acknowledged_at, q.is_held`;
+const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
+  left join lateral (
+    select node_id is not null as is_held from delivery_queue
+    where (project_id, delivery_id) = (d.project_id, d.id) offset 0) q on true`;
 
 export async function getDelivery(
   db: Queryable,

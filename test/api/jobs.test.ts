@@ -29,6 +29,7 @@ test('a batch retry of ten thousand deliveries is gone on with by another node a
   await failedDeliveries(app, { endpoint, subscription, count: 10_000 });
   const job = await app.project.post('/eventdeliveries/batchretry', undefined, 200);
   expect(job).toMatchObject({ status: 'queued', total: 10_000, done: 0 });
+  expect(job.description).toBe('Each delivery is queued again; the delivery shows whether it was sent.');
 
   const first = await app.addNode({ POSTHORN_ROLES: 'janitor' });
   const underWay = await jobState(job, ({ done }) => done > 0);

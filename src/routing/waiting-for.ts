@@ -1,0 +1,79 @@
+import { breakerState } from '../domain/circuit-breaker.ts';
+import type { RateLimit } from '../domain/rate-grants.ts';
+import type { ProjectRouting } from './project-routing.ts';
+import { queueKeyOf } from './queue-key.ts';
+
+/**
+ * What keeps a delivery waiting, for those who read it. The engine's gates (engine/gates.ts) decide by the same rules.
+ * Where several hold at once the one that lasts longest is named.
+ */
+export const deliveryGates = ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'] as const;
+
+export interface Waiting {
+  gate: (typeof deliveryGates)[number];
+  /** Null where it is not known. */
+  untilMs: number | null;
+  text: string;
+}
+
+interface WaitingDelivery {
+  endpoint_id: string;
+  subscription_id: string | null;
+  next_send_at: number | null;
+  /** Whether a node holds it; null: it is not in the queue. */
+  is_held: boolean | null;
+}
+
+/** Null for a delivery that is over. */
+export function waitingFor(
+  delivery: WaitingDelivery,
+  endpointStatus: string | undefined,
+  { routing, nowMs }: { routing: ProjectRouting; nowMs: number },
+): Waiting | null {
+  if (delivery.is_held === null) return null;
+  if (delivery.is_held) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
+  if (endpointStatus === 'paused')
+    return { gate: 'paused', untilMs: null, text: 'Held: the endpoint is paused.' };
+  const dueMs = delivery.next_send_at ?? nowMs;
+  const breaker = endpointStatus === 'active' ? openBreaker(delivery.endpoint_id, routing, nowMs) : null;
+  if (breaker !== null && (breaker.untilMs ?? 0) >= dueMs) return breaker;
+  if (dueMs > nowMs) return { gate: 'retry', untilMs: dueMs, text: `The next try is at ${time(dueMs)}.` };
+  if (breaker !== null) return breaker;
+  const limit = limitOf(delivery, routing);
+  if (limit !== null && endpointStatus === 'active')
+    return { gate: 'rate_limit', untilMs: null, text: `Held: ${limit}.` };
+  return { gate: 'node', untilMs: null, text: 'It is due and waits for a node to take it.' };
+}
+
+function openBreaker(endpointId: string, routing: ProjectRouting, nowMs: number): Waiting | null {
+  const settings = routing.project.config.circuit_breaker;
+  const breaker = routing.breaker(endpointId);
+  const state = breakerState(breaker, settings, nowMs);
+  if (state === 'closed') return null;
+  const gate = 'circuit_breaker';
+  if (state === 'half-open') {
+    const text =
+      'Held: the circuit breaker of the endpoint is half open; one delivery at a time is sent as a probe.';
+    return { gate, untilMs: null, text };
+  }
+  const untilMs = breaker.changedAtMs + settings.error_timeout * 1000;
+  const why = 'the endpoint keeps failing, so its circuit breaker is open';
+  return { gate, untilMs, text: `Held until ${time(untilMs)}: ${why}.` };
+}
+
+/** Its turn comes when the sends before it have had theirs, which no single time can say. */
+function limitOf(delivery: WaitingDelivery, routing: ProjectRouting): string | null {
+  const key = queueKeyOf(routing, delivery);
+  const [first] = routing.limitsOf(delivery.endpoint_id, key).toSorted(slowestFirst);
+  if (first === undefined) return null;
+  const { count, durationMs } = first.limit;
+  const owner = first.key === delivery.endpoint_id ? 'endpoint' : 'subscription';
+  const sends = count === 1 ? '1 send' : `${count} sends`;
+  return `the rate limit of the ${owner} allows ${sends} per ${durationMs / 1000} s`;
+}
+
+function slowestFirst(a: { limit: RateLimit }, b: { limit: RateLimit }): number {
+  return a.limit.count / a.limit.durationMs - b.limit.count / b.limit.durationMs;
+}
+
+const time = (ms: number) => new Date(ms).toISOString();

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** Each delivery that is not over says what it waits for and until when, as text and as a field. */
+let app: TestApp;
+let receiver: Receiver;
+const broken = new Set<string>();
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+  receiver.answerAlways(({ path }, response) => {
+    if (path !== '/silent') response.writeHead(broken.has(path) ? 500 : 200).end();
+  });
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+const send = (client: ApiClient, eventType: string) =>
+  client.post('/events/broadcast', { event_type: eventType, data: {} });
+
+/** The newest delivery of an endpoint, from the list and by itself; the two must agree. */
+async function delivery(client: ApiClient, endpointId: string): Promise<Json> {
+  const { content } = await client.get(`/eventdeliveries?endpointId=${endpointId}`);
+  const single = await client.get(`/eventdeliveries/${content[0].uid}`);
+  return { single, listed: content[0] };
+}
+
+async function waits(client: ApiClient, endpointId: string, gate: string): Promise<Json> {
+  const { single, listed } = await eventually(
+    () => delivery(client, endpointId),
+    (seen) => seen.single.waiting_for?.gate === gate && seen.listed.waiting_for?.gate === gate,
+  );
+  expect(listed.description).toBe(single.description);
+  expect(listed.metadata.next_send_time).toBe(single.metadata.next_send_time);
+  return single;
+}
+
+test('a delivery behind an open breaker says so, until when, and shows the state of its endpoint', async () => {
+  const made = await app.instance.post('/projects', {
+    name: 'breaker shown',
+    type: 'outgoing',
+    config: {
+      strategy: { type: 'linear', duration: 1, retry_count: 100 },
+      circuit_breaker: {
+        sample_rate: 1,
+        error_timeout: 3_600,
+        minimum_request_count: 2,
+        failure_threshold: 50,
+      },
+    },
+  });
+  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const { endpoint, subscription } = await subscribe(project, `${receiver.url}/broken`);
+  broken.add('/broken');
+  await send(project, 'a');
+  await eventually(
+    () => project.get(`/endpoints/${endpoint.uid}`),
+    ({ cb_state }) => cb_state === 'open',
+  );
+  await send(project, 'a');
+  const waiting = await waits(project, endpoint.uid, 'circuit_breaker');
+  const { until } = waiting.waiting_for;
+  expect(Date.parse(until)).toBeGreaterThan(Date.now() + 1_000_000);
+  expect(waiting.metadata.next_send_time).toBe(until);
+  expect(waiting.description).toBe(
+    `Held until ${until}: the endpoint keeps failing, so its circuit breaker is open.`,
+  );
+  const shown = await project.get(`/endpoints/${endpoint.uid}`);
+  const { cb_state, failure_rate, events } = shown;
+  expect({ cb_state, failure_rate }).toEqual({ cb_state: 'open', failure_rate: 100 });
+  expect(waiting.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
+  const [listed] = (await project.get('/eventdeliveries')).content;
+  expect(listed.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
+  // The same endpoint as other resources show it.
+  const single = await project.get(`/subscriptions/${subscription.uid}`);
+  expect(single.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
+  const [inList] = (await project.get('/subscriptions')).content;
+  expect(inList.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
+  const link = await project.post('/portal-links', {
+    name: 'link',
+    owner_id: shown.owner_id || 'owner',
+    endpoints: [endpoint.uid],
+  });
+  expect(link.endpoints_metadata[0]).toMatchObject({ cb_state, failure_rate, events });
+});
+
+test('a delivery of a paused endpoint waits for the pause to end', async () => {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/paused`, { eventTypes: ['paused'] });
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  await send(app.project, 'paused');
+  const waiting = await waits(app.project, endpoint.uid, 'paused');
+  expect(waiting.waiting_for).toEqual({ gate: 'paused', until: null });
+  expect(waiting.description).toBe('Held: the endpoint is paused.');
+  expect(waiting.metadata.next_send_time).toBeNull();
+});
+
+test('a delivery over a rate limit names the limit', async () => {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/limited`, {
+    eventTypes: ['limited'],
+    endpoint: { rate_limit: 1, rate_limit_duration: 3_600 },
+  });
+  await send(app.project, 'limited');
+  await receiver.received(1);
+  await send(app.project, 'limited');
+  const waiting = await waits(app.project, endpoint.uid, 'rate_limit');
+  expect(waiting.description).toBe('Held: the rate limit of the endpoint allows 1 send per 3600 s.');
+});
+
+test('a delivery over the rate limit of its subscription names that limit', async () => {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/limited-too`, {
+    eventTypes: ['limited-too'],
+    subscription: { rate_limit_config: { count: 1, duration: 3_600 } },
+  });
+  await send(app.project, 'limited-too');
+  await send(app.project, 'limited-too');
+  const waiting = await waits(app.project, endpoint.uid, 'rate_limit');
+  expect(waiting.description).toBe('Held: the rate limit of the subscription allows 1 send per 3600 s.');
+});
+
+test('a failed delivery says why and when it is tried again', async () => {
+  broken.add('/failing');
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/failing`, { eventTypes: ['failing'] });
+  await send(app.project, 'failing');
+  const waiting = await waits(app.project, endpoint.uid, 'retry');
+  const { until } = waiting.waiting_for;
+  expect(until).toBe(waiting.metadata.next_send_time);
+  expect(waiting.description).toBe(
+    `The endpoint answered 500 Internal Server Error. The next try is at ${until}.`,
+  );
+});
+
+test('a delivery being sent says so, and one that is over waits for nothing', async () => {
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/silent`, { eventTypes: ['silent'] });
+  await send(app.project, 'silent');
+  const waiting = await waits(app.project, endpoint.uid, 'sending');
+  expect(waiting.description).toBe('A node is sending it.');
+  const done = await subscribe(app.project, `${receiver.url}/done`, { eventTypes: ['done'] });
+  await send(app.project, 'done');
+  const { single, listed } = await eventually(
+    () => delivery(app.project, done.endpoint.uid),
+    (seen) => seen.listed.status === 'Success' && seen.single.status === 'Success',
+  );
+  expect([single.waiting_for, listed.waiting_for, single.description]).toEqual([null, null, '']);
+});
+
+test('an event whose deliveries are still being made waits for its expansion', async () => {
+  const sent = await send(app.project, 'nobody');
+  expect(sent.waiting_for).toBeNull();
+  await app.database.query("update events set status = 'Processing' where id = $1", [sent.uid]);
+  const event = await app.project.get(`/events/${sent.uid}`);
+  expect(event.waiting_for).toEqual({ gate: 'expansion', until: null });
+  const listed = (await app.project.get('/events')).content.find(({ uid }: Json) => uid === sent.uid);
+  expect(listed.waiting_for).toEqual({ gate: 'expansion', until: null });
+});
