@@ -288,7 +288,7 @@ class Endpoints {
   ): Promise<Out> {
     const { endpoints, cache } = this.#context;
     const by = { projectId: project.id, actor };
-    const { saved, alert } = await changeConfig(this.#context, by, async (tx, version) => {
+    const { saved, alerts } = await changeConfig(this.#context, by, async (tx, version) => {
       const known = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
       const row = change(known);
       const type = typeof told === 'string' ? told : told(row);
@@ -302,12 +302,11 @@ class Endpoints {
         told: [{ type }, ...(isDisabled ? [DISABLED] : [])],
       });
       const isEnabled = known.status === 'inactive' && result.status !== 'inactive';
-      const clear = isEnabled
-        ? await this.#context.alerts.record(tx, project, enabledAlert(result), version)
-        : null;
-      return { result: { saved: result, alert: clear }, audit: [changeOf(type, known, result)] };
+      const cleared = isEnabled ? [enabledAlert(result)] : [];
+      const moved = await this.#context.alerts.record(tx, project, cleared, version);
+      return { result: { saved: result, alerts: moved }, audit: [changeOf(type, known, result)] };
     });
-    this.#context.alerts.notify(alert);
+    this.#context.alerts.notify(alerts);
     await cache.refresh(project.id);
     return this.#out(project, saved);
   }

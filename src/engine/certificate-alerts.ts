@@ -10,6 +10,7 @@ import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import type { Sent } from './delivery-sender.ts';
+import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Watches the certificates that deliveries are sent under: the endpoint's own and the client certificate shown to it.
@@ -40,20 +41,25 @@ interface Sighting {
   seen: SeenCertificate | null;
 }
 
+interface Move extends StateItem {
+  endpointId: string;
+  change: Pick<Alert, 'state' | 'summary' | 'certificate'>;
+}
+
 const DAY_MS = 86_400_000;
 const SIDES = ['server', 'client'] as const;
 
 export class CertificateAlerts {
   readonly #deps: CertificateAlertsDeps;
-  /** By what is being told, so that deliveries at the same time start one telling. */
-  readonly #working = new Map<string, Promise<void>>();
+  readonly #changes: StateChanges<Move>;
 
   constructor(deps: CertificateAlertsDeps) {
     this.#deps = deps;
+    this.#changes = new StateChanges({ change: (id, moves) => this.#move(id, moves), log: deps.log });
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.#working.values());
+  stop(): Promise<void> {
+    return this.#changes.drain();
   }
 
   attempted({ projectId, endpointId }: HeldDelivery, { certificates }: Sent): void {
@@ -68,45 +74,30 @@ export class CertificateAlerts {
     const isExpiring =
       seen !== null && seen.expiresAtMs - databaseClock.now() < config.certificateDays * DAY_MS;
     if (!isExpiring && !routing.hasExpiring(endpointId, side)) return;
-    const subject = certificateSubject(endpointId, side, seen?.fingerprint);
-    const isRaised = routing.alerts.get(subject);
-    if (isExpiring && isRaised === undefined)
-      this.#run(subject, () => this.#move(routing, endpointId, raisedOf(side, seen)));
+    const key = certificateSubject(endpointId, side, seen?.fingerprint);
+    const isRaised = routing.alerts.get(key);
+    const at = { projectId: routing.project.id, endpointId, key };
+    if (isExpiring && isRaised === undefined) this.#changes.add({ ...at, change: raisedOf(side, seen) });
     // The very one can be raised by a node whose window is longer.
-    if (!isExpiring && isRaised !== true)
-      this.#run(subject, () => this.#move(routing, endpointId, clearedOf(side, seen)));
+    if (!isExpiring && isRaised !== true) this.#changes.add({ ...at, change: clearedOf(side, seen) });
   }
 
-  async #move(
-    { project, endpoints }: ProjectRouting,
-    endpointId: string,
-    change: Pick<Alert, 'state' | 'summary' | 'certificate'>,
-  ): Promise<void> {
+  async #move(projectId: string, moves: readonly Move[]): Promise<void> {
     const { cache, alerts, log } = this.#deps;
-    const endpoint = endpoints.get(endpointId)?.row;
-    if (endpoint === undefined) return;
-    const alert = {
-      kind: 'certificate',
-      endpoint,
-      subscription: null,
-      lastFailure: null,
-      ...change,
-    } as const;
-    const told = await changeState(this.#deps, project.id, (tx, version) =>
-      alerts.record(tx, project, alert, version),
+    const { project, endpoints } = await cache.get(projectId);
+    const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {
+      const endpoint = endpoints.get(endpointId)?.row;
+      if (endpoint === undefined) return [];
+      return [{ kind: 'certificate', endpoint, subscription: null, lastFailure: null, ...change }];
+    });
+    if (wanted.length === 0) return;
+    const moved = await changeState(this.#deps, projectId, (tx, version) =>
+      alerts.record(tx, project, wanted, version),
     );
-    alerts.notify(told);
-    if (told !== null) log.info({ project: project.id, endpoint: endpointId }, `alert ${change.state}`);
-    await cache.refreshQuietly(project.id);
-  }
-
-  /** An alert that cannot be moved now is tried again with the next attempt. */
-  #run(subject: string, work: () => Promise<void>): void {
-    if (this.#working.has(subject)) return;
-    const working = work()
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'alert could not be updated'))
-      .finally(() => this.#working.delete(subject));
-    this.#working.set(subject, working);
+    alerts.notify(moved);
+    for (const { endpoint, state } of moved)
+      log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
+    await cache.refreshQuietly(projectId);
   }
 }
 

@@ -2,7 +2,7 @@ import type { RateGrant } from '../domain/event-delivery.ts';
 import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { type Probe, releaseProbe, takeProbe } from '../store/breakers.ts';
+import { type Probe, releaseProbes, takeProbes } from '../store/breakers.ts';
 import { claimBatch } from '../store/claim-batch.ts';
 import { heldBy, releaseDeliveries, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
@@ -241,9 +241,10 @@ export class Claimer implements QueueListener {
   async #returnUnused(chosen: Chosen[], started: number[]): Promise<void> {
     const unused = chosen.flatMap(({ grants }, n) => grants?.grants.slice(started[n] ?? 0) ?? []);
     if (unused.length > 0) await this.#deps.returnGrants(unused);
-    for (const [n, { probe }] of chosen.entries()) {
-      if (probe !== undefined && (started[n] ?? 0) === 0) await releaseProbe(this.#deps.db, probe);
-    }
+    const unsent = chosen.flatMap(({ probe }, n) =>
+      probe !== undefined && (started[n] ?? 0) === 0 ? [probe] : [],
+    );
+    await releaseProbes(this.#deps.db, unsent);
   }
 
   #choose(): Chosen[] {
@@ -303,10 +304,14 @@ export class Claimer implements QueueListener {
         if (choice.want.count === 0) choice.due.dueAt = choice.grants.moreAt;
       }
     }
-    for (const choice of chosen) {
-      if (!choice.gate.isProbe || choice.want.count === 0) continue;
-      const probe = await takeProbe(this.#deps.db, choice.gate.endpointId, choice.gate.probeSeconds);
-      if (probe !== null) {
+    const probes = chosen.filter(({ gate, want }) => gate.isProbe && want.count > 0);
+    const taken = await takeProbes(
+      this.#deps.db,
+      probes.map(({ gate }) => ({ endpointId: gate.endpointId, seconds: gate.probeSeconds })),
+    );
+    for (const choice of probes) {
+      const probe = taken.get(choice.gate.endpointId);
+      if (probe !== undefined) {
         choice.probe = probe;
         continue;
       }

@@ -9,15 +9,15 @@ import { countFailures, forgetFailures } from '../store/alerts.ts';
 import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
-import type { SubscriptionRow } from '../store/subscriptions.ts';
 import type { Sent } from './delivery-sender.ts';
 import { lastFailure } from './last-failure.ts';
+import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Watches the subscriptions that have an alert_config. Of each:
  *
  * quiet  -> failed attempts are counted in the database, over all nodes; `count` within `threshold` raise the alert.
- *           A node has one count under way per subscription: failures meanwhile are added to the next one.
+ *           A node counts all subscriptions of a project together: failures meanwhile are added to the next count.
  * raised -> nothing is counted; the first success clears it. Nodes learn the state with the project's version.
  *
  * An attempt that succeeds while nothing is raised costs two look-ups in memory.
@@ -35,120 +35,100 @@ interface Uncounted {
   last: LastFailure;
 }
 
+interface Asked extends StateItem {
+  id: string;
+  kind: 'count' | 'clear';
+}
+
 export class SubscriptionAlerts {
   readonly #deps: SubscriptionAlertsDeps;
+  /** Failures that wait to be counted, by subscription. */
   readonly #uncounted = new Map<string, Uncounted>();
-  readonly #clearing = new Set<string>();
-  readonly #working = new Set<Promise<void>>();
+  readonly #changes: StateChanges<Asked>;
 
   constructor(deps: SubscriptionAlertsDeps) {
     this.#deps = deps;
+    this.#changes = new StateChanges({ change: (id, asked) => this.#change(id, asked), log: deps.log });
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.#working);
+  stop(): Promise<void> {
+    return this.#changes.drain();
   }
 
   attempted(delivery: HeldDelivery, sent: Sent): void {
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
+    const { projectId } = delivery;
     const isRaised = routing.alerts.get(id) === true;
     if (sent.effect === 'success') {
-      if (isRaised && !this.#clearing.has(id)) this.#run(() => this.#clear(routing, id));
+      if (isRaised) this.#changes.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
       return;
     }
     if (isRaised || (routing.subscriptions.get(id)?.row.alert_config?.count ?? 0) === 0) return;
-    this.#add(delivery.projectId, id, lastFailure(sent));
+    const failures = (this.#uncounted.get(id)?.failures ?? 0) + 1;
+    this.#uncounted.set(id, { failures, last: lastFailure(sent) });
+    this.#changes.add({ projectId, id, kind: 'count', key: `count ${id}` });
   }
 
-  #add(projectId: string, id: string, last: LastFailure): void {
-    const waiting = this.#uncounted.get(id);
-    if (waiting !== undefined) {
-      waiting.failures += 1;
-      waiting.last = last;
-      return;
-    }
-    const uncounted = { failures: 1, last };
-    this.#uncounted.set(id, uncounted);
-    this.#run(() => this.#countAll({ id, projectId }, uncounted));
+  async #change(projectId: string, asked: readonly Asked[]): Promise<void> {
+    const counted = asked.filter(({ kind }) => kind === 'count').map(({ id }) => id);
+    // Taken in the same step in which the item stops waiting: a failure from now on asks for another count.
+    const uncounted = new Map(counted.map((id) => [id, this.#uncounted.get(id)]));
+    for (const id of counted) this.#uncounted.delete(id);
+    const routing = await this.#deps.cache.get(projectId);
+    const raised = await this.#count(routing, uncounted);
+    const cleared = asked.filter(({ kind }) => kind === 'clear').map(({ id }) => clearedOf(routing, id));
+    const wanted = [...raised, ...cleared].filter((alert) => alert !== undefined);
+    if (wanted.length > 0) await this.#move(routing, wanted);
   }
 
-  /** Until nothing new came in while the last count was under way. */
-  async #countAll(subscription: { id: string; projectId: string }, uncounted: Uncounted): Promise<void> {
-    try {
-      for (;;) {
-        const { failures } = uncounted;
-        if (failures === 0) return;
-        uncounted.failures = 0;
-        await this.#count(subscription, { failures, last: uncounted.last });
-      }
-    } finally {
-      // In the same step as the last look, so that no failure is added to what nobody counts any more.
-      this.#uncounted.delete(subscription.id);
-    }
-  }
-
+  /** Counts failures and returns the alerts to raise. */
   async #count(
-    subscription: { id: string; projectId: string },
-    { failures, last }: Uncounted,
-  ): Promise<void> {
-    const { id, projectId } = subscription;
-    const routing = this.#deps.cache.peek(projectId);
-    const config = routing?.subscriptions.get(id)?.row.alert_config ?? null;
-    const thresholdMs = parseGoDuration(config?.threshold ?? '');
-    if (routing === undefined || config === null || thresholdMs === null) return;
-    if (routing.alerts.get(id) === true) return;
-    const counted = await countFailures(this.#deps.db, subscription, { failures, thresholdMs });
-    if (counted < config.count) return;
-    const summary = `${config.count} attempts failed within ${config.threshold}.`;
-    await this.#move(routing, id, { state: 'raised', summary, lastFailure: last });
-  }
-
-  async #clear(routing: ProjectRouting, id: string): Promise<void> {
-    this.#clearing.add(id);
-    try {
-      const summary = 'An attempt succeeded again.';
-      await this.#move(routing, id, { state: 'cleared', summary, lastFailure: null });
-    } finally {
-      this.#clearing.delete(id);
-    }
-  }
-
-  async #move(
     routing: ProjectRouting,
-    id: string,
-    change: Pick<Alert, 'state' | 'summary' | 'lastFailure'>,
-  ): Promise<void> {
-    const { cache, alerts, log } = this.#deps;
-    const { project } = routing;
-    const row = routing.subscriptions.get(id)?.row;
-    const alert = row && alertOf(routing, row, change);
-    if (alert === undefined) return;
-    const told = await changeState(this.#deps, project.id, async (tx, version) => {
-      await forgetFailures(tx, { id, projectId: project.id });
-      return alerts.record(tx, project, alert, version);
+    uncounted: ReadonlyMap<string, Uncounted | undefined>,
+  ): Promise<(Alert | undefined)[]> {
+    const added = [...uncounted].flatMap(([subscriptionId, counts]) => {
+      const config = routing.subscriptions.get(subscriptionId)?.row.alert_config ?? null;
+      const thresholdMs = parseGoDuration(config?.threshold ?? '');
+      if (counts === undefined || config === null || thresholdMs === null) return [];
+      if (routing.alerts.get(subscriptionId) === true) return [];
+      return [{ subscriptionId, config, thresholdMs, ...counts }];
     });
-    alerts.notify(told);
-    if (told !== null) log.info({ project: project.id, subscription: id }, `alert ${change.state}`);
-    await cache.refreshQuietly(project.id);
+    if (added.length === 0) return [];
+    const counted = await countFailures(this.#deps.db, routing.project.id, added);
+    return added
+      .filter(({ subscriptionId, config }) => (counted.get(subscriptionId) ?? 0) >= config.count)
+      .map(({ subscriptionId, config, last }) => {
+        const summary = `${config.count} attempts failed within ${config.threshold}.`;
+        return alertOf(routing, subscriptionId, { state: 'raised', summary, lastFailure: last });
+      });
   }
 
-  /** An alert that cannot be moved now is tried again with the next outcome. */
-  #run(work: () => Promise<void>): void {
-    const working = work()
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'alert could not be updated'))
-      .finally(() => this.#working.delete(working));
-    this.#working.add(working);
+  async #move({ project }: ProjectRouting, wanted: readonly Alert[]): Promise<void> {
+    const { cache, alerts, log } = this.#deps;
+    const ids = wanted.flatMap(({ subscription }) => subscription?.id ?? []);
+    const moved = await changeState(this.#deps, project.id, async (tx, version) => {
+      await forgetFailures(tx, project.id, ids);
+      return alerts.record(tx, project, wanted, version);
+    });
+    alerts.notify(moved);
+    for (const { subscription, state } of moved)
+      log.info({ project: project.id, subscription: subscription?.id }, `alert ${state}`);
+    await cache.refreshQuietly(project.id);
   }
 }
 
+const clearedOf = (routing: ProjectRouting, id: string) =>
+  alertOf(routing, id, { state: 'cleared', summary: 'An attempt succeeded again.', lastFailure: null });
+
 function alertOf(
   routing: ProjectRouting,
-  row: SubscriptionRow,
+  subscriptionId: string,
   change: Pick<Alert, 'state' | 'summary' | 'lastFailure'>,
 ): Alert | undefined {
-  const endpoint = routing.endpoints.get(row.endpoint_id)?.row;
-  if (endpoint === undefined) return undefined;
+  const row = routing.subscriptions.get(subscriptionId)?.row;
+  const endpoint = row && routing.endpoints.get(row.endpoint_id)?.row;
+  if (row === undefined || endpoint === undefined) return undefined;
   return { kind: 'failures', endpoint, subscription: { id: row.id, name: row.name }, ...change };
 }

@@ -1,5 +1,5 @@
 import { type Alert, alertData, alertSubject } from '../domain/alert.ts';
-import { clearAlert, clearAlertsUnder, raiseAlert, raiseAlertOnce } from '../store/alerts.ts';
+import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/alerts.ts';
 import type { ConfigTx } from '../store/config-version.ts';
 
 /** Tells people about an alert, by mail and chat. Returns at once and never fails. */
@@ -8,12 +8,12 @@ export interface AlertNotifier {
 }
 
 /** A certificate is told of once; whichever comes instead clears it. */
-const certificateMoves = { raised: raiseAlertOnce, cleared: clearAlertsUnder };
-const otherMoves = { raised: raiseAlert, cleared: clearAlert };
+const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };
+const otherMoves = { raised: raiseAlerts, cleared: clearAlerts };
 
 /**
  * Moves alerts between raised and cleared, with their meta events, as part of the transaction of a config change.
- * Whoever moved one tells people, after the commit: `notify` what `record` gave back.
+ * The caller tells people, after the commit: `notify` what `record` gave back.
  */
 export class AlertRecorder {
   readonly #notifier: AlertNotifier;
@@ -22,16 +22,35 @@ export class AlertRecorder {
     this.#notifier = notifier;
   }
 
-  /** Null where the alert was in that state before. */
-  async record(tx: ConfigTx, project: { id: string }, alert: Alert, version: number): Promise<Alert | null> {
-    const key = { subjectId: alertSubject(alert), kind: alert.kind, projectId: project.id };
-    const moves = alert.kind === 'certificate' ? certificateMoves : otherMoves;
-    if (!(await moves[alert.state](tx, key, version))) return null;
-    tx.tell(`alert.${alert.state}`, () => alertData(alert, project.id));
-    return alert;
+  /** With one statement for each kind of move. Returns those that moved: the others were in that state before. */
+  async record(
+    tx: ConfigTx,
+    project: { id: string },
+    alerts: readonly Alert[],
+    version: number,
+  ): Promise<Alert[]> {
+    const moved: Alert[] = [];
+    for (const group of Map.groupBy(alerts, ({ kind, state }) => `${kind} ${state}`).values()) {
+      const { kind, state } = group[0] as Alert;
+      const bySubject = new Map(group.map((alert) => [alertSubject(alert), alert]));
+      const keys = [...bySubject.keys()].map((subjectId) => ({ subjectId, kind, projectId: project.id }));
+      const moves = kind === 'certificate' ? certificateMoves : otherMoves;
+      const subjects = (await moves[state](tx, keys, version)).map(({ subjectId }) => subjectId);
+      moved.push(...movedOf(bySubject, new Set(subjects)));
+    }
+    for (const alert of moved) tx.tell(`alert.${alert.state}`, () => alertData(alert, project.id));
+    return moved;
   }
 
-  notify(alert: Alert | null): void {
-    if (alert !== null) this.#notifier.notify(alert);
+  notify(alerts: readonly Alert[]): void {
+    for (const alert of alerts) this.#notifier.notify(alert);
   }
+}
+
+/** A certificate's alerts are cleared together, by the beginning of their subjects. */
+function movedOf(bySubject: ReadonlyMap<string, Alert>, subjects: ReadonlySet<string>): Alert[] {
+  const beginnings = new Set([...subjects].map((subject) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
+  return [...bySubject].flatMap(([subject, alert]) =>
+    subjects.has(subject) || beginnings.has(subject) ? [alert] : [],
+  );
 }

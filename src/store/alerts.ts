@@ -1,57 +1,57 @@
 import type { AlertKind } from '../domain/alert.ts';
 import type { Queryable } from './database.ts';
 
-/** An alert's state, the same for all nodes: each change has one winner, whose row it was to change. */
+/** An alert's state, the same for all nodes: each change has one winner, the statement that changed its row. */
 export interface AlertKey {
   subjectId: string;
   kind: AlertKind;
   projectId: string;
 }
 
-/** True: raised now, by this call. */
-export async function raiseAlert(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
-  const rows = await tx.query(
-    `insert into alerts (subject_id, kind, project_id, version, raised_at) values ($1, $2, $3, $4, now())
-     on conflict (subject_id, kind) do update
-     set version = excluded.version, raised_at = excluded.raised_at, cleared_at = null
-     where alerts.cleared_at is not null and alerts.project_id = excluded.project_id
-     returning subject_id`,
-    [key.subjectId, key.kind, key.projectId, version],
-  );
-  return rows.length > 0;
-}
+/** Moves alerts and returns the keys of those that this call moved. No key twice. */
+export type AlertMove = (tx: Queryable, keys: readonly AlertKey[], version: number) => Promise<AlertKey[]>;
 
-/** True: it was raised, and this call cleared it. */
-export async function clearAlert(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
-  const rows = await tx.query(
-    `update alerts set version = $4, cleared_at = now()
-     where subject_id = $1 and kind = $2 and project_id = $3 and cleared_at is null
-     returning subject_id`,
-    [key.subjectId, key.kind, key.projectId, version],
-  );
-  return rows.length > 0;
-}
+const WANTED =
+  'unnest($1::text[], $2::text[], $3::text[]) as k(subject_id, kind, project_id) order by k.subject_id, k.kind';
+const RAISE = `insert into alerts (subject_id, kind, project_id, version, raised_at)
+  select subject_id, kind, project_id, $4, now() from ${WANTED}`;
+const RETURNING = 'returning alerts.subject_id as "subjectId", alerts.kind, alerts.project_id as "projectId"';
 
-/** True: raised now, by this call. Such an alert is raised once and, when cleared, never again. */
-export async function raiseAlertOnce(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
-  const rows = await tx.query(
-    `insert into alerts (subject_id, kind, project_id, version, raised_at) values ($1, $2, $3, $4, now())
-     on conflict do nothing returning subject_id`,
-    [key.subjectId, key.kind, key.projectId, version],
-  );
-  return rows.length > 0;
-}
+const move =
+  (text: string): AlertMove =>
+  (tx, keys, version) =>
+    tx.query<AlertKey>(text, [
+      keys.map(({ subjectId }) => subjectId),
+      keys.map(({ kind }) => kind),
+      keys.map(({ projectId }) => projectId),
+      version,
+    ]);
 
-/** Clears every alert whose subject begins so; true if there was one. `subjectId` ends with a space. */
-export async function clearAlertsUnder(tx: Queryable, key: AlertKey, version: number): Promise<boolean> {
-  const rows = await tx.query(
-    `update alerts set version = $4, cleared_at = now()
-     where subject_id > $1 and subject_id < rtrim($1) || '!' and kind = $2 and project_id = $3 and cleared_at is null
-     returning subject_id`,
-    [key.subjectId, key.kind, key.projectId, version],
-  );
-  return rows.length > 0;
-}
+export const raiseAlerts = move(`${RAISE}
+  on conflict (subject_id, kind) do update
+  set version = excluded.version, raised_at = excluded.raised_at, cleared_at = null
+  where alerts.cleared_at is not null and alerts.project_id = excluded.project_id
+  ${RETURNING}`);
+
+/** Such an alert is raised once and, when cleared, never again. */
+export const raiseAlertsOnce = move(`${RAISE} on conflict do nothing ${RETURNING}`);
+
+export const clearAlerts = move(`with k as materialized (
+    select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k using (subject_id, kind, project_id)
+    where a.cleared_at is null order by a.subject_id, a.kind for update of a
+  )
+  update alerts set version = $4, cleared_at = now()
+  from k where alerts.subject_id = k.subject_id and alerts.kind = k.kind and alerts.cleared_at is null ${RETURNING}`);
+
+/** Clears every alert whose subject begins so. `subjectId` ends with a space; those returned are whole subjects. */
+export const clearAlertsUnder = move(`with k as materialized (
+    select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k
+      on a.subject_id > k.subject_id and a.subject_id < rtrim(k.subject_id) || '!'
+      and a.kind = k.kind and a.project_id = k.project_id
+    where a.cleared_at is null order by a.subject_id, a.kind for update of a
+  )
+  update alerts set version = $4, cleared_at = now()
+  from k where alerts.subject_id = k.subject_id and alerts.kind = k.kind and alerts.cleared_at is null ${RETURNING}`);
 
 /** Alerts of subscriptions and certificates that changed after a version. */
 export function alertsChangedSince(
@@ -68,48 +68,65 @@ export function alertsChangedSince(
 
 const STEPS = 100;
 
-/** Adds failed attempts of a subscription, and tells how many there were within the threshold, over all nodes. */
+/** Failed attempts of a subscription. */
+export interface AddedFailures {
+  subscriptionId: string;
+  failures: number;
+  thresholdMs: number;
+}
+
+/**
+ * Adds failed attempts of subscriptions, each named once, and tells how many each had within its threshold, over all
+ * nodes.
+ */
 export async function countFailures(
   db: Queryable,
-  subscription: { id: string; projectId: string },
-  added: { failures: number; thresholdMs: number },
-): Promise<number> {
-  const [row] = await db.query<{ failures: number }>(
-    `with step as materialized (
-       select to_timestamp(floor(extract(epoch from now())::float8 / $4::float8) * $4::float8) as at
+  projectId: string,
+  added: readonly AddedFailures[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; failures: number }>(
+    `with s as materialized (
+       select id, failures, threshold * interval '1 second' as threshold,
+         to_timestamp(floor(extract(epoch from now())::float8 / step) * step) as at
+       from (
+         select id, failures, threshold, threshold / ${STEPS} as step
+         from unnest($2::text[], $3::int[], $4::float8[]) as s(id, failures, threshold)
+       ) s
      ), added as (
-       insert into alert_failures as f (subscription_id, project_id, at, failures) select $1, $2, at, $3 from step
+       insert into alert_failures as f (subscription_id, project_id, at, failures)
+       select id, $1, at, failures from s order by id
        on conflict (subscription_id, at) do update set failures = f.failures + excluded.failures
-       returning failures
+       returning subscription_id, failures
      ), expired as (
        -- never waits, so that two nodes cannot wait for each other
        delete from alert_failures where ctid = any(array(
-         select ctid from alert_failures
-         where subscription_id = $1 and project_id = $2 and at < now() - $5::float8 * interval '1 second'
-         for update skip locked))
+         select f.ctid from alert_failures f join s on f.subscription_id = s.id
+         where f.project_id = $1 and f.at < now() - s.threshold
+         for update of f skip locked))
      )
-     select (coalesce(sum(failures), 0) + (select failures from added))::int as failures
-     from alert_failures
-     where subscription_id = $1 and project_id = $2 and at >= now() - $5::float8 * interval '1 second'
-       and at <> (select at from step)`,
+     select s.id, (added.failures + coalesce((
+       select sum(f.failures) from alert_failures f
+       where f.subscription_id = s.id and f.project_id = $1 and f.at >= now() - s.threshold and f.at <> s.at
+     ), 0))::int as failures
+     from s join added on added.subscription_id = s.id`,
     [
-      subscription.id,
-      subscription.projectId,
-      added.failures,
-      added.thresholdMs / 1000 / STEPS,
-      added.thresholdMs / 1000,
+      projectId,
+      added.map(({ subscriptionId }) => subscriptionId),
+      added.map(({ failures }) => failures),
+      added.map(({ thresholdMs }) => thresholdMs / 1000),
     ],
   );
-  return row?.failures ?? 0;
+  return new Map(rows.map((row) => [row.id, row.failures]));
 }
 
-/** Counting begins anew. */
+/** Counting begins at zero again. */
 export async function forgetFailures(
   tx: Queryable,
-  subscription: { id: string; projectId: string },
+  projectId: string,
+  subscriptionIds: readonly string[],
 ): Promise<void> {
-  await tx.query('delete from alert_failures where subscription_id = $1 and project_id = $2', [
-    subscription.id,
-    subscription.projectId,
+  await tx.query('delete from alert_failures where subscription_id = any($2) and project_id = $1', [
+    projectId,
+    subscriptionIds,
   ]);
 }

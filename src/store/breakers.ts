@@ -1,6 +1,10 @@
 import type { Breaker } from '../domain/circuit-breaker.ts';
 import type { Database, Queryable } from './database.ts';
 
+/**
+ * Breakers, many to a statement: endpoints fail and recover together. Statements that lock several rows lock them in
+ * the order of their ids, so that nodes cannot deadlock.
+ */
 export interface BreakerRow {
   endpoint_id: string;
   state: 'closed' | 'open';
@@ -18,6 +22,8 @@ export interface Probe {
   fence: string;
 }
 
+const COLUMNS = 'endpoint_id, state, trips, probes, changed_at';
+
 export function toBreaker(row: BreakerRow): Breaker {
   return { state: row.state, trips: row.trips, probes: row.probes, changedAtMs: row.changed_at };
 }
@@ -28,78 +34,131 @@ export function breakersChangedSince(
   version: number,
 ): Promise<BreakerRow[]> {
   return db.query<BreakerRow>(
-    'select endpoint_id, state, trips, probes, changed_at from endpoint_breakers where project_id = $1 and version > $2',
+    `select ${COLUMNS} from endpoint_breakers where project_id = $1 and version > $2`,
     [projectId, version],
   );
 }
 
-/** The breaker as it is now and the fence of its probe, locked against other nodes' changes. */
-export async function lockBreaker(
+export type LockedBreaker = BreakerRow & { fence: string | null };
+
+/** The breakers as they are now and the fences of their probes, by endpoint, locked against other nodes' changes. */
+export async function lockBreakers(
   tx: Queryable,
-  endpointId: string,
-): Promise<(BreakerRow & { fence: string | null }) | undefined> {
-  const [row] = await tx.query<BreakerRow & { fence: string | null }>(
-    `select endpoint_id, state, trips, probes, changed_at, probe_until::text as fence
-     from endpoint_breakers where endpoint_id = $1 for update`,
-    [endpointId],
+  endpointIds: readonly string[],
+): Promise<Map<string, LockedBreaker>> {
+  const rows = await tx.query<LockedBreaker>(
+    `select ${COLUMNS}, probe_until::text as fence from endpoint_breakers where endpoint_id = any($1) order by endpoint_id for update`,
+    [endpointIds],
   );
-  return row;
+  return new Map(rows.map((row) => [row.endpoint_id, row]));
 }
 
-export async function saveBreaker(
+export type SavedBreaker = Pick<BreakerRow, 'endpoint_id' | 'state' | 'trips'>;
+
+/** Saves breakers that changed state: nothing is probed, and probes are counted from zero. */
+export async function saveBreakers(
   tx: Queryable,
-  endpoint: { id: string; projectId: string; version: number },
-  breaker: Omit<Breaker, 'changedAtMs'>,
+  at: { projectId: string; version: number },
+  breakers: readonly SavedBreaker[],
 ): Promise<void> {
+  if (breakers.length === 0) return;
   await tx.query(
     `insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
-     values ($1, $2, $3, $4, $5, $6, now())
+     select endpoint_id, $1, $2, state, trips, 0, now()
+     from unnest($3::text[], $4::text[], $5::int[]) as b(endpoint_id, state, trips) order by endpoint_id
      on conflict (endpoint_id) do update set version = excluded.version, state = excluded.state, trips = excluded.trips,
        probes = excluded.probes, changed_at = excluded.changed_at, probe_until = null`,
-    [endpoint.id, endpoint.projectId, endpoint.version, breaker.state, breaker.trips, breaker.probes],
+    [
+      at.projectId,
+      at.version,
+      breakers.map(({ endpoint_id }) => endpoint_id),
+      breakers.map(({ state }) => state),
+      breakers.map(({ trips }) => trips),
+    ],
   );
 }
 
-/** Takes the right to send the one probe; it lapses by itself should the node die with it. null: another has it. */
-export async function takeProbe(db: Database, endpointId: string, seconds: number): Promise<Probe | null> {
-  const [row] = await db.query<{ fence: string }>(
-    `update endpoint_breakers set probe_until = now() + $2 * interval '1 second'
-     where endpoint_id = $1 and state = 'open' and (probe_until is null or probe_until < now())
-     returning probe_until::text as fence`,
-    [endpointId, seconds],
-  );
-  return row === undefined ? null : { endpointId, fence: row.fence };
+export interface ProbeWanted {
+  endpointId: string;
+  /** How long the right to probe lasts. */
+  seconds: number;
 }
 
-/** The probe was not sent after all: another may go. Without effect once another node holds the right. */
-export async function releaseProbe(db: Database, { endpointId, fence }: Probe): Promise<void> {
+/**
+ * Takes the right to send the one probe of each endpoint, where no other holds it; it lapses by itself should the node
+ * die with it. By endpoint.
+ */
+export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): Promise<Map<string, Probe>> {
+  if (wanted.length === 0) return new Map();
+  const rows = await db.query<Probe>(
+    `with free as materialized (
+       select b.endpoint_id, w.seconds
+       from endpoint_breakers b join unnest($1::text[], $2::int[]) as w(endpoint_id, seconds) using (endpoint_id)
+       where state = 'open' and (probe_until is null or probe_until < now())
+       order by b.endpoint_id for update of b
+     )
+     update endpoint_breakers b set probe_until = now() + free.seconds * interval '1 second'
+     from free where b.endpoint_id = free.endpoint_id
+     returning b.endpoint_id as "endpointId", probe_until::text as fence`,
+    [wanted.map(({ endpointId }) => endpointId), wanted.map(({ seconds }) => seconds)],
+  );
+  return new Map(rows.map((probe) => [probe.endpointId, probe]));
+}
+
+const LOCK_HELD = `with held as materialized (
+    select b.endpoint_id
+    from endpoint_breakers b join unnest($1::text[], $2::timestamptz[]) as p(endpoint_id, fence) using (endpoint_id)
+    where b.probe_until = p.fence order by b.endpoint_id for update of b
+  )`;
+const probeValues = (probes: readonly Probe[]) => [
+  probes.map(({ endpointId }) => endpointId),
+  probes.map(({ fence }) => fence),
+];
+
+/** The probes were not sent after all: others may go. Without effect where another node holds the right by now. */
+export async function releaseProbes(db: Database, probes: readonly Probe[]): Promise<void> {
+  if (probes.length === 0) return;
   await db.query(
-    'update endpoint_breakers set probe_until = null where endpoint_id = $1 and probe_until = $2::timestamptz',
-    [endpointId, fence],
+    `${LOCK_HELD} update endpoint_breakers b set probe_until = null from held where b.endpoint_id = held.endpoint_id`,
+    probeValues(probes),
   );
 }
 
-/** A probe succeeded: the next may go. Returns how many did in a row; 0 where another node holds the right by now. */
-export async function countProbe(db: Database, { endpointId, fence }: Probe): Promise<number> {
-  const [row] = await db.query<{ probes: number }>(
-    `update endpoint_breakers set probes = probes + 1, probe_until = null
-     where endpoint_id = $1 and probe_until = $2::timestamptz returning probes`,
-    [endpointId, fence],
+/**
+ * A probe of each succeeded, and the next may go. Returns how many did in a row, by endpoint; without those whose right
+ * another node holds by now.
+ */
+export async function countProbes(db: Database, probes: readonly Probe[]): Promise<Map<string, number>> {
+  if (probes.length === 0) return new Map();
+  const rows = await db.query<{ endpoint_id: string; probes: number }>(
+    `${LOCK_HELD} update endpoint_breakers b set probes = probes + 1, probe_until = null
+     from held where b.endpoint_id = held.endpoint_id returning b.endpoint_id, probes`,
+    probeValues(probes),
   );
-  return row?.probes ?? 0;
+  return new Map(rows.map((row) => [row.endpoint_id, row.probes]));
 }
 
-/** Attempts of one endpoint since a time, over all nodes; counted in whole minutes. */
-export async function attemptsSince(
+export interface SeenAttempts {
+  successes: number;
+  failures: number;
+}
+
+/** Attempts of each endpoint of the last minutes and after a time, over all nodes; counted in whole minutes. */
+export function attemptsSince(
   db: Queryable,
-  endpointId: string,
-  since: { minutes: number; afterMs: number },
-): Promise<{ successes: number; failures: number }> {
-  const [row] = await db.query<{ successes: number; failures: number }>(
-    `select coalesce(sum(successes), 0)::int as successes, coalesce(sum(failures), 0)::int as failures
-     from endpoint_counters
-     where endpoint_id = $1 and minute > now() - $2 * interval '1 minute' and minute >= to_timestamp($3::float8 / 1000)`,
-    [endpointId, since.minutes, since.afterMs],
+  endpoints: readonly { id: string; afterMs: number }[],
+  minutes: number,
+): Promise<SeenAttempts[]> {
+  if (endpoints.length === 0) return Promise.resolve([]);
+  return db.query<SeenAttempts>(
+    `select coalesce(seen.successes, 0)::int as successes, coalesce(seen.failures, 0)::int as failures
+     from unnest($1::text[], $2::float8[]) with ordinality as e(id, after_ms, n)
+     left join lateral (
+       select sum(successes) as successes, sum(failures) as failures from endpoint_counters
+       where endpoint_id = e.id and minute > now() - $3 * interval '1 minute'
+         and minute >= to_timestamp(e.after_ms / 1000)
+     ) seen on true
+     order by n`,
+    [endpoints.map(({ id }) => id), endpoints.map(({ afterMs }) => afterMs), minutes],
   );
-  return row ?? { successes: 0, failures: 0 };
 }

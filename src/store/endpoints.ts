@@ -117,6 +117,35 @@ export class EndpointStore {
     return saved;
   }
 
+  /**
+   * Makes endpoints inactive, for a reason each, and tells of it; returns those that were not. One that changed after
+   * the version it was `seen` in is left as it is.
+   */
+  async disable(
+    tx: ConfigTx,
+    at: { projectId: string; version: number },
+    causes: ReadonlyMap<string, { reason: string; seen: number | undefined }>,
+  ): Promise<{ before: EndpointRow; after: EndpointRow }[]> {
+    if (causes.size === 0) return [];
+    const rows = await tx.query<Sealed>(
+      `select ${COLUMNS} from endpoints
+       where project_id = $1 and id = any($2) and deleted_at is null and status <> 'inactive' order by id for update`,
+      [at.projectId, [...causes.keys()]],
+    );
+    const before = rows.filter(({ id, version }) => version <= (causes.get(id)?.seen ?? version));
+    const after = await tx.query<Sealed>(
+      `update endpoints set status = 'inactive', version = $3, updated_at = now()
+       where project_id = $1 and id = any($2) returning ${COLUMNS}`,
+      [at.projectId, before.map(({ id }) => id), at.version],
+    );
+    const saved = new Map(after.map((row) => [row.id, this.#open(row)]));
+    return before.map((row) => {
+      const now = saved.get(row.id) as EndpointRow;
+      tx.tell('endpoint.disabled', () => ({ ...endpointData(now), reason: causes.get(row.id)?.reason }));
+      return { before: this.#open(row), after: now };
+    });
+  }
+
   async get(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
     const [row] = await db.query<Sealed>(
       `select ${COLUMNS} from endpoints where id = $1 and project_id = $2 and deleted_at is null`,

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { clearAlert, raiseAlert } from '../../src/store/alerts.ts';
+import { clearAlerts, raiseAlerts } from '../../src/store/alerts.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -276,11 +276,11 @@ test('a dead mail server and a dead chat lose no delivery and are logged', async
 test('of many that raise or clear an alert at the same time, one wins', async () => {
   const { db } = app.app;
   const key = { subjectId: 'subject', kind: 'breaker', projectId: 'project' } as const;
-  const winners = async (move: typeof raiseAlert) =>
-    (await Promise.all(Array.from({ length: 10 }, (_, n) => move(db, key, n)))).filter((won) => won).length;
-  expect(await winners(clearAlert)).toBe(0);
-  expect(await winners(raiseAlert)).toBe(1);
-  expect(await winners(raiseAlert)).toBe(0);
-  expect(await winners(clearAlert)).toBe(1);
-  expect(await winners(raiseAlert)).toBe(1);
+  const winners = async (move: typeof raiseAlerts) =>
+    (await Promise.all(Array.from({ length: 10 }, (_, n) => move(db, [key], n)))).flat().length;
+  expect(await winners(clearAlerts)).toBe(0);
+  expect(await winners(raiseAlerts)).toBe(1);
+  expect(await winners(raiseAlerts)).toBe(0);
+  expect(await winners(clearAlerts)).toBe(1);
+  expect(await winners(raiseAlerts)).toBe(1);
 });
