@@ -5,6 +5,7 @@ import type { EventTarget } from '../routing/project-routing.ts';
 import { type ConfigTx, changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { type SubscriptionRow, saveSubscription, subscriptionsOfEndpoint } from '../store/subscriptions.ts';
+import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
 import { newEndpointFields, newEndpointSecrets } from './endpoint-input.ts';
 import type { DynamicEvent } from './event-schema.ts';
@@ -15,7 +16,8 @@ type Input = Static<typeof DynamicEvent>;
 /**
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
  * past its filter. What is missing is made, with the project's row locked, so two events at once make one endpoint.
- * Where nothing can be made the event is refused or stored as failed, as the project's settings say.
+ * A URL that the egress rule forbids is refused. One that the project's own settings forbid is refused or stored as
+ * failed, as the project says.
  */
 export async function dynamicTarget(
   context: ApiContext,
@@ -24,10 +26,9 @@ export async function dynamicTarget(
 ): Promise<EventTarget> {
   const { project } = by;
   const { config } = project;
-  if (!URL.canParse(body.url) || !/^https?:$/.test(new URL(body.url).protocol))
-    throw invalid('url', 'must be an http or https URL with a host');
+  checkUrl(context, 'url', body.url);
   const known = await context.endpoints.findByUrl(context.db, project.id, body.url);
-  const problem = urlProblem(context, project, { url: body.url, isKnown: known !== undefined });
+  const problem = urlProblem(project, { url: body.url, isKnown: known !== undefined });
   if (problem !== null) {
     if (config.verify_dynamic_events) throw invalid('url', problem);
     return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: the URL ${problem}.` };
@@ -42,12 +43,9 @@ export async function dynamicTarget(
 }
 
 function urlProblem(
-  context: ApiContext,
   { config }: ProjectRow,
   { url, isKnown }: { url: string; isKnown: boolean },
 ): string | null {
-  const verdict = context.checkUrl(url);
-  if (!verdict.allowed) return `may not be delivered to: ${verdict.reason}`;
   if (config.ssl.enforce_secure_endpoints && !url.toLowerCase().startsWith('https:'))
     return 'must start with https:// in this project';
   if (!isKnown && !config.allow_unmatched_dynamic_urls)

@@ -10,6 +10,7 @@ import { isUniqueViolation } from '../store/pg-errors.ts';
 import { deleteProject, type ProjectRow, wholeConfig } from '../store/projects.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { requireInstanceKey } from './auth.ts';
+import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
 import { createProject } from './create-project.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
@@ -88,6 +89,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     data: Type.Object({ project: Project, api_key: NewApiKey }),
     handle: async ({ caller, body, actor }) => {
       requireInstanceKey(caller);
+      checkMetaUrl(context, body.config);
       const made = await db.transaction((tx) => createProject(tx, { ...context, actor }, body));
       return {
         project: toProject(made.project),
@@ -140,12 +142,18 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
   });
 }
 
+function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefined): void {
+  const url = config?.meta_event?.url ?? '';
+  if (url !== '') checkUrl(context, 'config.meta_event.url', url);
+}
+
 async function update(
   context: ApiContext,
   by: { projectId: string; actor: Actor },
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
   const { projectId: id } = by;
+  checkMetaUrl(context, body.config);
   try {
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
     const row = await changeConfig(context, by, async (tx) => {

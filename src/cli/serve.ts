@@ -4,8 +4,8 @@ import type { Config } from '../config.ts';
 import { createLogger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
-import type { Running } from '../running.ts';
 import { stopInTime } from '../stop-in-time.ts';
+import { welcome } from './welcome.ts';
 
 /**
  * Runs until SIGINT or SIGTERM. The first signal starts a clean stop; Ctrl-C under npm arrives twice, so signals
@@ -19,8 +19,10 @@ export async function serve(config: Config): Promise<void> {
     : createLogger(config.logLevel).child({ process: PRIMARY });
   const asked = stopSignal();
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
-  process.stdout.write(welcome(running, config));
-  log.info({ url: running.url, nodes: running.nodes }, 'ready');
+  const { url, credentials } = running;
+  const file = join(config.dataDir, 'credentials.json');
+  process.stdout.write(welcome({ url, credentials, file, isTerminal: process.stdout.isTTY === true }));
+  log.info({ url, nodes: running.nodes }, 'ready');
   const signal = await asked;
   log.info({ signal }, 'stopping');
   await stopInTime(running, config, log);
@@ -37,24 +39,4 @@ function stopSignal(): Promise<string> {
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
   });
-}
-
-function welcome({ url, credentials }: Running, config: Config): string {
-  const file = join(config.dataDir, 'credentials.json');
-  if (credentials === null) return `Posthorn is ready at ${url} (keys: ${file} of the first start)\n`;
-  const { project_id, api_key } = credentials;
-  return `
-Posthorn is ready at ${url}
-
-  project  ${project_id}
-  key      ${api_key}
-  (kept in ${file}, which also has the instance key; API reference: ${url}/docs)
-
-Send a first event:
-
-  curl ${url}/api/v1/projects/${project_id}/events/broadcast \\
-    -H 'Authorization: ${api_key}' -H 'Content-Type: application/json' \\
-    -d '{"event_type":"hello.world","data":{"greeting":"hello"}}'
-
-`;
 }

@@ -76,7 +76,8 @@ export const ProjectConfig = Type.Object({
     description: 'Whether an endpoint may have several subscriptions.',
   }),
   verify_dynamic_events: Type.Boolean({
-    description: 'A dynamic event whose URL may not be delivered to is refused.',
+    description:
+      'A dynamic event whose URL the settings of the project do not allow is refused, not stored as failed.',
   }),
   allow_unmatched_dynamic_urls: Type.Boolean({
     description: 'A dynamic event with a new URL makes an endpoint.',

@@ -120,6 +120,12 @@ describe('a function', () => {
     expect((outputOf(other) as unknown[])[6]).not.toBe(values[6]);
   });
 
+  it('sees whole milliseconds on the clock, whatever the caller measures in', async () => {
+    const code = `function transform() { return [Date.now(), +new Date(), Temporal.Now.instant().epochMilliseconds] }`;
+    const result = await run(code, {}, { nowMs: 1_700_000_000_000.75 });
+    expect(outputOf(result)).toEqual([1_700_000_000_000, 1_700_000_000_000, 1_700_000_000_000]);
+  });
+
   it('keeps unicode, lone surrogates, __proto__ keys and number order as JSON has them', async () => {
     const input = '{"__proto__":{"x":1},"s":"\\ud800","e":"😀\\u0000","n":1e21}';
     const result = await sandbox.run({ ...callOf('transform = (e) => ({ e, x: e.x })'), input });

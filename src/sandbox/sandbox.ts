@@ -58,7 +58,9 @@ export class Sandbox {
     if (Buffer.byteLength(call.input) > inputLimitBytes) {
       return Promise.resolve(functionFailure('input_limit', limitMessages.input()));
     }
-    return this.#enqueue({ ...call, kind: 'run', limits: completeLimits(call.limits) });
+    // Callers measure finer than a millisecond; JavaScript's clock does not.
+    const nowMs = Math.floor(call.nowMs);
+    return this.#enqueue({ ...call, nowMs, kind: 'run', limits: completeLimits(call.limits) });
   }
 
   /** Compiles the code, runs its top level and finds `transform`, without calling it. */

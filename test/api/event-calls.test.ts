@@ -107,16 +107,28 @@ test('where new URLs are not allowed a dynamic event is kept as failed, and can 
   await receiver.received(1);
 });
 
-test('with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored', async () => {
-  project = await newProject('verifying', { verify_dynamic_events: true });
-  const metadata = { url: 'http://169.254.169.254/latest', event_type: 'a', data: {} };
-  expect((await project.post('/events/dynamic', metadata, 400)).message).toContain('url');
+test.each([
+  'http://169.254.169.254/latest',
+  'http://[::ffff:169.254.169.254]/',
+  'http://0xa9fea9fe/',
+  'ftp://127.0.0.1/',
+])('a dynamic event to %s, which the egress rule forbids, is refused and nothing is stored', async (url) => {
+  const { code, message } = await project.post('/events/dynamic', { url, event_type: 'a', data: {} }, 400);
+  expect([code, message]).toEqual(['validation_failed', expect.stringMatching(/^url: /)]);
   expect((await project.get('/events')).content).toEqual([]);
-  project = await newProject('lenient');
-  expect(await project.post('/events/dynamic', metadata)).toMatchObject({ status: 'Failure', endpoints: [] });
-  expect((await project.post('/events/dynamic', { ...metadata, url: 'ftp://x' }, 400)).code).toBe(
-    'validation_failed',
+  expect((await project.get('/endpoints')).content).toEqual([]);
+});
+
+test('with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored', async () => {
+  const secureOnly = { ssl: { enforce_secure_endpoints: true } };
+  project = await newProject('verifying', { ...secureOnly, verify_dynamic_events: true });
+  const insecure = { url: `${receiver.url}/insecure`, event_type: 'a', data: {} };
+  expect((await project.post('/events/dynamic', insecure, 400)).message).toContain(
+    'url: must start with https',
   );
+  expect((await project.get('/events')).content).toEqual([]);
+  project = await newProject('lenient', secureOnly);
+  expect(await project.post('/events/dynamic', insecure)).toMatchObject({ status: 'Failure', endpoints: [] });
 });
 
 test('metadata is kept with an event, and a header of its own for the key makes the key necessary', async () => {

@@ -182,6 +182,9 @@ describe('the settings of a project', () => {
     [{ max_payload_read_size: '1MB' }, 'config.max_payload_read_size'],
     [{ meta_event: { is_enabled: true } }, 'config.meta_event.url'],
     [{ meta_event: { type: 'pigeon' } }, 'config.meta_event.type'],
+    [{ meta_event: { url: 'http://169.254.169.254/' } }, 'config.meta_event.url'],
+    [{ meta_event: { is_enabled: true, url: 'http://[fe80::1]/meta' } }, 'config.meta_event.url'],
+    [{ meta_event: { url: 'https://user:password@example.org/' } }, 'config.meta_event.url'],
     [{ circuit_breaker: { failure_threshold: 101 } }, 'config.circuit_breaker.failure_threshold'],
     ['everything', 'config'],
   ])('refuse %j', async (config, field) => {

@@ -61,10 +61,15 @@ describe('the first start', () => {
     );
   });
 
-  test('prints the address and the key, and both work', async () => {
-    const { project_id, api_key, instance_key } = readCredentials(dataDir);
+  test('says where the keys are, without showing them to what is no terminal', () => {
+    const { api_key, instance_key } = readCredentials(dataDir);
     expect(program.stdout).toContain(url);
-    expect(program.stdout).toContain(api_key);
+    expect(program.stdout).toContain(join(dataDir, 'credentials.json'));
+    for (const key of [api_key, instance_key]) expect(program.stdout + program.stderr).not.toContain(key);
+  });
+
+  test('makes keys that work', async () => {
+    const { project_id, api_key, instance_key } = readCredentials(dataDir);
     const projects = await new ApiClient(`${url}/api/v1`, instance_key).get('/projects');
     expect(projects.map((project: Json) => [project.uid, project.name])).toEqual([[project_id, 'default']]);
     await new ApiClient(`${url}/api/v1/projects/${project_id}`, api_key).get('/endpoints');
