@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 import { startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../platform/logger.ts';
@@ -21,7 +22,7 @@ export async function serve(config: Config): Promise<void> {
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');
-  process.stdout.write(welcome({ url, credentials, file, isTerminal: process.stdout.isTTY === true }));
+  process.stdout.write(welcome({ url, credentials, file, isTerminal: isatty(1) }));
   log.info({ url, nodes: running.nodes }, 'ready');
   const signal = await asked;
   log.info({ signal }, 'stopping');
