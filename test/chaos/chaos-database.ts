@@ -28,6 +28,17 @@ export class ChaosDatabase {
     return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   }
 
+  get socketPath(): string {
+    const { host, port } = this.#server.connection;
+    return join(host, `.s.PGSQL.${port}`);
+  }
+
+  /** The address by way of a relay at this port. */
+  urlAt(port: number): string {
+    const { user, database } = this.#server.connection;
+    return `postgres://${user}@127.0.0.1:${port}/${database}`;
+  }
+
   /** Ends the server without warning and leaves it down for a while. */
   async outage(downMs: number): Promise<void> {
     await killServer(this.#pid);

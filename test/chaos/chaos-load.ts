@@ -11,18 +11,23 @@ export interface Target {
   isRepeatable: boolean;
 }
 
+/** The next event, by its number and how many events of each type were accepted so far. */
+export type NextTarget = (n: number, accepted: ReadonlyMap<string, number>) => Target;
+
 export interface ChaosLoadOptions {
   urls: string[];
   key: string;
   connectionsPerNode: number;
   /** Pause of each connection between two requests. */
   paceMs: number;
-  next(n: number): Target;
+  next: NextTarget;
 }
 
 export class ChaosLoad {
-  /** Event ids of requests answered 201, with the events' types. */
-  readonly accepted = new Map<string, string>();
+  /** Event ids of requests answered 201, with the events' types and the time of the answer. */
+  readonly accepted = new Map<string, { eventType: string; at: number }>();
+  /** How many events of each type were accepted. */
+  readonly acceptedByType = new Map<string, number>();
   /** Ids of accepted events that were said to be duplicates. */
   readonly duplicates = new Set<string>();
   readonly refused = new Map<string, number>();
@@ -57,7 +62,7 @@ export class ChaosLoad {
 
   async #work(pool: Pool): Promise<void> {
     while (!this.#isStopped) {
-      const target = this.#options.next(this.#sent++);
+      const target = this.#options.next(this.#sent++, this.acceptedByType);
       for (let tries = 0; tries < 200; tries++) {
         if ((await this.#send(pool, target)) || !target.isRepeatable) break;
         await delay(100);
@@ -81,7 +86,8 @@ export class ChaosLoad {
         data: { uid: string; event_type: string; is_duplicate_event: boolean };
       };
       if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was handed out twice`);
-      this.accepted.set(data.uid, data.event_type);
+      this.accepted.set(data.uid, { eventType: data.event_type, at: Date.now() });
+      this.acceptedByType.set(data.event_type, (this.acceptedByType.get(data.event_type) ?? 0) + 1);
       if (data.is_duplicate_event) this.duplicates.add(data.uid);
       return true;
     } catch (error) {

@@ -1,22 +1,20 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { TestAuthority } from '../support/issue-certificate.ts';
+import { type Answering, answer } from './answers.ts';
+import type { Character } from './characters.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { processOfPort } from './process-of-port.ts';
+import type { TokenServer } from './token-server.ts';
 
 /**
- * Endpoints of different character, by path, until they are healed; then all are healthy. Every request is noted
- * with the delivery it carries, the process it came from and whether it was answered 200.
+ * Endpoints of different character, by path, until they are healed; then all answer 200 at once. Every request is
+ * noted with the delivery it carries, the process it came from and whether it was answered 200.
  */
-export const CHARACTERS = [
-  'healthy',
-  'slow',
-  'flapping',
-  'hanging',
-  'resetting',
-  'garbage',
-  'dripping',
-] as const;
-export type Character = (typeof CHARACTERS)[number];
-
 export interface Receipt {
   deliveryId: string;
   character: Character;
@@ -24,36 +22,55 @@ export interface Receipt {
   pid: number | null;
   /** When it was sent, by the signed header: whole seconds. Unlike `at` it does not depend on how busy we are. */
   sentAt: number;
+  /** It arrived after this and not later than `at`. */
+  after: number;
   at: number;
   isAcknowledged: boolean;
 }
 
-const ANSWER_MS = 10;
-const SLOW_MS = 400;
-const FLAP_MS = 3_000;
-const DRIP_MS = 250;
+/** How long a connection of `connecting` waits for its handshake: the least and the most. */
+const CONNECT_MS = [200, 1_000] as const;
 
 export class ChaosReceiver {
   readonly receipts: Receipt[] = [];
   /** Processes that may be senders. */
   readonly senders = new Set<number>();
+  /** PEM of the authority behind the certificate of `connecting`. */
+  readonly authorityFile: string;
+  readonly #authority = new TestAuthority();
+  readonly #tokens: TokenServer;
   readonly #pids = new WeakMap<Socket, number | null>();
+  readonly #served = new WeakMap<Socket, number>();
+  readonly #sockets = new Set<Socket>();
+  readonly #watch = new LoopWatch();
   #isHealed = false;
-  readonly #server = createServer((request, response) => this.#receive(request, response));
+  #connections = 0;
+  readonly #plain = createServer((request, response) => this.#receive(request, response));
+  readonly #tls = createTlsServer(this.#authority.issue('localhost', 1), (request, response) =>
+    this.#receive(request, response),
+  );
+  /** Takes connections for the TLS server and keeps each for a while. */
+  readonly #late: Server = createPlainServer((socket) => this.#connectLate(socket));
 
-  static async start(): Promise<ChaosReceiver> {
-    const receiver = new ChaosReceiver();
-    receiver.#server.on('connection', (socket: Socket) => {
-      // Looking it up takes time; once the faults are over nobody asks.
-      if (!receiver.#isHealed)
-        receiver.#pids.set(socket, processOfPort(socket.remotePort ?? 0, receiver.senders));
-    });
-    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
+  private constructor(tokens: TokenServer, dir: string) {
+    this.#tokens = tokens;
+    this.authorityFile = join(dir, 'authority.pem');
+  }
+
+  static async start(tokens: TokenServer): Promise<ChaosReceiver> {
+    const receiver = new ChaosReceiver(tokens, await mkdtemp(join(tmpdir(), 'posthorn-receiver-')));
+    await writeFile(receiver.authorityFile, receiver.#authority.pem);
+    receiver.#plain.on('connection', (socket: Socket) => receiver.#connected(socket));
+    receiver.#tls.on('secureConnection', (socket: Socket) => receiver.#connected(socket));
+    for (const server of [receiver.#plain, receiver.#late])
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return receiver;
   }
 
   urlOf(character: Character): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${character}`;
+    const isLate = character === 'connecting';
+    const { port } = (isLate ? this.#late : this.#plain).address() as AddressInfo;
+    return `${isLate ? 'https' : 'http'}://127.0.0.1:${port}/${character}`;
   }
 
   heal(): void {
@@ -61,56 +78,56 @@ export class ChaosReceiver {
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    this.#watch.stop();
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all([this.#plain, this.#late].map((server) => new Promise((done) => server.close(done))));
+    await rm(dirname(this.authorityFile), { recursive: true, force: true });
+  }
+
+  #connected(socket: Socket): void {
+    this.#keep(socket);
+    // Looking it up takes time; once the faults are over nothing depends on it.
+    if (!this.#isHealed) this.#pids.set(socket, processOfPort(socket.remotePort ?? 0, this.senders));
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    // A sender that goes away in the middle is one of our own faults.
+    socket.on('error', () => socket.destroy());
+  }
+
+  #connectLate(socket: Socket): void {
+    this.#keep(socket);
+    const [least, most] = CONNECT_MS;
+    const waitMs = this.#isHealed ? 0 : least + ((this.#connections++ * 277) % (most - least));
+    setTimeout(() => this.#tls.emit('connection', socket), waitMs);
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
     const receipt: Receipt = {
       deliveryId: String(request.headers['webhook-id']),
       character: (request.url ?? '').slice(1) as Character,
-      pid: this.#pids.get(request.socket) ?? null,
+      pid: this.#pids.get(socket) ?? null,
       sentAt: Number(request.headers['webhook-timestamp']) * 1000,
+      after: this.#watch.lastLook,
       at: Date.now(),
       isAcknowledged: false,
+    };
+    const nth = (this.#served.get(socket) ?? 0) + 1;
+    this.#served.set(socket, nth);
+    const context: Answering = {
+      nth,
+      isAuthorised: this.#tokens.isGood(request.headers.authorization),
+      acknowledged: () => {
+        receipt.isAcknowledged = !socket.destroyed;
+      },
     };
     request.resume();
     request.on('end', () => {
       this.receipts.push(receipt);
-      this.#answer(receipt, response);
+      answer(this.#isHealed ? 'healthy' : receipt.character, response, context);
     });
-  }
-
-  #answer(receipt: Receipt, response: ServerResponse): void {
-    const { socket } = response;
-    const acknowledge = (afterMs: number) => {
-      setTimeout(() => {
-        receipt.isAcknowledged = socket?.destroyed === false;
-        response.writeHead(200).end('ok');
-      }, afterMs);
-    };
-    switch (this.#isHealed ? 'healthy' : receipt.character) {
-      case 'healthy':
-        return acknowledge(ANSWER_MS);
-      case 'slow':
-        return acknowledge(SLOW_MS);
-      case 'flapping':
-        if (Math.floor(Date.now() / FLAP_MS) % 2 === 0) return acknowledge(ANSWER_MS);
-        response.writeHead(500).end('no');
-        return;
-      case 'hanging':
-        return;
-      case 'resetting':
-        socket?.resetAndDestroy();
-        return;
-      case 'garbage':
-        socket?.end('\0\x01 this is not HTTP\r\n\r\n');
-        return;
-      case 'dripping': {
-        socket?.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n');
-        const drip = setInterval(() => socket?.write('X'), DRIP_MS);
-        socket?.once('close', () => clearInterval(drip));
-      }
-    }
   }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Receipt } from './chaos-receiver.ts';
-import { findDuplicates, type StoredTry } from './duplicates.ts';
+import { findDuplicates } from './duplicates.ts';
 import type { Fault } from './fault-injector.ts';
+import type { StoredTry } from './stored.ts';
 
 const FIRST = 1;
 const SECOND = 2;
@@ -11,6 +12,7 @@ const receipt = (second: number, pid: number | null): Receipt => ({
   character: 'healthy',
   pid,
   sentAt: second * 1_000,
+  after: second * 1_000,
   at: second * 1_000 + 20,
   isAcknowledged: true,
 });
@@ -21,6 +23,7 @@ const fault = (kind: Fault['kind'], pid: number | null, [from, to]: [number, num
   pid,
   from: from * 1_000,
   to: to * 1_000,
+  delayMs: 0,
 });
 
 const stored = (sent: number, state: Partial<StoredTry> = {}): StoredTry => ({
@@ -28,6 +31,7 @@ const stored = (sent: number, state: Partial<StoredTry> = {}): StoredTry => ({
   sent,
   is_stale: false,
   is_answered: true,
+  error: null,
   ...state,
 });
 
@@ -52,6 +56,8 @@ test.each<[string, Fault[]]>([
   ['nothing happened', []],
   ['another process was killed', [fault('kill node', SECOND, [101, 105])]],
   ['its process stopped, and nothing else happened', [fault('stop node', FIRST, [101, 105])]],
+  ['its process was paused for less than its lease', [fault('stall node', FIRST, [101, 106])]],
+  ['answers of the database came late', [fault('delay database', FIRST, [99, 113])]],
   ['connections to the database were cut', [fault('cut connections', null, [101, 102])]],
   ['the fault was over before it was sent', [fault('freeze node', FIRST, [80, 99])]],
   ['the fault came after the second', [fault('kill node', FIRST, [115, 120])]],

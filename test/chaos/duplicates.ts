@@ -1,5 +1,6 @@
 import type { Receipt } from './chaos-receiver.ts';
 import type { Fault } from './fault-injector.ts';
+import type { StoredTry } from './stored.ts';
 
 /**
  * When a delivery may be sent again although a request of it was acknowledged: only if that request's outcome was not
@@ -14,17 +15,9 @@ import type { Fault } from './fault-injector.ts';
  *       node sends until 8 s after its last beat and is given up after 10 s, so two seconds later at least;
  *     its own process was told to stop while the database was away: it gives up at the end of its grace.
  *
- * A stop alone explains nothing, nor do cut connections, which are made anew at once, nor a fault of another process,
- * nor one before the sending or after the next.
+ * A stop alone explains nothing. Neither do cut connections, which are made again at once, late answers of the
+ * database, a pause shorter than the lease, a fault of another process, or one before the sending or after the next.
  */
-export interface StoredTry {
-  delivery_id: string;
-  /** The signed time of its request, in seconds. */
-  sent: number;
-  is_stale: boolean;
-  is_answered: boolean;
-}
-
 export interface Duplicate {
   deliveryId: string;
   receipts: Receipt[];
@@ -38,6 +31,8 @@ const CLOCK_MS = 250;
 const ROUNDING_MS = 1_000;
 /** Two seconds, less the rounding. */
 const SOONEST_TAKEOVER_MS = 1_000;
+/** An outcome is recorded this soon after the sending, unless a fault keeps it: the timeout, and room to spare. */
+const UNRECORDED_MS = 6_000;
 
 /** Deliveries acknowledged more than once, and why. `again`: sent after an answer had been recorded. */
 export function findDuplicates(
@@ -60,7 +55,7 @@ export function findDuplicates(
     if (all.length < 2) continue;
     const sorted = all.toSorted((a, b) => a.sentAt - b.sentAt || a.at - b.at);
     const pairs = sorted.slice(1).map((next, n) => [sorted[n] as Receipt, next] as const);
-    const reasons = pairs.map(([sent, next]) => explain(sent, next, faults));
+    const reasons = pairs.map(([sent, next]) => whyUnrecorded(sent, faults, next));
     // Two within a second share their signed time, so which of them was recorded cannot be told.
     if (pairs.some(([sent, next]) => isRecorded(sent) && sent.sentAt !== next.sentAt)) again.push(sorted);
     const isExplained = reasons.every((reason) => reason.length > 0);
@@ -69,14 +64,19 @@ export function findDuplicates(
   return { duplicates, again };
 }
 
-function explain(sent: Receipt, next: Receipt, faults: Fault[]): string[] {
+/**
+ * Faults that can have kept the outcome of a request from being recorded in time; with the next sending, those that
+ * also explain that one.
+ */
+export function whyUnrecorded(sent: Receipt, faults: Fault[], next?: Receipt): string[] {
+  const until = next === undefined ? sent.sentAt + UNRECORDED_MS : next.sentAt;
   const between = faults.filter(
-    ({ from, to }) => from <= next.sentAt + ROUNDING_MS + CLOCK_MS && to >= sent.sentAt - CLOCK_MS,
+    ({ from, to }) => from <= until + ROUNDING_MS + CLOCK_MS && to >= sent.sentAt - CLOCK_MS,
   );
   // A process that cannot be told may be any.
   const own = between.filter(({ pid }) => pid !== null && (sent.pid === null || pid === sent.pid));
   const ofDatabase = between.filter(({ kind }) => kind === 'kill database');
-  const isTakeover = next.sentAt - sent.sentAt >= SOONEST_TAKEOVER_MS;
+  const isTakeover = until - sent.sentAt >= SOONEST_TAKEOVER_MS;
   const explaining = [
     ...own.filter(({ kind }) => kind === 'kill node'),
     ...(isTakeover ? own.filter(({ kind }) => kind === 'freeze node') : []),

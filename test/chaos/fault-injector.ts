@@ -1,28 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChaosDatabase } from './chaos-database.ts';
 import type { ChaosNode } from './chaos-node.ts';
+import type { DatabaseRelays } from './database-relays.ts';
 import type { FaultKind, PlannedFault } from './fault-schedule.ts';
+import type { TokenServer } from './token-server.ts';
 
-/** A fault that happened: when, and to which process (null: to the database, so to everybody). */
+/** A fault that happened: when, and to which process (null: not to one process alone). */
 export interface Fault {
   kind: FaultKind;
   node: string;
   pid: number | null;
   from: number;
   to: number;
+  delayMs: number;
 }
 
+export interface Victims {
+  database: ChaosDatabase;
+  nodes: ChaosNode[];
+  relays: DatabaseRelays;
+  tokens: TokenServer;
+  started(pid: number): void;
+}
+
+const NODE_FAULTS: readonly FaultKind[] = [
+  'kill node',
+  'stop node',
+  'freeze node',
+  'stall node',
+  'pause node',
+];
+
 /**
- * Does what the schedule says. A node or database that is under one fault is left alone by the others: a fault that
- * finds its victim busy takes the next free node, and is dropped if there is none.
+ * Does what the schedule says. A victim (a node, the database, the relays, the token server) that is under one fault
+ * is left alone by the others: a fault of a node takes the next free node, and a fault without a free victim is
+ * dropped. The relays are no part of their node, so a node can be killed while the database is slow for it.
  */
 export class FaultInjector {
   readonly faults: Fault[] = [];
-  readonly #deps: { database: ChaosDatabase; nodes: ChaosNode[]; started(pid: number): void };
-  readonly #busy = new Set<ChaosNode | ChaosDatabase>();
+  readonly #victims: Victims;
+  readonly #busy = new Set<object>();
 
-  constructor(deps: { database: ChaosDatabase; nodes: ChaosNode[]; started(pid: number): void }) {
-    this.#deps = deps;
+  constructor(victims: Victims) {
+    this.#victims = victims;
   }
 
   /** Resolves when the last fault is over and everything runs again. */
@@ -36,17 +56,18 @@ export class FaultInjector {
     );
   }
 
-  async inject(planned: Omit<PlannedFault, 'afterMs'>): Promise<void> {
-    const { database, nodes } = this.#deps;
-    const victim = planned.node === null ? database : this.#freeNode(nodes, planned.node);
+  async inject(planned: PlannedFault): Promise<void> {
+    const victim = this.#victimOf(planned);
     if (victim === undefined || this.#busy.has(victim)) return;
     this.#busy.add(victim);
+    const node = this.#victims.nodes.find((one) => one === victim);
     const fault: Fault = {
       kind: planned.kind,
-      node: victim === database ? 'database' : (victim as ChaosNode).name,
-      pid: victim === database ? null : (victim as ChaosNode).program.pid,
+      node: node?.name ?? (planned.node === null ? 'all' : `node-${planned.node}`),
+      pid: node?.program.pid ?? null,
       from: Date.now(),
       to: Number.POSITIVE_INFINITY,
+      delayMs: planned.delayMs,
     };
     this.faults.push(fault);
     await this.#apply(planned, victim);
@@ -54,16 +75,19 @@ export class FaultInjector {
     this.#busy.delete(victim);
   }
 
-  #freeNode(nodes: ChaosNode[], first: number): ChaosNode | undefined {
-    const order = nodes.map((_, n) => nodes[(first + n) % nodes.length] as ChaosNode);
-    return order.find((node) => !this.#busy.has(node));
+  #victimOf({ kind, node }: PlannedFault): object | undefined {
+    const { nodes, database, relays, tokens } = this.#victims;
+    if (NODE_FAULTS.includes(kind)) {
+      const order = nodes.map((_, n) => nodes[((node ?? 0) + n) % nodes.length] as ChaosNode);
+      return order.find((one) => !this.#busy.has(one));
+    }
+    if (kind === 'slow tokens') return tokens;
+    return kind === 'delay database' || kind === 'calm' ? relays : database;
   }
 
-  async #apply(
-    { kind, lastsMs }: Omit<PlannedFault, 'afterMs'>,
-    victim: ChaosNode | ChaosDatabase,
-  ): Promise<void> {
-    const { database, started } = this.#deps;
+  async #apply(planned: PlannedFault, victim: object): Promise<void> {
+    const { database, tokens, started } = this.#victims;
+    const { kind, lastsMs, delayMs } = planned;
     const node = victim as ChaosNode;
     switch (kind) {
       case 'kill database':
@@ -84,9 +108,27 @@ export class FaultInjector {
         return node.start(started);
       }
       case 'freeze node':
+      case 'stall node':
+      case 'pause node':
         node.program.signal('SIGSTOP');
         await delay(lastsMs);
         node.program.signal('SIGCONT');
+        return;
+      case 'delay database':
+      case 'calm':
+        return this.#delayAnswers(planned);
+      case 'slow tokens':
+        tokens.slowMs = delayMs;
+        await delay(lastsMs);
+        tokens.slowMs = 0;
     }
+  }
+
+  async #delayAnswers({ node, lastsMs, delayMs }: PlannedFault): Promise<void> {
+    const { nodes, relays } = this.#victims;
+    const late = node === null ? [...nodes.keys()] : [node];
+    for (const n of late) relays.delay(n, delayMs);
+    await delay(lastsMs);
+    for (const n of late) relays.delay(n, 0);
   }
 }

@@ -1,20 +1,53 @@
 /**
- * What goes wrong and when, made from a seed: the same seed makes the same schedule. Faults follow each other with
- * a pause, and may overlap where one lasts longer than the pause. Each kind comes once before any comes again.
+ * What goes wrong and when, made from a seed: the same seed makes the same schedule.
+ *
+ * A run is calm, then a round of faults, then calm, and so on. In a round each kind comes once (more often where only
+ * some kinds are wanted), with a pause between two; one that lasts longer than the pause overlaps with the next. A calm stretch begins once the last fault has
+ * been recovered from. In it only the database's answers come late, by the next of CALM_DELAYS_MS: limited endpoints
+ * must then get what they may.
  */
-export type FaultKind = 'kill node' | 'kill database' | 'cut connections' | 'freeze node' | 'stop node';
+export const FAULT_KINDS = [
+  'kill node',
+  'stop node',
+  /** Stands still for longer than the lease. */
+  'freeze node',
+  /** Stands still for longer than an endpoint may take, and for less than the lease. */
+  'stall node',
+  /** Stands still for less than an endpoint may take. */
+  'pause node',
+  'kill database',
+  'cut connections',
+  'delay database',
+  'slow tokens',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number] | 'calm';
 
 export interface PlannedFault {
   kind: FaultKind;
-  /** Which node, by its place; database faults have none. */
+  /** Which node, by its place; null: the database, the token server or the ways of all nodes to the database. */
   node: number | null;
   afterMs: number;
-  /** How long the database stays down, or the node frozen. */
+  /** How long the database stays down, the node still, answers late, or the calm. */
   lastsMs: number;
+  /** How late answers come. */
+  delayMs: number;
 }
 
-const NODE_FAULTS: FaultKind[] = ['kill node', 'freeze node', 'stop node'];
-const ALL: FaultKind[] = ['kill node', 'kill database', 'cut connections', 'freeze node', 'stop node'];
+export interface ScheduleOptions {
+  seed: number;
+  nodes: number;
+  forMs: number;
+  /** Mean time between faults. */
+  pauseMs: number;
+  /** Length of a calm stretch. */
+  calmMs: number;
+  kinds: readonly FaultKind[];
+}
+
+/** Longer than it takes until the work of a killed node has moved, which is 15 s. */
+export const RECOVERY_MS = 16_000;
+const CALM_DELAYS_MS = [100, 0, 500, 20];
+const FREEZE_MS = 12_000;
 
 /** A small generator of numbers in [0, 1) (mulberry32). */
 export function seeded(seed: number): () => number {
@@ -27,24 +60,60 @@ export function seeded(seed: number): () => number {
   };
 }
 
-export function planFaults(options: {
-  seed: number;
-  nodes: number;
-  forMs: number;
-  pauseMs: number;
-}): PlannedFault[] {
+export function planFaults(options: ScheduleOptions): PlannedFault[] {
   const random = seeded(options.seed);
   const faults: PlannedFault[] = [];
   let bag: FaultKind[] = [];
-  for (let at = options.pauseMs / 2; at < options.forMs; at += options.pauseMs * (0.5 + random())) {
-    if (bag.length === 0) bag = [...ALL];
+  let at = 0;
+  for (let round = 0; at < options.forMs; ) {
+    if (bag.length === 0) {
+      const delayMs = CALM_DELAYS_MS[round++ % CALM_DELAYS_MS.length] as number;
+      if (faults.length > 0) at = Math.max(at, ...faults.map(endOf)) + RECOVERY_MS;
+      faults.push({ kind: 'calm', node: null, afterMs: Math.round(at), lastsMs: options.calmMs, delayMs });
+      at += options.calmMs + options.pauseMs / 2;
+      if (options.kinds.length === 0) continue;
+      while (bag.length < FAULT_KINDS.length) bag.push(...options.kinds);
+      continue;
+    }
     const [kind] = bag.splice(Math.floor(random() * bag.length), 1) as [FaultKind];
-    faults.push({
-      kind,
-      node: NODE_FAULTS.includes(kind) ? Math.floor(random() * options.nodes) : null,
-      afterMs: Math.round(at),
-      lastsMs: kind === 'freeze node' ? 12_000 : kind === 'kill database' ? Math.round(random() * 4_000) : 0,
-    });
+    const details = detailsOf(kind, options.nodes, random);
+    faults.push({ kind, afterMs: Math.round(at), ...details });
+    at += options.pauseMs * (0.5 + random());
   }
-  return faults;
+  return faults.filter(({ afterMs }) => afterMs < options.forMs);
+}
+
+const endOf = ({ afterMs, lastsMs }: PlannedFault) => afterMs + lastsMs;
+
+function detailsOf(
+  kind: FaultKind,
+  nodes: number,
+  random: () => number,
+): Pick<PlannedFault, 'node' | 'lastsMs' | 'delayMs'> {
+  const node = Math.floor(random() * nodes);
+  const between = (least: number, most: number) => Math.round(least + random() * (most - least));
+  switch (kind) {
+    case 'freeze node':
+      return { node, lastsMs: FREEZE_MS, delayMs: 0 };
+    case 'stall node':
+      return { node, lastsMs: between(3_500, 5_500), delayMs: 0 };
+    case 'pause node':
+      return { node, lastsMs: between(500, 2_500), delayMs: 0 };
+    case 'kill database':
+      return { node: null, lastsMs: between(0, 4_000), delayMs: 0 };
+    case 'delay database':
+      return {
+        node: random() < 0.5 ? node : null,
+        lastsMs: between(3_000, 9_000),
+        delayMs: between(20, 500),
+      };
+    case 'slow tokens':
+      return { node: null, lastsMs: between(4_000, 10_000), delayMs: between(1_000, 4_000) };
+    case 'kill node':
+    case 'stop node':
+      return { node, lastsMs: 0, delayMs: 0 };
+    case 'cut connections':
+    case 'calm':
+      return { node: null, lastsMs: 0, delayMs: 0 };
+  }
 }

@@ -1,15 +1,35 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos-run.ts';
+import { FAULT_KINDS, type FaultKind } from './fault-schedule.ts';
 
-/** npm run chaos -- --minutes N --nodes N --seed N */
+/**
+ * npm run chaos -- --minutes N --nodes N --seed N
+ *
+ *   --minutes N   how long the load runs (2)
+ *   --nodes N     how many nodes (3)
+ *   --seed N      what the schedule and the mix of events are made from
+ *   --pause N     mean seconds between faults (8)
+ *   --calm N      seconds of calm before each round of faults (20)
+ *   --faults A,B  only these kinds of fault, such as "pause node,delay database"
+ *   --logs DIR    writes what the nodes said to this directory
+ */
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '2' },
     nodes: { type: 'string', default: '3' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     pause: { type: 'string', default: '8' },
+    calm: { type: 'string', default: '20' },
+    faults: { type: 'string', default: FAULT_KINDS.join(',') },
+    logs: { type: 'string' },
   },
 });
+const kinds = values.faults.split(',').filter((kind) => kind !== '') as FaultKind[];
+const unknown = kinds.filter((kind) => !(FAULT_KINDS as readonly string[]).includes(kind));
+if (unknown.length > 0)
+  throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${FAULT_KINDS.join(', ')}.`);
 const seed = Number(values.seed);
 console.log(`seed ${seed}`);
 const report = await runChaos({
@@ -17,19 +37,26 @@ const report = await runChaos({
   nodes: Number(values.nodes),
   forMs: Number(values.minutes) * 60_000,
   pauseMs: Number(values.pause) * 1_000,
+  calmMs: Number(values.calm) * 1_000,
+  kinds,
   say: (line) => console.log(line),
 });
-const { duplicates, problems, faults, ...figures } = report;
+const { duplicates, problems, faults, limits, logs, ...figures } = report;
+if (values.logs !== undefined) {
+  await mkdir(values.logs, { recursive: true });
+  for (const [name, text] of logs) await writeFile(join(values.logs, `${name}.log`), text);
+}
 const startedAt = faults[0]?.from ?? 0;
 const seconds = (at: number) => ((at - startedAt) / 1000).toFixed(1);
-for (const fault of faults)
-  console.log(
-    `fault: ${seconds(fault.from)} to ${seconds(fault.to)} s ${fault.kind} ${fault.node} ${fault.pid ?? ''}`,
-  );
+console.log(`fault times count from ${new Date(startedAt).toISOString()}`);
+for (const { kind, node, pid, from, to, delayMs } of faults)
+  console.log(`fault: ${seconds(from)} to ${seconds(to)} s ${kind} ${node} ${pid ?? ''} ${delayMs || ''}`);
 for (const { deliveryId, receipts, faults: causes } of duplicates) {
   const tries = receipts.map(({ at, pid, character }) => `${seconds(at)} s by ${pid} to ${character}`);
   console.log(`duplicate: ${deliveryId} ${tries.join(', ')}; explained by ${causes.join(', ') || 'nothing'}`);
 }
 console.log({ seed, ...figures, faults: faults.length, duplicates: duplicates.length });
-for (const problem of problems) console.log(`PROBLEM: ${problem}`);
+for (const { character, most, limit, shares } of limits)
+  console.log(`limit: ${character} at most ${most} where ${limit} are allowed`, shares);
+for (const { promise, text } of problems) console.log(`PROBLEM: ${promise}: ${text}`);
 process.exit(problems.length === 0 ? 0 : 1);

@@ -1,88 +1,101 @@
-import type { ChaosDatabase } from './chaos-database.ts';
 import type { ChaosLoad } from './chaos-load.ts';
 import type { Receipt } from './chaos-receiver.ts';
-import { type Duplicate, findDuplicates, type StoredTry } from './duplicates.ts';
+import { type Character, endpointsOf, profileOf } from './characters.ts';
+import { type Duplicate, findDuplicates } from './duplicates.ts';
 import type { Fault } from './fault-injector.ts';
+import { judgeLimits, type LimitFigures } from './judge-limits.ts';
+import { judgeOnce } from './judge-once.ts';
+import { judgeTries } from './judge-tries.ts';
+import { Problems } from './problems.ts';
+import type { Stored } from './stored.ts';
 
 /**
- * What must hold once the faults are over and the queue is empty. Every broken promise is one line in `problems`. What
- * explains a delivery that was sent twice is said in duplicates.ts.
+ * What must hold once the faults are over and the queue is empty. Every broken promise is a problem. What explains a
+ * delivery that was sent twice is said in duplicates.ts.
  */
+export interface Seen {
+  load: ChaosLoad;
+  receipts: Receipt[];
+  faults: Fault[];
+  /** When a token was being waited for. */
+  tokenWaits: { from: number; to: number }[];
+  characterOf(endpointId: string): Character;
+}
+
 export interface Verdict {
-  problems: string[];
+  problems: Problems;
   deliveries: number;
   attempts: number;
   staleAttempts: number;
   duplicates: Duplicate[];
+  limits: LimitFigures[];
 }
 
-interface StoredDelivery {
-  id: string;
-  event_id: string;
-  event_type: string;
-  endpoint_id: string;
-  status: string;
-  num_trials: number;
-  counted: number;
-  succeeded: number;
-}
-
-const DELIVERIES = `
-  select d.id, d.event_id, d.event_type, d.endpoint_id, d.status, d.num_trials,
-    (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale) as counted,
-    (select count(*)::int from delivery_attempts a where a.delivery_id = d.id and not a.is_stale and a.succeeded) as succeeded
-  from event_deliveries d`;
-const TRIES = `
-  select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
-    http_status is not null as is_answered
-  from delivery_attempts`;
-const SHOWN = 5;
-
-export async function judge(
-  database: ChaosDatabase,
-  seen: { load: ChaosLoad; receipts: Receipt[]; faults: Fault[]; endpointsOf(eventType: string): number },
-): Promise<Verdict> {
-  const problems: string[] = [];
-  const expectNone = (what: string, broken: unknown[]) => {
-    if (broken.length > 0)
-      problems.push(`${broken.length} ${what}, such as ${JSON.stringify(broken.slice(0, SHOWN))}`);
+export function judge(stored: Stored, seen: Seen): Verdict {
+  const problems = new Problems();
+  judgeEvents(stored, seen, problems);
+  judgeDeliveries(stored, seen, problems);
+  const { duplicates, again } = findDuplicates(seen.receipts, stored.tries, seen.faults);
+  const promise = 'a duplicate is explained by a fault';
+  problems.expectNone(promise, 'deliveries were sent again after an answer had been recorded', again);
+  problems.expectNone(
+    promise,
+    'duplicates have no explanation',
+    duplicates.filter(({ faults }) => faults.length === 0),
+  );
+  judgeOnce(stored, seen, problems);
+  judgeTries(stored, seen, problems);
+  return {
+    problems,
+    deliveries: stored.deliveries.length,
+    attempts: stored.tries.length,
+    staleAttempts: stored.tries.filter((own) => own.is_stale).length,
+    duplicates,
+    limits: judgeLimits(stored, seen, problems),
   };
-  const deliveries = await database.query<StoredDelivery>(DELIVERIES);
-  const events = await database.query<{
-    id: string;
-    event_type: string;
-    is_duplicate: boolean;
-    idempotency_key: string | null;
-  }>('select id, event_type, is_duplicate, idempotency_key from events');
-  const acknowledged = acknowledgedBy(seen.receipts);
+}
 
+const LOST = 'nothing is lost';
+
+function judgeEvents({ events, deliveries }: Stored, { load }: Seen, problems: Problems): void {
   const known = new Map(events.map((event) => [event.id, event]));
-  expectNone(
+  const accepted = [...load.accepted.keys()];
+  problems.expectNone(
+    LOST,
     'accepted events are lost',
-    [...seen.load.accepted.keys()].filter((id) => !known.has(id)),
+    accepted.filter((id) => !known.has(id)),
   );
-  const answers = [...seen.load.accepted.keys()].filter(
-    (id) => known.has(id) && known.get(id)?.is_duplicate !== seen.load.duplicates.has(id),
+  problems.expectNone(
+    LOST,
+    'events were answered as duplicates and are none, or the other way round',
+    accepted.filter((id) => known.has(id) && known.get(id)?.is_duplicate !== load.duplicates.has(id)),
   );
-  expectNone('events were answered as duplicates and are none, or the other way round', answers);
   const keys = events.filter((event) => event.idempotency_key !== null && !event.is_duplicate);
-  expectNone('idempotency keys let two events through', repeated(keys.map((event) => event.idempotency_key)));
-
+  const repeatedKeys = repeated(keys.map((event) => event.idempotency_key));
+  problems.expectNone(LOST, 'idempotency keys let two events through', repeatedKeys);
   const perEvent = Map.groupBy(deliveries, (delivery) => delivery.event_id);
-  expectNone(
+  problems.expectNone(
+    LOST,
     'events have another number of deliveries than endpoints',
     events.filter(
       ({ id, is_duplicate, event_type }) =>
-        (perEvent.get(id)?.length ?? 0) !== (is_duplicate ? 0 : seen.endpointsOf(event_type)),
+        (perEvent.get(id)?.length ?? 0) !== (is_duplicate ? 0 : endpointsOf(event_type)),
     ),
   );
-  expectNone(
+  problems.expectNone(
+    LOST,
     'endpoints have two deliveries of one event',
     repeated(deliveries.map((d) => `${d.event_id} ${d.endpoint_id}`)),
   );
+}
+
+function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, problems: Problems): void {
+  const { deliveries, queued, expansions } = stored;
+  const acknowledged = new Set(receipts.filter((one) => one.isAcknowledged).map((one) => one.deliveryId));
+  const expectNone = (what: string, broken: unknown[]) => problems.expectNone(LOST, what, broken);
   expectNone(
     'deliveries did not succeed',
-    deliveries.filter((d) => d.status !== 'Success'),
+    deliveries.filter((d) => d.status !== 'Success' && !profileOf(characterOf(d.endpoint_id)).isOnce),
   );
   expectNone(
     'successes without a request that was acknowledged',
@@ -90,39 +103,14 @@ export async function judge(
   );
   expectNone(
     'deliveries were recorded as successful other than once',
-    deliveries.filter((d) => d.succeeded !== 1),
+    deliveries.filter((d) => d.succeeded !== (d.status === 'Success' ? 1 : 0)),
   );
   expectNone(
     'deliveries count other tries than were recorded',
     deliveries.filter((d) => d.counted !== d.num_trials),
   );
-  expectNone('queue rows are left', await database.query('select * from delivery_queue'));
-  expectNone('expansions are left', await database.query('select event_id from expansions'));
-
-  const tries = await database.query<StoredTry>(TRIES);
-  const { duplicates, again } = findDuplicates(seen.receipts, tries, seen.faults);
-  expectNone('deliveries were sent again after an answer had been recorded', again);
-  expectNone(
-    'duplicates have no explanation',
-    duplicates.filter(({ faults }) => faults.length === 0),
-  );
-  const [attempts] = await database.query<{ all: number; stale: number }>(
-    'select count(*)::int as all, count(*) filter (where is_stale)::int as stale from delivery_attempts',
-  );
-  return {
-    problems,
-    deliveries: deliveries.length,
-    attempts: attempts?.all ?? 0,
-    staleAttempts: attempts?.stale ?? 0,
-    duplicates,
-  };
-}
-
-function acknowledgedBy(receipts: Receipt[]): Map<string, Receipt[]> {
-  return Map.groupBy(
-    receipts.filter((receipt) => receipt.isAcknowledged),
-    (receipt) => receipt.deliveryId,
-  );
+  expectNone('queue rows are left', queued);
+  expectNone('expansions are left', expansions);
 }
 
 function repeated<T>(values: T[]): T[] {

@@ -1,0 +1,140 @@
+import { calmStretches, type Stretch, without } from './calm.ts';
+import type { Receipt } from './chaos-receiver.ts';
+import { CHARACTERS, type Character, type Limit, profileOf } from './characters.ts';
+import type { Problems } from './problems.ts';
+import type { Stored, StoredDelivery } from './stored.ts';
+import type { Seen } from './verdict.ts';
+import { madeAt, workStretches } from './work-stretches.ts';
+
+/**
+ * Limits in both directions, as the endpoint sees them.
+ *
+ *   exact      in no interval of the limit's length do more requests arrive than the limit, at any time of the run;
+ *   what it may  while a window's worth of work waits in a calm stretch, at least MIN_SHARE of the limit arrives;
+ *   no waiting   an event of an endpoint far below its limit arrives no later than one of an unlimited endpoint, but
+ *                for the time it takes to hand it to the node that holds the limit.
+ */
+export interface LimitFigures {
+  character: Character;
+  /** The most requests that arrived in any interval of the limit's length. */
+  most: number;
+  limit: number;
+  /** What arrived of what the limit allowed, by the delay of the database's answers in milliseconds. */
+  shares: Record<string, string>;
+}
+
+const MIN_SHARE = 0.95;
+/** Between the sender's clock and its write, and between the write and our socket, lies the scheduler. */
+const JITTER_MS = 25;
+/** Handing an event to the node that holds the limit: a quarter of a second, and these round trips. */
+const HANDOVER_MS = 250;
+const HANDOVER_ROUND_TRIPS = 4;
+
+export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): LimitFigures[] {
+  const calm = calmStretches(seen.faults);
+  judgeWaits(stored, seen, { calm, problems });
+  const limited = CHARACTERS.filter((name) => profileOf(name).limit !== undefined);
+  return limited.map((character) => {
+    const { limit, isBusy } = profileOf(character) as { limit: Limit; isBusy?: true };
+    const receipts = seen.receipts
+      .filter((receipt) => receipt.character === character)
+      .toSorted((a, b) => a.at - b.at);
+    const over = overLimit(receipts, limit);
+    problems.expectNone(
+      'a limit is exact',
+      `times ${character} got more than ${limit.count} requests in ${limit.seconds} s`,
+      over.map((from) => windowFrom(receipts, from, limit)),
+    );
+    const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, limit).requests));
+    const figures = { character, most, limit: limit.count };
+    if (isBusy === undefined) return { ...figures, shares: {} };
+    // A token that is waited for lets nothing through, and that is the token server's doing.
+    const judged = character === 'authorised' ? without(calm, seen.tokenWaits) : calm;
+    const deliveries = stored.deliveries.filter((d) => seen.characterOf(d.endpoint_id) === character);
+    return {
+      ...figures,
+      shares: judgeShares({ character, limit, receipts, deliveries }, { seen, judged, problems }),
+    };
+  });
+}
+
+/** Places of receipts from which one more than the limit arrived within its length, for certain. */
+function overLimit(receipts: Receipt[], { count, seconds }: Limit): number[] {
+  return [...receipts.keys()].filter((n) => {
+    const oneTooMany = receipts[n + count];
+    return oneTooMany !== undefined && oneTooMany.at - receipts[n]!.after < seconds * 1000 - JITTER_MS;
+  });
+}
+
+function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
+  const { after, at } = receipts[from]!;
+  const lengthMs = seconds * 1000 - JITTER_MS;
+  const end = receipts.findIndex((one, n) => n > from && one.at - after >= lengthMs);
+  const inside = receipts.slice(from, end < 0 ? receipts.length : end);
+  const pids = [...new Set(inside.map(({ pid }) => pid))];
+  return { at: new Date(at).toISOString(), requests: inside.length, withinMs: inside.at(-1)!.at - at, pids };
+}
+
+interface Limited {
+  character: Character;
+  limit: Limit;
+  receipts: Receipt[];
+  deliveries: StoredDelivery[];
+}
+
+function judgeShares(
+  { character, limit, receipts, deliveries }: Limited,
+  { seen, judged, problems }: { seen: Seen; judged: Stretch[]; problems: Problems },
+): Record<string, string> {
+  const windowMs = limit.seconds * 1000;
+  const work = workStretches(deliveries, receipts, { load: seen.load, atLeast: limit.count });
+  const sums = new Map<number, { got: number; allowed: number }>();
+  for (const stretch of judged.flatMap((calm) => work.flatMap((busy) => overlap(calm, busy)))) {
+    const windows = Math.floor((stretch.to - stretch.from) / windowMs);
+    if (windows < 2) continue;
+    const until = stretch.from + windows * windowMs;
+    const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0 };
+    sum.got += receipts.filter(({ at }) => at >= stretch.from && at < until).length;
+    sum.allowed += windows * limit.count;
+    sums.set(stretch.delayMs, sum);
+  }
+  const shares: Record<string, string> = {};
+  for (const [delayMs, { got, allowed }] of sums) {
+    const text = `${got} of ${allowed} (${Math.round((100 * got) / allowed)} %)`;
+    shares[`${delayMs} ms`] = text;
+    if (got < MIN_SHARE * allowed)
+      problems.add(
+        'a limited endpoint gets what it may',
+        `${character} got ${text} while work waited and answers of the database came ${delayMs} ms late`,
+      );
+  }
+  return shares;
+}
+
+const overlap = (calm: Stretch, busy: { from: number; to: number }): Stretch[] => {
+  const [from, to] = [Math.max(calm.from, busy.from), Math.min(calm.to, busy.to)];
+  return from < to ? [{ from, to, delayMs: calm.delayMs }] : [];
+};
+
+function judgeWaits(
+  { deliveries }: Stored,
+  seen: Seen,
+  { calm, problems }: { calm: Stretch[]; problems: Problems },
+): void {
+  const arrivals = new Map(seen.receipts.toReversed().map(({ deliveryId, at }) => [deliveryId, at]));
+  for (const { from, to, delayMs } of calm) {
+    const waitsOf = (character: Character) =>
+      deliveries
+        .filter((d) => seen.characterOf(d.endpoint_id) === character)
+        .map((d) => ({ id: d.id, at: madeAt(d, seen.load), arrivedAt: arrivals.get(d.id) ?? Infinity }))
+        .filter(({ at }) => at >= from && at < to)
+        .map(({ id, at, arrivedAt }) => ({ id, waitedMs: arrivedAt - at }));
+    const slowestTwin = Math.max(0, ...waitsOf('healthy').map(({ waitedMs }) => waitedMs));
+    const allowedMs = slowestTwin + HANDOVER_MS + HANDOVER_ROUND_TRIPS * delayMs;
+    problems.expectNone(
+      'a limited endpoint gets what it may',
+      `deliveries within their limit waited longer than ${allowedMs} ms (answers of the database ${delayMs} ms late)`,
+      waitsOf('sparse').filter(({ waitedMs }) => waitedMs > allowedMs),
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import { profileOf } from './characters.ts';
+import { whyUnrecorded } from './duplicates.ts';
+import type { Problems } from './problems.ts';
+import type { Stored } from './stored.ts';
+import type { Seen } from './verdict.ts';
+
+/**
+ * Requests and attempts belong together one to one, by the delivery and the signed time: a request without an attempt
+ * was sent in silence, unless its process was killed before it could record it. And an endpoint that answers every
+ * request in time is tried once: a second counted try was caused by a fault of ours.
+ */
+export function judgeTries({ deliveries, tries }: Stored, seen: Seen, problems: Problems): void {
+  const recorded = new Map<string, number>();
+  for (const { delivery_id, sent } of tries) {
+    const key = `${delivery_id} ${sent}`;
+    recorded.set(key, (recorded.get(key) ?? 0) + 1);
+  }
+  const unrecorded = seen.receipts.filter((receipt) => {
+    const key = `${receipt.deliveryId} ${receipt.sentAt / 1000}`;
+    const left = recorded.get(key) ?? 0;
+    recorded.set(key, left - 1);
+    return left <= 0 && whyUnrecorded(receipt, seen.faults).length === 0;
+  });
+  problems.expectNone('every request is recorded', 'requests arrived and are not recorded', unrecorded);
+  const perDelivery = Map.groupBy(tries, ({ delivery_id }) => delivery_id);
+  const again = deliveries
+    .filter((d) => d.num_trials > 1 && profileOf(seen.characterOf(d.endpoint_id)).isSteady)
+    .map((d) => ({
+      id: d.id,
+      character: seen.characterOf(d.endpoint_id),
+      tries: (perDelivery.get(d.id) ?? []).map(({ sent, error, is_stale }) => ({ sent, error, is_stale })),
+    }));
+  const characters = [...Map.groupBy(again, ({ character }) => character)];
+  for (const [character, broken] of characters)
+    problems.expectNone(
+      'our faults use no retry',
+      `deliveries to ${character} were tried more than once though each was answered`,
+      broken,
+    );
+}

@@ -1,0 +1,32 @@
+/** The promises that a run judges, and what broke them. */
+export const PROMISES = [
+  'nothing is lost',
+  'a duplicate is explained by a fault',
+  'at most once is sent once',
+  'every request is recorded',
+  'our faults use no retry',
+  'a limit is exact',
+  'a limited endpoint gets what it may',
+  'nodes end cleanly',
+] as const;
+export type Promised = (typeof PROMISES)[number];
+
+export interface Problem {
+  promise: Promised;
+  text: string;
+}
+
+const SHOWN = 5;
+
+export class Problems {
+  readonly list: Problem[] = [];
+
+  add(promise: Promised, text: string): void {
+    this.list.push({ promise, text });
+  }
+
+  expectNone(promise: Promised, what: string, broken: readonly unknown[]): void {
+    if (broken.length > 0)
+      this.add(promise, `${broken.length} ${what}, such as ${JSON.stringify(broken.slice(0, SHOWN))}`);
+  }
+}

@@ -1,0 +1,61 @@
+import type { ChaosDatabase } from './chaos-database.ts';
+
+/** What the service has stored by the end of a run. */
+export interface StoredEvent {
+  id: string;
+  event_type: string;
+  is_duplicate: boolean;
+  idempotency_key: string | null;
+}
+
+export interface StoredDelivery {
+  id: string;
+  event_id: string;
+  event_type: string;
+  endpoint_id: string;
+  status: string;
+  description: string | null;
+  num_trials: number;
+  /** Attempts that count, and how many of them succeeded. */
+  counted: number;
+  succeeded: number;
+}
+
+export interface StoredTry {
+  delivery_id: string;
+  /** The signed time of its request, in seconds. */
+  sent: number;
+  is_stale: boolean;
+  is_answered: boolean;
+  error: string | null;
+}
+
+export interface Stored {
+  events: StoredEvent[];
+  deliveries: StoredDelivery[];
+  tries: StoredTry[];
+  queued: object[];
+  expansions: object[];
+}
+
+const DELIVERIES = `
+  select d.id, d.event_id, d.event_type, d.endpoint_id, d.status, d.description, d.num_trials,
+    coalesce(a.counted, 0)::int as counted, coalesce(a.succeeded, 0)::int as succeeded
+  from event_deliveries d left join (
+    select delivery_id, count(*) as counted, count(*) filter (where succeeded) as succeeded
+    from delivery_attempts where not is_stale group by delivery_id
+  ) a on a.delivery_id = d.id`;
+const TRIES = `
+  select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
+    http_status is not null as is_answered, error
+  from delivery_attempts order by requested_at`;
+
+export async function readStored(database: ChaosDatabase): Promise<Stored> {
+  return {
+    events: await database.query('select id, event_type, is_duplicate, idempotency_key from events'),
+    deliveries: await database.query(DELIVERIES),
+    tries: await database.query(TRIES),
+    queued: await database.query('select * from delivery_queue'),
+    expansions: await database.query('select event_id from expansions'),
+  };
+}
