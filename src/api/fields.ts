@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import type { Page } from '../domain/pagination.ts';
+import { readDate, readTime, TIME_HINT } from '../domain/time.ts';
 
 /** Building blocks that the resources' schemas share. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
@@ -68,10 +69,10 @@ export function invalid(field: string, problem: string): AppError {
   return new AppError('validation_failed', { fields: `${field}: ${problem}` });
 }
 
-/** A time of the body in milliseconds. The schema lets a leap second through, which is no instant here. */
+/** A time of the body in milliseconds. */
 export function parseTime(field: string, text: string): number {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw invalid(field, 'must be a time such as 2026-01-31T15:04:05Z');
+  const ms = readTime(text);
+  if (ms === null) throw invalid(field, TIME_HINT);
   return ms;
 }
 
@@ -88,15 +89,12 @@ export function dateRange(query: Record<string, string | string[] | undefined>):
   return { fromMs, toMs };
 }
 
-const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
-
 function parseDate(query: Record<string, string | string[] | undefined>, name: string): number | undefined {
   const text = [query[name]].flat().at(-1);
-  if (text === undefined || text === '' || text.startsWith('0001-')) return undefined;
-  const zoned = /(Z|[+-]\d\d:\d\d)$/.test(text) || !text.includes('T') ? text : `${text}Z`;
-  const ms = DATE.test(text) ? Date.parse(zoned) : Number.NaN;
-  if (Number.isNaN(ms)) {
+  // A zero time of Go, which in a zone east of UTC lies before the year 1.
+  if (text === undefined || text === '' || text.startsWith('0001-01-01')) return undefined;
+  const ms = readDate(text);
+  if (ms === null)
     throw new AppError('bad_query', { name, detail: `"${text}" is not a date such as 2026-01-31T15:04:05` });
-  }
-  return ms;
+  return text.startsWith('0001-') ? undefined : ms;
 }

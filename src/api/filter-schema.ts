@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { type FilterRecord, recordConditions } from '../domain/subscription.ts';
+import { readTime, TIME_HINT } from '../domain/time.ts';
 import { flatten } from '../matcher/flatten.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
-import { invalid, NullableTime, RequiredText, Text } from './fields.ts';
+import { invalid, iso, NullableTime, RequiredText, Text } from './fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
 import { SampleRequest } from './test-filter.ts';
 
@@ -66,8 +67,6 @@ export function toFilter(row: SubscriptionRow, record: FilterRecord): Static<typ
   };
 }
 
-const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-
 /** A time, null for "off", undefined for "not said". Clients send `{set, time}` or `{Valid, Time}` for the same. */
 export function readEnabledAt(given: unknown, field: string): string | null | undefined {
   if (given === undefined || given === null) return given;
@@ -76,7 +75,7 @@ export function readEnabledAt(given: unknown, field: string): string | null | un
     if (Valid !== undefined) return Valid === true ? readEnabledAt(Time ?? time, field) : null;
     return set === false ? undefined : readEnabledAt(time ?? null, field);
   }
-  const ms = typeof given === 'string' && TIME.test(given) ? Date.parse(given) : Number.NaN;
-  if (Number.isNaN(ms)) throw invalid(field, 'must be a time such as 2026-01-31T15:04:05Z, or null');
-  return new Date(ms).toISOString();
+  const ms = typeof given === 'string' ? readTime(given) : null;
+  if (ms === null) throw invalid(field, `${TIME_HINT}, or null`);
+  return iso(ms);
 }

@@ -18,7 +18,7 @@ import {
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import { endpointView } from './endpoint-view.ts';
-import { found, invalid, PageOf, pageQuery, Repeated } from './fields.ts';
+import { found, invalid, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
@@ -216,7 +216,7 @@ async function update(
 
 function expiry(context: ApiContext, given: string | null | undefined): number | null | undefined {
   if (given === undefined || given === null) return given;
-  const ms = Date.parse(given);
+  const ms = parseTime('expires_at', given);
   if (ms <= context.now()) throw invalid('expires_at', 'must lie in the future');
   return ms;
 }

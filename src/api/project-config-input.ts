@@ -4,7 +4,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../domain/project-config.ts';
 import { signatureHashes } from '../domain/signature-hash.ts';
 import { generateSecret } from '../signing/secrets.ts';
-import { invalid, oneOf, Text } from './fields.ts';
+import { invalid, iso, oneOf, parseTime, Text } from './fields.ts';
 
 /** A project's config as it is sent: any part of it, and signature versions without the ids we give them. */
 const { signature, ratelimit, ssl } = ProjectConfig.properties;
@@ -75,12 +75,14 @@ function mergeSignature(
   given: Static<typeof SignatureInput>,
   deps: { ids: IdFactory; now(): number },
 ): ProjectConfig['signature'] {
-  const createdAt = new Date(deps.now()).toISOString();
+  const createdAt = iso(deps.now());
   const versions = (given.versions ?? []).map((version) => ({
     uid: version.uid || deps.ids.next(),
     hash: version.hash,
     encoding: version.encoding,
-    created_at: version.created_at || createdAt,
+    created_at: version.created_at
+      ? iso(parseTime('config.signature.versions.created_at', version.created_at))
+      : createdAt,
   }));
   return {
     header: given.header || base.header,

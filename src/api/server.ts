@@ -3,6 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequ
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { stringifyWithRaw } from '../domain/raw-json.ts';
+import { readTime } from '../domain/time.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Authenticator } from './auth.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
@@ -38,6 +39,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     frameworkErrors: handleError,
     ajv: {
       customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
+      onCreate: (ajv) => void ajv.addFormat('date-time', (text: string) => readTime(text) !== null),
     },
   });
   app.removeAllContentTypeParsers();

@@ -1,4 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify';
+import { TIME_HINT } from '../domain/time.ts';
 
 /** Errors of the schema validator in words that say what to fix: one entry per field, in the schema's order. */
 export function describeValidationErrors(errors: readonly FastifySchemaValidationError[]): string {
@@ -25,6 +26,8 @@ function describe({
       return [at || 'body', `must be ${article(String(params['type']))}`];
     case 'enum':
       return [at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`];
+    case 'format':
+      return [at, params['format'] === 'date-time' ? TIME_HINT : (message ?? 'is not valid')];
     case 'minLength':
       return [
         at,

@@ -34,6 +34,8 @@ export type TokenResult =
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 65_536;
 const DEFAULT_LIFETIME_MS = 3_600_000;
+/** A hundred years: a longer life is a time that no answer of ours can show. */
+const MAX_LIFETIME_MS = 100 * 365 * 86_400_000;
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const UNIT_MS = { seconds: 1_000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 };
 
@@ -101,7 +103,7 @@ function tokenFrom(body: Buffer, config: OAuth2Config): TokenResult | null {
   const expiry = fields[names.expires_in || 'expires_in'];
   const amount = expiry === undefined || expiry === null || expiry === '' ? Number.NaN : Number(expiry);
   const lifetimeMs = Number.isFinite(amount)
-    ? amount * UNIT_MS[config.expiry_time_unit ?? 'seconds']
+    ? Math.min(MAX_LIFETIME_MS, Math.max(0, amount * UNIT_MS[config.expiry_time_unit ?? 'seconds']))
     : DEFAULT_LIFETIME_MS;
   return { kind: 'token', authorization: `${scheme} ${token}`, lifetimeMs };
 }

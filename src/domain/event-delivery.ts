@@ -49,7 +49,10 @@ export interface HeldDelivery {
   headers: string | null;
   urlQueryParams: string | null;
   idempotencyKey: string | null;
+  /** As the caller gave it, else the time of acceptance. Shown, and used for nothing else. */
   acknowledgedAtMs: number;
+  /** When we accepted the event, in the database's time: latency counts from here. */
+  acceptedAtMs: number;
   /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
   dueAt: number | null;
 }

@@ -1,6 +1,7 @@
 import type { Outcome } from '../dispatch/outcome.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import { LANE } from '../domain/event-delivery.ts';
+import { idTime } from '../domain/ids.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 
@@ -49,7 +50,7 @@ export function judgeOutcome(
     isGone: false,
     isExhausted: false,
   };
-  const isYoung = context.nowMs - delivery.acknowledgedAtMs < OUR_FAULT_FOR_MS;
+  const isYoung = context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
   if (outcome.kind === 'error' && outcome.ours && isYoung) {
     return {
       ...base,
@@ -65,7 +66,7 @@ export function judgeOutcome(
       ...base,
       status: 'Success',
       description: null,
-      latencyMs: context.nowMs - delivery.acknowledgedAtMs,
+      latencyMs: context.nowMs - delivery.acceptedAtMs,
     };
   }
   const reason =

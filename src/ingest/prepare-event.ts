@@ -1,5 +1,5 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
-import type { IdFactory } from '../domain/ids.ts';
+import { type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { withTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
@@ -118,6 +118,7 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
     acknowledgedAtMs: event.acknowledgedAtMs,
+    acceptedAtMs: idTime(event.id),
     dueAt: null,
   };
 }

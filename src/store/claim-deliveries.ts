@@ -1,4 +1,5 @@
 import type { HeldDelivery } from '../domain/event-delivery.ts';
+import { idTime } from '../domain/ids.ts';
 import { byKey } from './by-key.ts';
 import type { Database } from './database.ts';
 import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
@@ -66,6 +67,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     urlQueryParams: row.url_query_params,
     idempotencyKey: row.idempotency_key,
     acknowledgedAtMs: row.acknowledged_at,
+    acceptedAtMs: idTime(row.event_id),
     dueAt: performance.now() - row.late_ms,
   };
 }

@@ -54,6 +54,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     urlQueryParams: null,
     idempotencyKey: null,
     acknowledgedAtMs: idTime(row.delivery_id),
+    acceptedAtMs: idTime(row.delivery_id),
     dueAt: null,
   };
 }

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { isConnectionError, isTimeout } from './pg-errors.ts';
+import { parseTimestamp } from './timestamp.ts';
 
 /**
  * The pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
@@ -34,7 +35,7 @@ export interface Connection {
 }
 
 // Timestamps as milliseconds since 1970, bigint as number (versions and counts stay far below 2^53).
-pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => Date.parse(text));
+pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 const HOT_SETTINGS =
