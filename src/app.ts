@@ -178,6 +178,7 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
+    forgetCallers: (projectId) => authenticator.forget(projectId),
     wakeJobs: () => jobs.wake(),
   };
   const jobs = createJobRunner(context, engine.sink, log);
@@ -188,7 +189,7 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
     trustedProxies: config.trustedProxies,
   });
   let isReady = false;
-  const authenticator = new Authenticator({ db, sealer, cache, callsPerSecond: config.apiRate });
+  const authenticator = new Authenticator({ db, sealer, cache, now, callsPerSecond: config.apiRate });
   const renderMetrics = servesMetrics(config)
     ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
     : async () => '';
@@ -203,7 +204,7 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const watch = new ConfigWatch({ db, cache, log });
+  const watch = new ConfigWatch({ db, cache, log, onNotice: (id) => authenticator.forget(id) });
 
   await engine.start();
   // Again, now that others see this node: a re-seal that ended in between may have taken the key off the list.

@@ -7,6 +7,7 @@ import { listApiKeys, revokeApiKey } from '../store/api-keys.ts';
 import { audited } from '../store/audit-entries.ts';
 import type { ApiContext } from './context.ts';
 import { createKey } from './create-key.ts';
+import { endingAccess } from './end-access.ts';
 import { found, invalid, iso, isoOrNull, NullableTime, parseTime, RequiredText, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
@@ -93,11 +94,14 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     data: Type.Null(),
     handle: async ({ project, params, actor }) => {
       const id = params['keyID'] ?? '';
-      return audited(context, { projectId: project.id, actor }, async (tx) => {
-        const key = found(await revokeApiKey(tx, project.id, id), 'key', id);
-        const before = { ...key, revoked_at: null };
-        return { result: null, audit: [changeOf('key.revoked', before, null)] };
-      });
+      const by = { projectId: project.id, actor };
+      return endingAccess(context, project.id, () =>
+        audited(context, by, async (tx) => {
+          const key = found(await revokeApiKey(tx, project.id, id), 'key', id);
+          const before = { ...key, revoked_at: null };
+          return { result: null, audit: [changeOf('key.revoked', before, null)] };
+        }),
+      );
     },
   });
 }

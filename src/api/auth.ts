@@ -31,17 +31,36 @@ export function actorOf(caller: Caller): Actor {
 }
 
 /**
- * Finds callers by their key. A key that was good is remembered for a second and calls at the same time share one
- * look-up, so that a busy client costs no query per request and a revoked key still stops within a second on every
- * node.
+ * Finds callers by their key. Of each key:
+ *
+ *   unknown    -> looked up; calls at the same time share one look-up;
+ *   remembered -> for a second from the start of the look-up, so that a busy client costs no query per request;
+ *   over       -> its own time is up by the clock, or access to its project changed after the look-up began.
+ *
+ * Access that was ended or narrowed therefore ends at once on the node that did it (`forget` runs before it answers),
+ * on others when the notice of the change arrives, and where notices do not get through after that second.
  */
 const REMEMBER_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
+
+interface Found {
+  caller: Caller;
+  /** When the key or token ends by itself, in the database's time; null: never. */
+  expiresAtMs: number | null;
+}
+
+interface Remembered {
+  found: Promise<Found>;
+  /** By the monotonic clock. */
+  since: number;
+}
 
 interface AuthenticatorDeps {
   db: Database;
   sealer: Sealer;
   cache: ConfigCache;
+  /** The database's time in milliseconds. */
+  now(): number;
   /** Most calls per key and second; 0 = no limit. */
   callsPerSecond: number;
 }
@@ -49,22 +68,55 @@ interface AuthenticatorDeps {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #rate: CallRate;
-  readonly #known = new Map<string, { caller: Promise<Caller>; until: number }>();
+  readonly #known = new Map<string, Remembered>();
+  /** Projects whose access changed, and when, by the monotonic clock. */
+  readonly #changed = new Map<string, number>();
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#rate = new CallRate(deps.callsPerSecond);
   }
 
-  authenticate(request: FastifyRequest): Promise<Caller> {
+  async authenticate(request: FastifyRequest): Promise<Caller> {
     const key = keyOf(request.headers.authorization);
+    for (;;) {
+      const known = this.#remembered(key) ?? this.#lookUp(key);
+      const { caller, expiresAtMs } = await known.found;
+      if (expiresAtMs !== null && expiresAtMs <= this.#deps.now()) throw new AppError('key_rejected');
+      if (!this.#isOver(known, caller)) return caller;
+      this.#drop(key, known);
+    }
+  }
+
+  /** Access to a project was ended or narrowed: nothing that was looked up before counts any more. */
+  forget(projectId: string): void {
+    const now = performance.now();
+    if (this.#changed.size >= MAX_REMEMBERED) {
+      for (const [id, at] of this.#changed) if (now - at > REMEMBER_MS) this.#changed.delete(id);
+    }
+    this.#changed.set(projectId, now);
+  }
+
+  #remembered(key: string): Remembered | undefined {
     const known = this.#known.get(key);
-    if (known !== undefined && known.until > performance.now()) return known.caller;
-    const caller = this.#find(key);
+    return known !== undefined && performance.now() - known.since < REMEMBER_MS ? known : undefined;
+  }
+
+  #lookUp(key: string): Remembered {
+    const known = { found: this.#find(key), since: performance.now() };
     if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
-    this.#known.set(key, { caller, until: performance.now() + REMEMBER_MS });
-    caller.catch(() => this.#known.delete(key));
-    return caller;
+    this.#known.set(key, known);
+    known.found.catch(() => this.#drop(key, known));
+    return known;
+  }
+
+  #isOver({ since }: Remembered, caller: Caller): boolean {
+    if (caller.kind === 'instance') return false;
+    return (this.#changed.get(caller.projectId) ?? Number.NEGATIVE_INFINITY) >= since;
+  }
+
+  #drop(key: string, known: Remembered): void {
+    if (this.#known.get(key) === known) this.#known.delete(key);
   }
 
   /** Throws when the caller's key or link has made too many calls in this second. */
@@ -72,26 +124,30 @@ export class Authenticator {
     this.#rate.count(caller.kind === 'portal' ? caller.linkId : caller.keyId);
   }
 
-  async #find(key: string): Promise<Caller> {
+  async #find(key: string): Promise<Found> {
     if (!key.startsWith('CO.')) return this.#findPortal(key);
     const row = await findApiKey(this.#deps.db, this.#deps.sealer.lookupHash(key));
     if (row === undefined) throw new AppError('key_rejected');
-    if (row.project_id === null) return { kind: 'instance', keyId: row.id };
-    return { kind: 'project', keyId: row.id, projectId: row.project_id };
+    const caller: Caller =
+      row.project_id === null
+        ? { kind: 'instance', keyId: row.id }
+        : { kind: 'project', keyId: row.id, projectId: row.project_id };
+    return { caller, expiresAtMs: row.expires_at };
   }
 
-  async #findPortal(token: string): Promise<Caller> {
+  async #findPortal(token: string): Promise<Found> {
     const { db, sealer } = this.#deps;
     const find = token.startsWith('PRT.') ? findLinkByRefreshToken : findLinkByStaticToken;
     const link = await find(db, sealer.lookupHash(token));
     if (link === undefined) throw new AppError('key_rejected');
-    return {
+    const caller: Caller = {
       kind: 'portal',
       linkId: link.id,
       projectId: link.project_id,
       ownerId: link.owner_id,
       canManage: link.can_manage_endpoint,
     };
+    return { caller, expiresAtMs: link.opens_until };
   }
 
   /**

@@ -38,6 +38,8 @@ export interface ApiContext {
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Deliveries wait in the queue and are due. */
   wake(projectId: string, where: { key: string; lane: number }): void;
+  /** Access to a project was ended or narrowed: this node forgets the callers it remembers. */
+  forgetCallers(projectId: string): void;
   /** There is a new job. */
   wakeJobs(): void;
 }

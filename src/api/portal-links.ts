@@ -17,6 +17,7 @@ import {
 } from '../store/portal-links.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
+import { endingAccess } from './end-access.ts';
 import { endpointView } from './endpoint-view.ts';
 import { found, invalid, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
@@ -91,7 +92,12 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     message: 'Portal link updated',
     data: PortalLink,
     handle: async (call) =>
-      shown(context, await update(context, call, { id: call.params['portalLinkID'] ?? '', body: call.body })),
+      shown(
+        context,
+        await endingAccess(context, call.project.id, () =>
+          update(context, call, { id: call.params['portalLinkID'] ?? '', body: call.body }),
+        ),
+      ),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -104,10 +110,12 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     data: Type.Null(),
     handle: async ({ project, params, actor }) => {
       const id = params['portalLinkID'] ?? '';
-      return audited(context, { projectId: project.id, actor }, async (tx) => {
-        const link = found(await revokePortalLink(tx, project.id, id), 'portal link', id);
-        return { result: null, audit: [changeOf('portal_link.revoked', link, null)] };
-      });
+      return endingAccess(context, project.id, () =>
+        audited(context, { projectId: project.id, actor }, async (tx) => {
+          const link = found(await revokePortalLink(tx, project.id, id), 'portal link', id);
+          return { result: null, audit: [changeOf('portal_link.revoked', link, null)] };
+        }),
+      );
     },
   });
   registerOperation(app, {

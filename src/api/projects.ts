@@ -13,6 +13,7 @@ import { requireInstanceKey } from './auth.ts';
 import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
 import { createProject } from './create-project.ts';
+import { endingAccess } from './end-access.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
@@ -132,10 +133,12 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     message: 'Project deleted',
     data: Type.Null(),
     handle: async ({ project, actor }) => {
-      await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const deleted = await deleteProject(tx, project.id);
-        return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
-      });
+      await endingAccess(context, project.id, () =>
+        audited(context, { projectId: project.id, actor }, async (tx) => {
+          const deleted = await deleteProject(tx, project.id);
+          return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
+        }),
+      );
       await context.cache.refreshQuietly(project.id);
       return null;
     },

@@ -1,6 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
-import { CONFIG_CHANNEL } from '../store/config-version.ts';
+
 import type { Database } from '../store/database.ts';
+import { CONFIG_CHANNEL } from '../store/tell-nodes.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**
@@ -10,14 +11,22 @@ import type { ConfigCache } from './config-cache.ts';
  */
 const POLL_MS = 1_000;
 
+export interface ConfigWatchDeps {
+  db: Database;
+  cache: ConfigCache;
+  log: Logger;
+  /** Something of a project changed: its config, or who may use it. */
+  onNotice(projectId: string): void;
+}
+
 export class ConfigWatch {
-  readonly #deps: { db: Database; cache: ConfigCache; log: Logger };
+  readonly #deps: ConfigWatchDeps;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
   #listener: { end(): Promise<void> } | undefined;
 
-  constructor(deps: { db: Database; cache: ConfigCache; log: Logger }) {
+  constructor(deps: ConfigWatchDeps) {
     this.#deps = deps;
   }
 
@@ -60,7 +69,9 @@ export class ConfigWatch {
     client.on('error', lost);
     client.on('end', () => lost());
     client.on('notification', ({ payload }) => {
-      if (payload !== undefined) void this.#deps.cache.refreshQuietly(payload);
+      if (payload === undefined) return;
+      this.#deps.onNotice(payload);
+      void this.#deps.cache.refreshQuietly(payload);
     });
     try {
       await client.query(`listen ${CONFIG_CHANNEL}`);

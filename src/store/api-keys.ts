@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import { tellNodes } from './tell-nodes.ts';
 
 export interface ApiKeyRow {
   id: string;
@@ -51,16 +52,17 @@ export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow
   );
 }
 
-/** Undefined if there was no such key to revoke. */
+/** Undefined if there was no such key to revoke. Other nodes are told at commit. */
 export async function revokeApiKey(
-  db: Queryable,
+  tx: Queryable,
   projectId: string,
   id: string,
 ): Promise<ApiKeyRow | undefined> {
-  const [row] = await db.query<ApiKeyRow>(
+  const [row] = await tx.query<ApiKeyRow>(
     `update api_keys set revoked_at = now()
      where id = $1 and project_id = $2 and revoked_at is null returning ${COLUMNS}`,
     [id, projectId],
   );
+  await tellNodes(tx, projectId);
   return row;
 }

@@ -7,8 +7,7 @@ import { type Changed, insertAudit } from './audit-entries.ts';
 import type { Database, Queryable } from './database.ts';
 import type { MetaEventRecorder } from './meta-event-recorder.ts';
 import { insertMetaEvents } from './meta-events.ts';
-
-export const CONFIG_CHANNEL = 'posthorn_config';
+import { tellNodes } from './tell-nodes.ts';
 
 /**
  * A transaction that changes a project's config. The statements that change endpoints, subscriptions, sources and
@@ -81,6 +80,6 @@ async function moveVersion<T>(
   };
   const result = await change(configTx, project.version);
   await insertMetaEvents(tx, told);
-  await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
+  await tellNodes(tx, projectId);
   return result;
 }

@@ -1,6 +1,7 @@
 import type { Page, PageRequest } from '../domain/pagination.ts';
 import type { Queryable } from './database.ts';
 import { listPage, Where } from './list-page.ts';
+import { tellNodes } from './tell-nodes.ts';
 
 export const portalAuthTypes = ['static_token', 'refresh_token'] as const;
 export type PortalAuthType = (typeof portalAuthTypes)[number];
@@ -107,13 +108,13 @@ export function listPortalLinks(
   return listPage(db, { select: COLUMNS, from: 'portal_links', where, page: filter.page, id: 'id' });
 }
 
-/** Undefined if there was no such link to revoke. Its tokens of either kind stop with it. */
+/** Undefined if there was no such link to revoke. Its tokens of either kind stop with it; other nodes are told. */
 export async function revokePortalLink(
-  db: Queryable,
+  tx: Queryable,
   projectId: string,
   id: string,
 ): Promise<PortalLinkRow | undefined> {
-  const [row] = await db.query<PortalLinkRow>(
+  const [row] = await tx.query<PortalLinkRow>(
     `with revoked as (
        update portal_links set deleted_at = now(), updated_at = now()
        where id = $1 and project_id = $2 and deleted_at is null returning ${COLUMNS}
@@ -123,6 +124,7 @@ export async function revokePortalLink(
      select ${COLUMNS} from revoked`,
     [id, projectId],
   );
+  await tellNodes(tx, projectId);
   return row;
 }
 
@@ -132,21 +134,24 @@ const LINK_COLUMNS = COLUMNS.split(', ')
   .map((name) => `l.${name}`)
   .join(', ');
 
+/** A live link, found by a token. */
+export interface OpenedLink extends PortalLinkRow {
+  /** When the token stops opening it; null: never. */
+  opens_until: number | null;
+}
+
 /** The live link that a static token opens. A link of the other type is not opened by its static token. */
-export async function findLinkByStaticToken(db: Queryable, hash: Buffer): Promise<PortalLinkRow | undefined> {
-  const [row] = await db.query<PortalLinkRow>(
-    `select ${LINK_COLUMNS} from portal_links l where l.token_hash = $1 and l.auth_type = 'static_token' and ${LIVE}`,
+export async function findLinkByStaticToken(db: Queryable, hash: Buffer): Promise<OpenedLink | undefined> {
+  const [row] = await db.query<OpenedLink>(
+    `select ${LINK_COLUMNS}, l.expires_at as opens_until from portal_links l where l.token_hash = $1 and l.auth_type = 'static_token' and ${LIVE}`,
     [hash],
   );
   return row;
 }
 
-export async function findLinkByRefreshToken(
-  db: Queryable,
-  hash: Buffer,
-): Promise<PortalLinkRow | undefined> {
-  const [row] = await db.query<PortalLinkRow>(
-    `select ${LINK_COLUMNS} from portal_tokens t join portal_links l on l.id = t.portal_link_id
+export async function findLinkByRefreshToken(db: Queryable, hash: Buffer): Promise<OpenedLink | undefined> {
+  const [row] = await db.query<OpenedLink>(
+    `select ${LINK_COLUMNS}, least(l.expires_at, t.expires_at) as opens_until from portal_tokens t join portal_links l on l.id = t.portal_link_id
      where t.hash = $1 and t.expires_at > now() and l.auth_type = 'refresh_token' and ${LIVE}`,
     [hash],
   );

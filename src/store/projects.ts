@@ -1,9 +1,10 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
-import { CONFIG_CHANNEL, type ConfigTx } from './config-version.ts';
+import type { ConfigTx } from './config-version.ts';
 import type { Database, Queryable } from './database.ts';
 import { rowTimes } from './row-times.ts';
+import { tellNodes } from './tell-nodes.ts';
 
 export interface ProjectSecrets {
   /** Signs meta events. Empty: none. */
@@ -154,7 +155,7 @@ export async function deleteProject(tx: Queryable, id: string): Promise<Omit<Pro
     [id],
   );
   await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
-  await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, id]);
+  await tellNodes(tx, id);
   return deleted;
 }
 

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+
+/** Access that is ended or narrowed ends at once on the node that did it, and on others when they hear of it. */
+let service: TestApp;
+let second: App;
+let endpoint: Json;
+
+beforeAll(async () => {
+  service = await startTestApp();
+  second = await service.addNode();
+  endpoint = await service.project.post('/endpoints', {
+    name: 'e',
+    url: 'http://127.0.0.1:1',
+    owner_id: 'owner',
+  });
+});
+
+afterAll(() => service?.stop());
+
+const REMEMBERED_MS = 1_000;
+
+async function statusOf(client: ApiClient, method: string, path: string, body?: unknown): Promise<number> {
+  const response = await client.raw(method, path, body === undefined ? {} : { body });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const withKey = (node: { url: string }, key: string, projectId = service.projectId) =>
+  new ApiClient(`${node.url}/api/v1/projects/${projectId}`, key);
+const withToken = (node: { url: string }, token: string) => new ApiClient(`${node.url}/portal-api`, token);
+
+const newLink = (fields: object = {}) =>
+  service.project.post('/portal-links', { name: 'l', owner_id: 'owner', ...fields });
+
+test('a key that was just used stops with its revocation, for reads and writes', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { uid, key } = await service.project.post('/keys', { name: 'short-lived' });
+    const client = withKey(service, key);
+    expect(await statusOf(client, 'GET', '/endpoints')).toBe(200);
+    await service.project.delete(`/keys/${uid}`);
+    expect(await statusOf(client, 'GET', '/endpoints')).toBe(401);
+    expect(await statusOf(client, 'POST', '/event-types', { name: `written.${round}` })).toBe(401);
+  }
+});
+
+test('look-ups under way while a key is revoked are not remembered', async () => {
+  const { uid, key } = await service.project.post('/keys', { name: 'busy' });
+  const client = withKey(service, key);
+  const calls = Array.from({ length: 20 }, () => statusOf(client, 'GET', '/endpoints'));
+  await service.project.delete(`/keys/${uid}`);
+  expect(await statusOf(client, 'GET', '/endpoints')).toBe(401);
+  for (const status of await Promise.all(calls)) expect([200, 401]).toContain(status);
+  expect(await statusOf(client, 'GET', '/endpoints')).toBe(401);
+});
+
+test('a portal token stops with its link, of either kind', async () => {
+  const fixed = await newLink();
+  const fresh = await newLink({ auth_type: 'refresh_token' });
+  for (const [link, token] of [
+    [fixed, fixed.token],
+    [fresh, fresh.auth_key],
+  ] as const) {
+    expect(await statusOf(withToken(service, token), 'GET', '/endpoints')).toBe(200);
+    await service.project.put(`/portal-links/${link.uid}/revoke`, undefined, 200);
+    expect(await statusOf(withToken(service, token), 'GET', '/endpoints')).toBe(401);
+  }
+});
+
+test('a portal link that is narrowed is narrow at once: rights, owner, kind of token', async () => {
+  const link = await newLink({ can_manage_endpoint: true });
+  const client = withToken(service, link.token);
+  const change = { name: 'changed', url: 'http://127.0.0.1:1', owner_id: 'owner' };
+  expect(await statusOf(client, 'PUT', `/endpoints/${endpoint.uid}`, change)).toBe(202);
+  await service.project.put(`/portal-links/${link.uid}`, { name: 'l', can_manage_endpoint: false });
+  expect(await statusOf(client, 'PUT', `/endpoints/${endpoint.uid}`, change)).toBe(403);
+  expect(await statusOf(client, 'GET', `/endpoints/${endpoint.uid}`)).toBe(200);
+  await service.project.put(`/portal-links/${link.uid}`, { name: 'l', owner_id: 'other owner' });
+  expect(await statusOf(client, 'GET', `/endpoints/${endpoint.uid}`)).toBe(404);
+  await service.project.put(`/portal-links/${link.uid}`, { name: 'l', auth_type: 'refresh_token' });
+  expect(await statusOf(client, 'GET', '/endpoints')).toBe(401);
+});
+
+test('a deleted project is closed at once to its keys, its portals and the instance key', async () => {
+  const made = await service.instance.post('/projects', { name: 'to go', type: 'outgoing' });
+  const projectId = made.project.uid;
+  const client = withKey(service, made.api_key.key, projectId);
+  const link = await client.post('/portal-links', { name: 'l', owner_id: 'owner' });
+  const portal = withToken(service, link.token);
+  expect(await statusOf(client, 'GET', '/endpoints')).toBe(200);
+  expect(await statusOf(portal, 'GET', '/endpoints')).toBe(200);
+  await service.instance.delete(`/projects/${projectId}`);
+  expect(await statusOf(client, 'GET', '/endpoints')).toBe(401);
+  expect(await statusOf(portal, 'GET', '/endpoints')).toBe(401);
+  expect(await statusOf(service.instance, 'GET', `/projects/${projectId}/endpoints`)).toBe(404);
+});
+
+/** How long a call still worked on the other node after the first one had answered to `end`. */
+async function outlived(call: () => Promise<number>, end: () => Promise<unknown>): Promise<number> {
+  expect(await call()).toBe(200);
+  await end();
+  const endedAt = performance.now();
+  while ((await call()) === 200) await new Promise((resolve) => setTimeout(resolve, 5));
+  return performance.now() - endedAt;
+}
+
+test('other nodes hear of it: a small part of the second for which a caller is remembered', async () => {
+  const waits: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    const { uid, key } = await service.project.post('/keys', { name: 'elsewhere' });
+    waits.push(
+      await outlived(
+        () => statusOf(withKey(second, key), 'GET', '/endpoints'),
+        () => service.project.delete(`/keys/${uid}`),
+      ),
+    );
+    const link = await newLink();
+    waits.push(
+      await outlived(
+        () => statusOf(withToken(second, link.token), 'GET', '/endpoints'),
+        () => service.project.put(`/portal-links/${link.uid}/revoke`, undefined, 200),
+      ),
+    );
+  }
+  const median = waits.sort((a, b) => a - b)[Math.floor(waits.length / 2)] ?? Number.NaN;
+  expect(median / REMEMBERED_MS).toBeLessThan(0.5);
+});
+
+test.each(['key', 'link', 'refresh token'])('a %s that expires stops by the clock', async (kind) => {
+  const expiresAt = Date.now() + 1_500;
+  const expires_at = new Date(expiresAt).toISOString();
+  let client: ApiClient;
+  if (kind === 'key') {
+    const made = await service.project.post('/keys', { name: 'ends', expires_at });
+    client = withKey(second, made.key);
+  } else if (kind === 'link') {
+    client = withToken(second, (await newLink({ expires_at })).token);
+  } else {
+    const link = await newLink({ auth_type: 'refresh_token' });
+    await service.database.query('update portal_tokens set expires_at = $2 where portal_link_id = $1', [
+      link.uid,
+      expires_at,
+    ]);
+    client = withToken(second, link.auth_key);
+  }
+  let calls = 0;
+  let lastGood = 0;
+  for (;;) {
+    const startedAt = Date.now();
+    if ((await statusOf(client, 'GET', '/endpoints')) !== 200) break;
+    calls += 1;
+    lastGood = startedAt;
+  }
+  expect(calls).toBeGreaterThan(0);
+  // The node knows the database's time to within half a round trip.
+  expect((lastGood - expiresAt) / REMEMBERED_MS).toBeLessThan(0.25);
+});
