@@ -18,15 +18,28 @@ export type Caller =
   | { kind: 'project'; keyId: string; projectId: string }
   | { kind: 'portal'; linkId: string; projectId: string; ownerId: string; canManage: boolean };
 
-/** The caller, as the audit log names it. */
-export function actorOf(caller: Caller): Actor {
+/** The caller, as the audit log names it. `cliUser`: what CLI_USER_HEADER says. */
+export function actorOf(caller: Caller, cliUser?: string | string[]): Actor {
   switch (caller.kind) {
     case 'instance':
-      return { type: 'instance_key', id: caller.keyId };
+      return cliActor(cliUser) ?? { type: 'instance_key', id: caller.keyId };
     case 'project':
       return { type: 'api_key', id: caller.keyId };
     case 'portal':
       return { type: 'portal_link', id: caller.linkId };
+  }
+}
+
+const MAX_USER_CHARS = 256;
+
+/** A name that cannot be read is none, so the entry names the key. */
+function cliActor(encoded: string | string[] | undefined): Actor | null {
+  if (typeof encoded !== 'string' || encoded === '' || encoded.length > MAX_USER_CHARS) return null;
+  try {
+    const id = decodeURIComponent(encoded);
+    return id.includes('\0') ? null : { type: 'cli', id };
+  } catch {
+    return null;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import type { Actor } from '../domain/audit.ts';
+import { type Actor, CLI_USER_HEADER } from '../domain/audit.ts';
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { stringifyWithBytes } from '../domain/raw-json.ts';
@@ -164,7 +164,7 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
     body: request.body as Body,
     bodyText: request.bodyText ?? '',
     caller: request.caller as Caller,
-    actor: actorOf(request.caller as Caller),
+    actor: actorOf(request.caller as Caller, request.headers[CLI_USER_HEADER]),
     project: request.project as ProjectRow,
     trace: requestTrace(request),
     beside: {},

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { CLI_USER_HEADER } from '../domain/audit.ts';
 import { StartupError } from '../domain/startup-error.ts';
 
-/** Commands are calls to the running service, made with the instance key of the first start. */
+/** Commands are calls to the running service, made with the instance key of the first start; the audit log gets the user's name. */
 export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {
   const file = join(config.dataDir, 'credentials.json');
   const text = await readFile(file, 'utf8').catch(() => {
@@ -15,7 +17,11 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
   const base = config.publicUrl || url;
   const response = await fetch(`${base}${path}`, {
     method: 'POST',
-    headers: { authorization: instance_key, 'content-type': 'application/json' },
+    headers: {
+      authorization: instance_key,
+      'content-type': 'application/json',
+      [CLI_USER_HEADER]: encodeURIComponent(userName()),
+    },
     body: JSON.stringify(body),
   }).catch((error: Error) => {
     const reason = error.cause instanceof Error ? error.cause.message : error.message;
@@ -24,6 +30,15 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
   const answer = (await response.json()) as { status: boolean; message: string; data?: unknown };
   if (!answer.status) throw new StartupError(answer.message);
   return answer.data;
+}
+
+/** In a container the user may have a number and no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? '');
+  }
 }
 
 export function printJson(value: unknown): void {

@@ -41,12 +41,18 @@ export const auditActions = {
 
 export type AuditAction = keyof typeof auditActions;
 
-export const actorTypes = ['api_key', 'portal_link', 'instance_key', 'instance'] as const;
+export const actorTypes = ['api_key', 'portal_link', 'instance_key', 'cli', 'instance'] as const;
 
-/** Who makes a change: the holder of a key or link, or the service itself. */
+/** Who makes a change: the holder of a key or link, the user of the operating system who gave a command, or the service. */
 export type Actor =
-  | { type: 'api_key' | 'portal_link' | 'instance_key'; id: string }
+  | { type: 'api_key' | 'portal_link' | 'instance_key' | 'cli'; id: string }
   | { type: 'instance'; id: null };
+
+/**
+ * By which a command says whose it is, percent-encoded. It is believed of the instance key only, whose holder may do
+ * anything: it tells people apart and protects nothing.
+ */
+export const CLI_USER_HEADER = 'x-posthorn-cli-user';
 
 /** The service itself: what it does on its first start, or because of what an endpoint answered. */
 export const INSTANCE: Actor = { type: 'instance', id: null };

@@ -47,6 +47,24 @@ test('the first start is the work of the service itself, the instance key of no 
   );
 });
 
+test.each([
+  ['j%C3%B6rg', { type: 'cli', uid: 'jörg' }],
+  ['%', 'instance_key'],
+  ['%00', 'instance_key'],
+  ['x'.repeat(257), 'instance_key'],
+])('the instance key may say which user gave a command: %s', async (name, expected) => {
+  const { id, client } = await newProject();
+  const headers = { 'X-Posthorn-Cli-User': name };
+  const body = { name: 'by command' };
+  const instance = new ApiClient(client.base, app.instance.key);
+  const made = await instance.call('POST', '/keys', { body, headers, expected: 201 });
+  const [entry] = await list(`&projectId=${id}&resourceId=${made.uid}`, app.instance);
+  expect(typeof expected === 'string' ? entry?.actor.type : entry?.actor).toEqual(expected);
+  await client.call('POST', '/keys', { body, headers, expected: 201 });
+  const actors = (await list('&action=key.created', client)).map(({ actor }) => actor.type);
+  expect(actors[0]).toBe('api_key');
+});
+
 test('an endpoint that the service disables is told as its work, with the reason', async () => {
   const gone = await Receiver.start();
   gone.answerAlways(410);

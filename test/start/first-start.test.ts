@@ -1,5 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -108,6 +108,18 @@ describe('posthorn', () => {
     const key = JSON.parse(stdout);
     expect(key).toMatchObject({ name: 'ci', expires_at: expires, role: { project: project_id } });
     await new ApiClient(`${url}/api/v1/projects/${project_id}`, key.key).get('/endpoints');
+  });
+
+  test('is named in the audit log with the user who gave the command', async () => {
+    const { project_id, api_key } = readCredentials(dataDir);
+    await run(['key', 'create', '--project', project_id, '--name', 'audited']);
+    const client = new ApiClient(`${url}/api/v1/projects/${project_id}`, api_key);
+    const { content } = await client.get('/audit?actorType=cli');
+    expect(content.map(({ actor, action, after }: Json) => [actor, action, after.name])).toContainEqual([
+      { type: 'cli', uid: userInfo().username },
+      'key.created',
+      'audited',
+    ]);
   });
 
   test.each([
