@@ -6,26 +6,26 @@ import type { EndpointAuthentication, EndpointSecrets } from '../domain/endpoint
 import { generateEd25519 } from '../signing/secrets.ts';
 import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
-import type { CreateEndpoint, OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
+import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
 import { invalid } from './fields.ts';
 import { MASK } from './portal-view.ts';
+import { updated } from './updated.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
-/** The credentials of an endpoint after a request: authentication is replaced or cleared, the others kept if absent. */
+/** The credentials of an endpoint after a request. */
 export function changedCredentials(
   context: Pick<ApiContext, 'checkUrl'>,
   secrets: EndpointSecrets,
   input: Input,
 ): EndpointSecrets {
-  return {
-    ...secrets,
-    authentication: authentication(context, input),
-    mtls_client_cert: clientCertificate(secrets.mtls_client_cert, input.mtls_client_cert),
-    signing_key: signingKey(secrets.signing_key, input.signing_key),
-    slack_webhook_url: input.slack_webhook_url ?? secrets.slack_webhook_url,
-    teams_webhook_url: input.teams_webhook_url ?? secrets.teams_webhook_url,
-  };
+  const { authentication: given, mtls_client_cert, signing_key } = input;
+  return updated(secrets, UpdateEndpoint, {
+    ...input,
+    authentication: given && authentication(context, given),
+    mtls_client_cert: mtls_client_cert && clientCertificate(secrets.mtls_client_cert, mtls_client_cert),
+    signing_key: signing_key && signingKey(secrets.signing_key, signing_key),
+  });
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -34,10 +34,10 @@ const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 /** The authentication sent, checked to be whole; none if its type is blank or absent. */
 function authentication(
   context: Pick<ApiContext, 'checkUrl'>,
-  { authentication: given }: Input,
+  given: NonNullable<Input['authentication']>,
 ): EndpointAuthentication | null {
-  const type = given?.type;
-  if (given === undefined || type === undefined || type === '') return null;
+  const { type } = given;
+  if (type === undefined || type === '') return null;
   const details = given[type];
   const field = `authentication.${type}`;
   if (details === undefined) throw invalid(field, `is required when authentication.type is ${type}`);
@@ -80,9 +80,8 @@ export function checkedOAuth2(
 /** Both parts, belonging together. Both empty removes it; a masked key stands for the one there is. */
 function clientCertificate(
   known: EndpointSecrets['mtls_client_cert'],
-  given: { client_cert?: string; client_key?: string } | undefined,
+  given: { client_cert?: string; client_key?: string },
 ): EndpointSecrets['mtls_client_cert'] {
-  if (given === undefined) return known;
   const certificate = given.client_cert ?? '';
   const key = given.client_key === MASK ? (known?.client_key ?? '') : (given.client_key ?? '');
   if (certificate === '' && key === '') return null;
@@ -100,10 +99,9 @@ function clientCertificate(
 
 function signingKey(
   known: EndpointSecrets['signing_key'],
-  given: { type: string } | undefined,
+  given: { type?: string },
 ): EndpointSecrets['signing_key'] {
-  if (given === undefined) return known;
-  if (given.type === '') return null;
+  if (given.type === undefined || given.type === '') return null;
   if (known !== null) return known;
   const { privateKeyPem, publicKey } = generateEd25519();
   return { private_key: privateKeyPem, public_key: publicKey };

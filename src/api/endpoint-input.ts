@@ -1,56 +1,58 @@
-import type { Static } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
 import { Secret } from '../platform/secret.ts';
 import { generateSecret } from '../signing/secrets.ts';
-import type { EndpointFields, EndpointRow } from '../store/endpoints.ts';
+import type { EndpointFields } from '../store/endpoints.ts';
 import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
 import { changedCredentials } from './endpoint-credentials.ts';
-import type { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
+import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { invalid, iso } from './fields.ts';
+import { updated } from './updated.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
 const JSON_TYPE = 'application/json';
 
 export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: string): EndpointFields {
+  const fields = endpointFields(
+    {
+      name: '',
+      url: '',
+      description: '',
+      owner_id: '',
+      app_id: '',
+      status: 'active',
+      advanced_signatures: true,
+      content_type: '',
+      http_timeout: 0,
+      rate_limit: 0,
+      rate_limit_duration: 0,
+      support_email: '',
+    },
+    CreateEndpoint,
+    input,
+  );
+  return { ...fields, app_id: fields.app_id || id };
+}
+
+/** The fields of an endpoint, new or stored, after a request. */
+function endpointFields(known: EndpointFields, schema: TObject, input: Input): EndpointFields {
+  const fields = updated(known, schema, input);
   return {
-    name: input.name,
-    url: input.url,
-    description: input.description ?? '',
-    owner_id: input.owner_id ?? '',
-    app_id: input.app_id || id,
-    status: input.is_disabled === true ? 'inactive' : 'active',
-    advanced_signatures: input.advanced_signatures ?? true,
-    content_type: input.content_type || JSON_TYPE,
-    http_timeout: input.http_timeout ?? 0,
-    rate_limit: input.rate_limit ?? 0,
-    rate_limit_duration: input.rate_limit_duration ?? 0,
-    support_email: input.support_email ?? '',
+    ...fields,
+    content_type: fields.content_type || JSON_TYPE,
+    // Clients that know the field send false with every change, so false cannot mean more than nothing.
+    status: input.is_disabled === true ? 'inactive' : known.status,
   };
 }
 
-/** Fields that stand in the request replace; description, limits and content type are cleared when absent. */
 export function changedEndpointFields(
-  row: EndpointRow,
+  row: EndpointFields,
   input: Static<typeof UpdateEndpoint>,
 ): EndpointFields {
-  return {
-    name: input.name,
-    url: input.url,
-    description: input.description ?? '',
-    owner_id: input.owner_id || row.owner_id,
-    app_id: row.app_id,
-    // Clients that know the field send false with every change, so false cannot mean more than nothing.
-    status: input.is_disabled === true ? 'inactive' : row.status,
-    advanced_signatures: input.advanced_signatures ?? row.advanced_signatures,
-    content_type: input.content_type || JSON_TYPE,
-    http_timeout: input.http_timeout || row.http_timeout,
-    rate_limit: input.rate_limit ?? row.rate_limit,
-    rate_limit_duration: input.rate_limit_duration ?? 0,
-    support_email: input.support_email ?? row.support_email,
-  };
+  return endpointFields(row, UpdateEndpoint, input);
 }
 
 export function newSecret(
@@ -88,9 +90,10 @@ export function newEndpointSecrets(
 
 /** Rules a schema cannot say. */
 export function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): void {
-  checkUrl(context, 'url', input.url);
-  if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:')) {
-    throw invalid('url', 'must start with https:// in this project');
+  if (input.url !== undefined) {
+    checkUrl(context, 'url', input.url);
+    if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:'))
+      throw invalid('url', 'must start with https:// in this project');
   }
   for (const field of ['slack_webhook_url', 'teams_webhook_url'] as const) {
     const url = input[field];

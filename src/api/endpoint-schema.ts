@@ -127,8 +127,8 @@ const optionalFields = {
   ),
   signing_key: Type.Optional(
     Type.Object(
-      { type: oneOf(['ed25519', '']) },
-      { description: 'ed25519 makes a key pair that signs along; an empty type removes it.' },
+      { type: Type.Optional(oneOf(['ed25519', ''])) },
+      { description: 'ed25519 makes a key pair that signs along; an empty or absent type removes it.' },
     ),
   ),
   content_type: Type.Optional(oneOf(['application/json', 'application/x-www-form-urlencoded', ''])),
@@ -144,7 +144,11 @@ const optionalFields = {
     }),
   ),
   secret: Type.Optional(
-    Type.String({ maxLength: 1024, description: 'The signing secret; made for you if absent.' }),
+    Type.String({
+      maxLength: 1024,
+      description:
+        'The signing secret; made for you if absent. On an update it replaces the secrets there are at once: expire_secret lets the old one sign along.',
+    }),
   ),
 };
 
@@ -156,8 +160,8 @@ export const CreateEndpoint = Type.Object({
 });
 
 export const UpdateEndpoint = Type.Object({
-  name: RequiredText(256),
-  url: RequiredText(2048),
+  name: Type.Optional(RequiredText(256)),
+  url: Type.Optional(RequiredText(2048)),
   ...optionalFields,
 });
 

@@ -84,7 +84,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     path: onePath,
     id: 'updateEndpoint',
     tag,
-    summary: 'Updates an endpoint.',
+    summary: 'Updates an endpoint; what is not named keeps its value.',
     body: UpdateEndpoint,
     status: 202,
     message: 'Endpoint updated',
@@ -218,13 +218,20 @@ class Endpoints {
 
   update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
     checkEndpoint(this.#context, one.project.config, body);
-    return this.#change(one, 'endpoint.updated', (row) => ({
-      ...row,
-      ...changedEndpointFields(row, body),
-      // The holder of a portal link cannot give an endpoint away.
-      ...(one.scope !== undefined && { owner_id: row.owner_id }),
-      secret: new Secret(changedCredentials(this.#context, row.secret.reveal(), body)),
-    }));
+    return this.#change(one, 'endpoint.updated', (row) => {
+      const known = row.secret.reveal();
+      const isNew = body.secret && body.secret !== known.secrets.at(-1)?.value;
+      return {
+        ...row,
+        ...changedEndpointFields(row, body),
+        // The holder of a portal link cannot give an endpoint away.
+        ...(one.scope !== undefined && { owner_id: row.owner_id }),
+        secret: new Secret({
+          ...changedCredentials(this.#context, known, body),
+          ...(isNew && { secrets: [newSecret(this.#context, body.secret)] }),
+        }),
+      };
+    });
   }
 
   async delete({ project, id, scope, actor }: One): Promise<null> {

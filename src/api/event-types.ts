@@ -24,6 +24,7 @@ import {
 import { found, invalid } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { readOpenApi } from './read-openapi.ts';
+import { updated } from './updated.ts';
 
 const path = '/api/v1/projects/:projectID/event-types';
 const onePath = `${path}/:eventTypeID`;
@@ -61,17 +62,17 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     path: onePath,
     id: 'updateEventType',
     tag,
-    summary: 'Describes an event type anew; what is blank or not named keeps its value.',
+    summary: 'Updates the description of an event type; what is not named keeps its value.',
     body: UpdateEventType,
     status: 201,
     message: 'Event type updated',
     data: EventType,
     handle: async ({ project, params, body, actor }) => {
       const id = params['eventTypeID'] ?? '';
-      const description = descriptionOf(body);
       const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const [known] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
-        const saved = await updateEventType(tx, project.id, { id, ...description });
+        const [row] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
+        const known = found(row, 'event type', id);
+        const saved = await updateEventType(tx, described(known, body));
         return changed('event_type.updated', known, found(saved, 'event type', id));
       });
       return toEventType(row);
@@ -121,13 +122,18 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
   });
 }
 
-function descriptionOf(body: Static<typeof UpdateEventType>) {
-  if (body.json_schema !== undefined) checkJsonSchema(body.json_schema, 'json_schema');
-  return {
-    category: body.category ?? '',
-    description: body.description ?? '',
-    json_schema: body.json_schema ?? null,
-  };
+/** The type as the body describes it. An empty schema says nothing, so none is stored. */
+function described<Known extends Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(
+  known: Known,
+  body: Static<typeof UpdateEventType>,
+): Known {
+  const { json_schema: schema } = body;
+  if (schema !== undefined) checkJsonSchema(schema, 'json_schema');
+  const isEmpty = schema !== undefined && Object.keys(schema).length === 0;
+  return updated<Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(known, UpdateEventType, {
+    ...body,
+    json_schema: isEmpty ? null : schema,
+  }) as Known;
 }
 
 const changed = (action: AuditNote['action'], known: EventTypeRow | undefined, result: EventTypeRow) => ({
@@ -145,7 +151,8 @@ async function create(
   by: { projectId: string; actor: Actor },
   body: Static<typeof CreateEventType>,
 ): Promise<EventTypeRow> {
-  const type = { id: context.ids.next(), name: body.name, ...descriptionOf(body) };
+  const plain = { category: '', description: '', json_schema: null };
+  const type = { id: context.ids.next(), name: body.name, ...described(plain, body) };
   try {
     return await audited(context, by, async (tx) =>
       changed('event_type.created', undefined, await insertEventType(tx, by.projectId, type)),

@@ -8,7 +8,8 @@ import type { SubscriptionRow } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found, invalid, iso } from './fields.ts';
 import { readConditions } from './filter-conditions.ts';
-import { type CreateFilter, readEnabledAt, type UpdateFilter } from './filter-schema.ts';
+import { type CreateFilter, readEnabledAt, UpdateFilter } from './filter-schema.ts';
+import { updated } from './updated.ts';
 
 type Creation = Static<typeof CreateFilter>;
 type Change = Static<typeof UpdateFilter> & { uid: string };
@@ -39,11 +40,12 @@ export function changedFilters(
   const records = new Map(row.filters.map((record) => [record.uid, record]));
   for (const { change, field } of given) {
     const record = found(records.get(change.uid), 'filter', change.uid);
-    const enabledAt = readEnabledAt(change.enabled_at, `${field}enabled_at`);
+    const given = {
+      event_type: change.event_type || undefined,
+      enabled_at: readEnabledAt(change.enabled_at, `${field}enabled_at`),
+    };
     records.set(record.uid, {
-      uid: record.uid,
-      event_type: change.event_type || record.event_type,
-      enabled_at: enabledAt === undefined ? record.enabled_at : enabledAt,
+      ...updated(record, UpdateFilter, given),
       own: { ...record.own, ...readConditions(change, field.replace(/\.$/, '')) },
     });
   }

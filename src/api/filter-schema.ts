@@ -28,6 +28,7 @@ const changes = {
   enabled_at: Type.Optional(
     Type.Unsafe<unknown>({
       description: 'When the filter was switched on, RFC 3339; null switches it off. Also `{set, time}`.',
+      anyOf: [{ type: 'string' }, { type: 'null' }, { type: 'object' }],
     }),
   ),
   ...ScopeConditions.properties,

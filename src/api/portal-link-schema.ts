@@ -24,7 +24,6 @@ export const PortalLink = Type.Object({
 });
 
 const fields = {
-  name: RequiredText(256),
   endpoints: Type.Optional(
     Type.Array(RequiredText(64), {
       maxItems: 1000,
@@ -40,8 +39,16 @@ const fields = {
   ),
 };
 
-export const CreatePortalLink = Type.Object({ owner_id: RequiredText(256), ...fields });
-export const UpdatePortalLink = Type.Object({ owner_id: Type.Optional(Text(256)), ...fields });
+export const CreatePortalLink = Type.Object({
+  name: RequiredText(256),
+  owner_id: RequiredText(256),
+  ...fields,
+});
+export const UpdatePortalLink = Type.Object({
+  name: Type.Optional(RequiredText(256)),
+  owner_id: Type.Optional(Text(256)),
+  ...fields,
+});
 
 export function toPortalLink(
   row: PortalLinkRow,

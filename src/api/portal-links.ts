@@ -23,6 +23,7 @@ import { found, invalid, PageOf, pageQuery, parseTime, Repeated } from './fields
 import { registerOperation } from './operation.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
+import { updated } from './updated.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
 const onePath = `${path}/:portalLinkID`;
@@ -86,7 +87,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     path: onePath,
     id: 'updatePortalLink',
     tag,
-    summary: 'Updates a portal link.',
+    summary: 'Updates a portal link; what is not named keeps its value.',
     body: UpdatePortalLink,
     status: 202,
     message: 'Portal link updated',
@@ -197,7 +198,6 @@ async function create(
   return row;
 }
 
-/** An absent owner, auth type or end stays; the right to manage must be given again. */
 async function update(
   context: ApiContext,
   { project, actor }: By,
@@ -206,13 +206,12 @@ async function update(
   const expiresAt = expiry(context, body.expires_at);
   const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
     const known = found(await getPortalLinkForUpdate(tx, project.id, id), 'portal link', id);
-    const fields: PortalLinkFields = {
-      name: body.name,
-      owner_id: body.owner_id || known.owner_id,
-      can_manage_endpoint: body.can_manage_endpoint ?? false,
-      auth_type: body.auth_type || known.auth_type,
-      expires_at: expiresAt === undefined ? known.expires_at : expiresAt,
-    };
+    const fields: PortalLinkFields = updated(known, UpdatePortalLink, {
+      ...body,
+      owner_id: body.owner_id || undefined,
+      auth_type: body.auth_type || undefined,
+      expires_at: expiresAt,
+    });
     const gift = { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] };
     const given = await giveToOwner(context, tx, gift);
     const result = await updatePortalLink(tx, { id, projectId: project.id, fields });

@@ -17,6 +17,7 @@ import { endingAccess } from './end-access.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
+import { updated } from './updated.ts';
 
 export const Project = Type.Object({
   uid: Type.String(),
@@ -40,7 +41,7 @@ const CreateProject = Type.Object({
 });
 
 const UpdateProject = Type.Object({
-  name: RequiredText(256),
+  name: Type.Optional(RequiredText(256)),
   logo_url: Type.Optional(Text(2048)),
   config: Type.Optional(PartialProjectConfig),
 });
@@ -162,15 +163,15 @@ async function update(
     const row = await changeConfig(context, by, async (tx) => {
       const project = (await context.projects.get(tx, id)) as ProjectRow;
       const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
-      const logo_url = body.logo_url ?? project.logo_url;
-      const saved = await context.projects.update(tx, { id, name: body.name, logo_url, config });
+      const { name, logo_url } = updated(project, UpdateProject, { ...body, config });
+      const saved = await context.projects.update(tx, { id, name, logo_url, config });
       return { result: saved, audit: [changeOf('project.updated', project, saved)] };
     });
     await context.cache.refresh(id);
     return toProject(row);
   } catch (error) {
     if (isUniqueViolation(error))
-      throw new AppError('name_taken', { resource: 'project', name: body.name }, { cause: error });
+      throw new AppError('name_taken', { resource: 'project', name: body.name ?? '' }, { cause: error });
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { SourcePubSub, SourceSecrets, SourceVerifier } from '../domain/source.ts';
+import type { SourceSecrets, SourceVerifier } from '../domain/source.ts';
 import { parseEventTypeLocation, parseLocation } from '../ingest/location.ts';
 import { findPreset } from '../ingest/verify/presets.ts';
 import { randomText } from '../platform/random.ts';
@@ -7,7 +7,8 @@ import { Secret } from '../platform/secret.ts';
 import type { SourceFields, SourceRow } from '../store/sources.ts';
 import { Problems } from './problems.ts';
 import { readPubSub } from './pub-sub-input.ts';
-import type { CreateSource, UpdateSource, VerifierInput } from './source-schema.ts';
+import { type CreateSource, UpdateSource, type VerifierInput } from './source-schema.ts';
+import { updated } from './updated.ts';
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 
@@ -24,7 +25,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 export function newSource(input: Static<typeof CreateSource>): SourceInput {
   const provider = input.provider ?? '';
   const fields: SourceFields = {
-    name: input.name,
+    name: '',
     type: input.type,
     provider,
     mask_id: randomText(MASK_CHARS),
@@ -42,8 +43,7 @@ export function newSource(input: Static<typeof CreateSource>): SourceInput {
   return merged({ fields, secret: new Secret({ verifier: { type: 'noop' }, pub_sub: null }) }, input);
 }
 
-/** Fields that stand in the request replace; all others stay. That holds for the verifier too: leaving it out must
- * not open a source to the world. */
+/** The verifier stays too where it is not named: leaving it out must not open a source to the world. */
 export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceInput {
   return merged({ fields: row, secret: row.secret }, input);
 }
@@ -53,37 +53,25 @@ function merged(base: SourceInput, input: Input): SourceInput {
   const problems = new Problems();
   const { fields } = base;
   const known = base.secret.reveal();
-  const verifier =
-    input.verifier === undefined ? known.verifier : readVerifier(input.verifier, fields.provider, problems);
-  const after: SourceFields = {
-    ...fields,
-    name: input.name,
-    type: input.type,
-    is_disabled: input.is_disabled ?? fields.is_disabled,
-    body_function: input.body_function ?? fields.body_function,
-    header_function: input.header_function ?? fields.header_function,
-    idempotency_keys: input.idempotency_keys ?? fields.idempotency_keys,
-    event_type_location: input.event_type_location ?? fields.event_type_location,
-    forward_headers: input.forward_headers ?? fields.forward_headers,
-    custom_response: { ...fields.custom_response, ...input.custom_response },
-    rate_limit: input.rate_limit ?? fields.rate_limit,
-    rate_limit_duration: input.rate_limit_duration ?? fields.rate_limit_duration,
-  };
+  const { custom_response, verifier: given, pub_sub: broker } = input;
+  const after = updated(fields, UpdateSource, {
+    ...input,
+    custom_response: custom_response && { body: '', content_type: '', ...custom_response },
+  });
+  // Broker settings belong to sources of type pub_sub; clients send empty ones along with the other types.
+  const isBroker = after.type === 'pub_sub';
+  const secrets = updated(known, UpdateSource, {
+    verifier: given && readVerifier(given, fields.provider, problems),
+    pub_sub: isBroker ? broker && readPubSub(broker, problems) : null,
+  });
+  const { verifier } = secrets;
+  if (isBroker && broker === undefined && known.pub_sub === null)
+    problems.add('pub_sub', 'is required when type is pub_sub');
   checkProvider(fields.provider, verifier, problems);
   checkLocations(after, verifier, problems);
   checkHeadersAndResponse(after, problems);
-  const pubSub = pubSubOf(input, known.pub_sub, problems);
   problems.throwIfAny();
-  return { fields: after, secret: new Secret({ verifier, pub_sub: pubSub }) };
-}
-
-/** Broker settings belong to sources of type pub_sub; clients send empty ones along with the other types. */
-function pubSubOf(input: Input, known: SourcePubSub | null, problems: Problems): SourcePubSub | null {
-  const given = input.pub_sub;
-  if (input.type !== 'pub_sub') return null;
-  if (given !== undefined) return readPubSub(given, problems);
-  if (known === null) problems.add('pub_sub', 'is required when type is pub_sub');
-  return known;
+  return { fields: after, secret: new Secret(secrets) };
 }
 
 function readVerifier(given: VerifierInput, provider: string, problems: Problems): SourceVerifier {

@@ -110,8 +110,8 @@ export const CreateSource = Type.Object({
 });
 
 export const UpdateSource = Type.Object({
-  name: RequiredText(256),
-  type: oneOf(sourceTypes),
+  name: Type.Optional(RequiredText(256)),
+  type: Type.Optional(oneOf(sourceTypes)),
   ...optionalFields,
 });
 

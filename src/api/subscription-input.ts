@@ -15,7 +15,8 @@ import { hasSubscription, type SubscriptionFields, type SubscriptionRow } from '
 import type { ApiContext } from './context.ts';
 import { invalid } from './fields.ts';
 import { checkFilterSize, readConditions } from './filter-conditions.ts';
-import type { CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
+import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
+import { updated } from './updated.ts';
 
 type Input = Static<typeof CreateSubscription> | Static<typeof UpdateSubscription>;
 
@@ -24,7 +25,7 @@ export function newSubscriptionFields(
   config: ProjectConfig,
 ): SubscriptionFields {
   const fields: SubscriptionFields = {
-    name: input.name,
+    name: '',
     type: 'api',
     status: 'active',
     endpoint_id: '',
@@ -43,7 +44,6 @@ export function newSubscriptionFields(
   return made;
 }
 
-/** Fields that stand in the request replace, an empty name or id counting as absent; all others stay. */
 export function changedSubscriptionFields(
   row: SubscriptionRow,
   input: Static<typeof UpdateSubscription>,
@@ -53,25 +53,36 @@ export function changedSubscriptionFields(
 }
 
 function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig): SubscriptionFields {
-  const eventTypes = input.filter_config?.event_types;
-  const conditions = readConditions(input.filter_config?.filter ?? {}, 'filter_config.filter');
+  const { alert_config, rate_limit_config, retry_config } = input;
   const after: SubscriptionFields = {
-    ...fields,
-    name: input.name || fields.name,
-    endpoint_id: input.endpoint_id || input.app_id || fields.endpoint_id,
-    source_id: input.source_id || fields.source_id,
-    event_types: eventTypes === undefined ? fields.event_types : typesOrAll(eventTypes),
-    filter: { ...fields.filter, ...conditions },
-    filters: (fields.filters ?? []).map((record) => withoutOwn(record, conditions)),
-    function: input.function ?? fields.function,
-    delivery_mode: input.delivery_mode || fields.delivery_mode,
-    alert_config: input.alert_config ?? fields.alert_config,
-    rate_limit_config: input.rate_limit_config ?? fields.rate_limit_config,
-    retry_config: retryConfig(input.retry_config, fields.retry_config, config),
+    ...updated(fields, UpdateSubscription, {
+      ...input,
+      // Go clients send an empty text for what they do not name; these three cannot be empty.
+      name: input.name || undefined,
+      endpoint_id: input.endpoint_id || input.app_id || undefined,
+      delivery_mode: input.delivery_mode || undefined,
+      alert_config: alert_config && alertConfig(alert_config),
+      rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
+      retry_config: retry_config && retryConfig(retry_config, config),
+    }),
+    ...filterConfig(fields, input.filter_config),
   };
-  checkAlert(input.alert_config);
   checkFilterSize(after.filter, after.filters ?? []);
   return after;
+}
+
+/** Replaced whole, as any other object; but what the filter routes gave to one record stays in scopes not named. */
+function filterConfig(
+  fields: SubscriptionFields,
+  given: Input['filter_config'],
+): Partial<SubscriptionFields> {
+  if (given === undefined) return {};
+  const conditions = readConditions(given.filter ?? {}, 'filter_config.filter');
+  return {
+    event_types: typesOrAll(given.event_types ?? []),
+    filter: { ...noConditions(), ...conditions },
+    filters: (fields.filters ?? []).map((record) => withoutOwn(record, conditions)),
+  };
 }
 
 const typesOrAll = (given: readonly string[]): string[] => (given.length > 0 ? [...new Set(given)] : ['*']);
@@ -83,22 +94,18 @@ function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): Fil
   return { ...record, own };
 }
 
-/** What retry_config leaves out is as it was, or at first as the project has it. */
+const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
+
+/** An empty object takes the setting away; what one leaves out is as the project has it. */
 function retryConfig(
-  given: Input['retry_config'],
-  known: RetryConfig | null,
+  given: NonNullable<Input['retry_config']>,
   { strategy }: ProjectConfig,
 ): RetryConfig | null {
-  if (given === undefined) return known;
-  const base = known ?? {
-    type: strategy.type,
-    duration: strategy.duration,
-    retry_count: Math.max(0, strategy.retry_count - 1),
-  };
+  if (isEmpty(given)) return null;
   return {
-    type: given.type || base.type,
-    duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? base.duration),
-    retry_count: given.retry_count ?? base.retry_count,
+    type: given.type || strategy.type,
+    duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? strategy.duration),
+    retry_count: given.retry_count ?? Math.max(0, strategy.retry_count - 1),
   };
 }
 
@@ -111,10 +118,24 @@ function seconds(text: string): number {
   return Math.round(ms / 1000);
 }
 
-function checkAlert(given: Input['alert_config']): void {
-  if (given === undefined) return;
-  const ms = parseGoDuration(given.threshold);
+function alertConfig(given: NonNullable<Input['alert_config']>): SubscriptionFields['alert_config'] {
+  if (isEmpty(given)) return null;
+  const { count, threshold } = given;
+  if (count === undefined) throw invalid('alert_config.count', 'is required');
+  if (threshold === undefined) throw invalid('alert_config.threshold', 'is required');
+  const ms = parseGoDuration(threshold);
   if (ms === null || ms <= 0) throw invalid('alert_config.threshold', 'must be a duration such as 30s or 1h');
+  return { count, threshold };
+}
+
+function rateLimitConfig(
+  given: NonNullable<Input['rate_limit_config']>,
+): SubscriptionFields['rate_limit_config'] {
+  if (isEmpty(given)) return null;
+  const { count, duration } = given;
+  if (count === undefined) throw invalid('rate_limit_config.count', 'is required');
+  if (duration === undefined) throw invalid('rate_limit_config.duration', 'is required');
+  return { count, duration };
 }
 
 /** Where they change: endpoint and source must be there, the endpoint free if the project allows it one subscription. */

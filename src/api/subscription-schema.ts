@@ -61,8 +61,14 @@ const optionalFields = {
   source_id: Type.Optional(Text(64, 'Only events of this source; without one, events of any origin.')),
   function: Type.Optional(Text(262_144, 'JavaScript that makes the payload to send.')),
   delivery_mode: Type.Optional(oneOf(['at_least_once', 'at_most_once', ''])),
-  alert_config: Type.Optional(AlertConfig),
-  rate_limit_config: Type.Optional(RateLimitConfig),
+  alert_config: Type.Optional(
+    Type.Partial(AlertConfig, { description: 'Needs both members; an empty object takes the alert away.' }),
+  ),
+  rate_limit_config: Type.Optional(
+    Type.Partial(RateLimitConfig, {
+      description: 'Needs both members; an empty object takes the limit away.',
+    }),
+  ),
   retry_config: Type.Optional(
     Type.Object({
       type: Type.Optional(oneOf(['linear', 'exponential', ''])),

@@ -59,6 +59,16 @@ export const MetaEventConfig = Type.Object({
   secret: Type.String({ maxLength: 1024 }),
 });
 
+export const RetentionPolicy = Type.Object({
+  policy: Type.String({
+    maxLength: 32,
+    description: 'How long events are kept, as a duration such as 720h; empty = the instance policy.',
+  }),
+  retention_policy_enabled: Type.Boolean({
+    description: 'Whether the policy holds. True by default where a policy is given.',
+  }),
+});
+
 export const ProjectConfig = Type.Object({
   max_payload_read_size: Type.Integer({
     minimum: 1,
@@ -87,10 +97,7 @@ export const ProjectConfig = Type.Object({
     description:
       'How far back a search without dates reaches, as a duration such as 720h; empty = everything kept.',
   }),
-  retention_policy: Type.String({
-    maxLength: 32,
-    description: 'How long events are kept, as a duration such as 240h; empty = the instance policy.',
-  }),
+  retention_policy: RetentionPolicy,
   ratelimit: Type.Object({
     count: Type.Integer({ minimum: 0, description: 'Events accepted per duration; 0 = no limit.' }),
     duration: seconds('Length of the window in seconds.'),
@@ -129,7 +136,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     verify_dynamic_events: false,
     allow_unmatched_dynamic_urls: true,
     search_policy: '',
-    retention_policy: '',
+    retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },
     strategy: { type: 'linear', duration: 100, retry_count: 10 },
     ssl: { enforce_secure_endpoints: false },

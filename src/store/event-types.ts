@@ -76,17 +76,14 @@ export function eventTypesForUpdate(
   );
 }
 
-/** Blank texts and an absent schema keep what is there. */
 export async function updateEventType(
   db: Queryable,
-  projectId: string,
-  type: { id: string } & Omit<EventTypeDescription, 'name'>,
+  type: Omit<EventTypeRow, 'name' | 'deprecated_at'>,
 ): Promise<EventTypeRow | undefined> {
   const [row] = await db.query<EventTypeRow>(
-    `update event_types set category = coalesce(nullif($3, ''), category),
-       description = coalesce(nullif($4, ''), description), json_schema = coalesce($5, json_schema), updated_at = now()
+    `update event_types set category = $3, description = $4, json_schema = $5, updated_at = now()
      where project_id = $1 and id = $2 returning ${COLUMNS}`,
-    [projectId, type.id, type.category, type.description, toJson(type.json_schema)],
+    [type.project_id, type.id, type.category, type.description, toJson(type.json_schema)],
   );
   return row;
 }

@@ -41,6 +41,11 @@ const withSecret = (config: ProjectConfig, secret: string): ProjectConfig => ({
   meta_event: { ...config.meta_event, secret },
 });
 
+/** Nodes of the version before wrote the policy as a text, or empty for none. */
+function retentionPolicy({ retention_policy: stored }: ProjectConfig): ProjectConfig['retention_policy'] {
+  return typeof stored === 'string' ? { policy: stored, retention_policy_enabled: stored !== '' } : stored;
+}
+
 /** All access to projects' config; its secret is sealed on the way in and opened on the way out. */
 export class ProjectStore {
   readonly #sealer: Sealer;
@@ -125,7 +130,8 @@ export class ProjectStore {
       inClear !== '' || sealed === null
         ? { meta_event: inClear }
         : (JSON.parse(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    return { ...row, config: withSecret(row.config, ''), secret: new Secret(secrets) };
+    const config = { ...withSecret(row.config, ''), retention_policy: retentionPolicy(row.config) };
+    return { ...row, config, secret: new Secret(secrets) };
   }
 }
 

@@ -70,18 +70,16 @@ describe('authentication', () => {
     { type: 'basic_auth', basic_auth: { username: 'u', password: 'p:w' } },
     { type: 'oauth2', oauth2: { ...oauth2, scope: 'a b', audience: 'x', expiry_time_unit: 'minutes' } },
     { type: 'oauth2', oauth2: { ...oauth2, field_mapping: { access_token: 'jwt' }, grant_type: 'custom' } },
-  ])(
-    '$type is kept and shown in clear to keys, and cleared by an update without it',
-    async (authentication) => {
-      const made = await create({ authentication });
-      expect(made.authentication).toEqual(authentication);
-      expect((await app.project.get(`/endpoints/${made.uid}`)).authentication).toEqual(authentication);
-      expect((await update(made.uid, { authentication: made.authentication })).authentication).toEqual(
-        authentication,
-      );
-      expect((await update(made.uid, {})).authentication).toBeNull();
-    },
-  );
+  ])('$type is kept and shown in clear to keys, and cleared by an empty one', async (authentication) => {
+    const made = await create({ authentication });
+    expect(made.authentication).toEqual(authentication);
+    expect((await app.project.get(`/endpoints/${made.uid}`)).authentication).toEqual(authentication);
+    expect((await update(made.uid, { authentication: made.authentication })).authentication).toEqual(
+      authentication,
+    );
+    expect((await update(made.uid, {})).authentication).toEqual(authentication);
+    expect((await update(made.uid, { authentication: {} })).authentication).toBeNull();
+  });
 
   test('a signed assertion takes a key that fits its algorithm; blank settings are left out', async () => {
     const key = jwk();

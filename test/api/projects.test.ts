@@ -33,7 +33,7 @@ const DEFAULTS = {
   verify_dynamic_events: false,
   allow_unmatched_dynamic_urls: true,
   search_policy: '',
-  retention_policy: '',
+  retention_policy: { policy: '', retention_policy_enabled: false },
   ratelimit: { count: 0, duration: 60 },
   strategy: { type: 'linear', duration: 100, retry_count: 10 },
   ssl: { enforce_secure_endpoints: false },
@@ -138,11 +138,57 @@ describe('the settings of a project', () => {
     expect((await client.post('', { name: 'renamed twice' }, 202)).name).toBe('renamed twice');
   });
 
+  test('hold a retention policy as Convoy has it, and read what the version before wrote', async () => {
+    const { project, client } = await newProject({ retention_policy: { policy: '48h' } });
+    const policy = async () => (await client.get('')).config.retention_policy;
+    expect(project.config.retention_policy).toEqual({ policy: '48h', retention_policy_enabled: true });
+    await client.put('', { config: { retention_policy: { retention_policy_enabled: false } } });
+    expect(await policy()).toEqual({ policy: '48h', retention_policy_enabled: false });
+    await client.put('', { config: { retention_policy: { policy: '' } } });
+    expect(await policy()).toEqual({ policy: '', retention_policy_enabled: false });
+    for (const stored of ['24h', '']) {
+      await app.database.query(
+        `update projects set version = version + 1, config = jsonb_set(config, '{retention_policy}', to_jsonb($2::text)) where id = $1`,
+        [project.uid, stored],
+      );
+      const shown = await eventually(policy, (read) => read.policy === stored);
+      expect(shown.retention_policy_enabled).toBe(stored !== '');
+    }
+  });
+
+  test('name each key that is none of them, a few of many, and keep none', async () => {
+    const { client } = await newProject();
+    const config = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`${'k'.repeat(90)}${n}`, n]));
+    const refused = await client.put('', { config }, 400);
+    expect(refused.message.match(/is not a setting of a project/g)).toHaveLength(10);
+    expect(refused.message.length).toBeLessThan(2_000);
+  });
+
+  test('take what convoy-go sends along with its own, and keep nothing of it', async () => {
+    const { project, client } = await newProject();
+    const config = {
+      ratelimit: null,
+      strategy: { type: 'exponential', duration: 5, retry_count: 6 },
+      signature: { header: 'X-Mine', hash: 'SHA256' },
+      retention_policy: { policy: '72h' },
+      disable_endpoint: false,
+      replay_attacks: false,
+      is_retention_policy_enabled: false,
+    };
+    const updated = await client.put('', { name: project.name, type: 'outgoing', config });
+    expect(updated.config).toEqual({
+      ...project.config,
+      strategy: config.strategy,
+      signature: { ...project.config.signature, header: 'X-Mine' },
+      retention_policy: { policy: '72h', retention_policy_enabled: true },
+    });
+  });
+
   test('changed by several callers at once are all kept', async () => {
     const { project, client } = await newProject();
     const changes = [
       { search_policy: '1h' },
-      { retention_policy: '2h' },
+      { retention_policy: { policy: '2h' } },
       { max_payload_read_size: 3 },
       { strategy: { duration: 4 } },
       { ratelimit: { count: 5 } },
@@ -178,7 +224,9 @@ describe('the settings of a project', () => {
     [{ signature: { schemes: ['morse'] } }, 'config.signature.schemes.0'],
     [{ request_id_header: 'Content-Length' }, 'config.request_id_header'],
     [{ search_policy: 'a week' }, 'config.search_policy'],
-    [{ retention_policy: '-1h' }, 'config.retention_policy'],
+    [{ retention_policy: '720h' }, 'config.retention_policy'],
+    [{ retention_policy: { policy: '-1h' } }, 'config.retention_policy.policy'],
+    [{ retention_policy: { retention_policy_enabled: true } }, 'config.retention_policy.policy'],
     [{ max_payload_read_size: '1MB' }, 'config.max_payload_read_size'],
     [{ meta_event: { is_enabled: true } }, 'config.meta_event.url'],
     [{ meta_event: { type: 'pigeon' } }, 'config.meta_event.type'],
@@ -186,6 +234,13 @@ describe('the settings of a project', () => {
     [{ meta_event: { is_enabled: true, url: 'http://[fe80::1]/meta' } }, 'config.meta_event.url'],
     [{ meta_event: { url: 'https://user:password@example.org/' } }, 'config.meta_event.url'],
     [{ circuit_breaker: { failure_threshold: 101 } }, 'config.circuit_breaker.failure_threshold'],
+    [{ max_payload: 5 }, 'config.max_payload'],
+    [{ strategy: { durations: 5 } }, 'config.strategy.durations'],
+    [{ __proto__x: 1, toString: 2 }, 'config.toString'],
+    [
+      { signature: { versions: [{ hash: 'SHA256', encoding: 'hex', salt: 1 }] } },
+      'config.signature.versions.0.salt',
+    ],
     ['everything', 'config'],
   ])('refuse %j', async (config, field) => {
     const before = await storedRows(app.database);

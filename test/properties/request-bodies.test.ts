@@ -86,6 +86,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       source_id: none,
       function: functionText,
       alert_config: fc.record({ count: fc.nat(9), threshold: fc.constantFrom('1h', '90s', '1h3m') }),
+      rate_limit_config: fc.record({ count: fc.nat(9), duration: fc.nat(60) }),
       retry_config: none,
       filter_config: fc.record({
         event_types: fc.uniqueArray(fc.constantFrom('a', 'b.*', 'c'), { minLength: 1 }),
@@ -97,7 +98,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
   '/event-types': {
     known: () => ({
       name: fc.uuid(),
-      json_schema: fc.constantFrom({ type: 'object' }, {}),
+      json_schema: fc.constantFrom({ type: 'object' }, { minimum: 1 }),
     }),
     shown: ['name', 'category', 'description', 'json_schema'],
   },

@@ -3,7 +3,7 @@ import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
 import type { DeliveryRow } from '../../src/store/accept-events.ts';
 import { Database, type Queryable } from '../../src/store/database.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
-import { removeExpiredOfProjects } from '../../src/store/project-retention.ts';
+import { projectRetentions, removeExpiredOfProjects } from '../../src/store/project-retention.ts';
 import { insertReplay } from '../../src/store/replay-events.ts';
 import { removeExpired } from '../../src/store/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -147,4 +147,14 @@ test('an event that is being replayed stays, and one that was removed is not rep
   await database.query("update event_deliveries set status = 'Success' where project_id = 'short'");
   await upkeep(db, (options) => removeExpiredOfProjects(options, now));
   expect(await left()).toEqual([first]);
+});
+
+test('a policy that is switched off removes nothing', async () => {
+  for (const [id, isEnabled] of Object.entries({ on: true, off: false }))
+    await database.query(
+      "insert into projects (id, name, type, logo_url, config) values ($1, $1, 'outgoing', '', $2)",
+      [id, { retention_policy: { policy: '24h', retention_policy_enabled: isEnabled } }],
+    );
+  const held = (await projectRetentions(db)).filter(({ id }) => id === 'on' || id === 'off');
+  expect(held).toEqual([{ id: 'on', retentionMs: DAY_MS }]);
 });
