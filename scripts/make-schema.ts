@@ -14,7 +14,7 @@ export async function makeSchema(): Promise<string> {
   const server = await startEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } });
   const db = new Database({ connection: { ...server.connection, ssl: false }, connections: 4, log });
   try {
-    await migrate(db);
+    await migrate(db, log);
     return await dumpSchema((text) => db.query(text));
   } finally {
     await db.close();

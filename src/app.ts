@@ -90,7 +90,7 @@ interface Opened {
 async function build(config: Config, log: Logger, opened: Opened): Promise<App> {
   const { database, http, caPem, shared } = opened;
   const { db } = database;
-  await migrate(db);
+  await migrate(db, log);
   const databaseClock = new OffsetClock(systemClock);
   const { now } = databaseClock;
   const ids = new IdFactory(now);

@@ -4,9 +4,10 @@ import { createLogger } from '../platform/logger.ts';
 import { migrate } from '../store/migrate.ts';
 
 export async function migrateCommand(config: Config): Promise<void> {
-  const { db, close } = await openDatabase(config, createLogger('warn'));
+  const log = createLogger('warn');
+  const { db, close } = await openDatabase(config, log);
   try {
-    const done = await migrate(db);
+    const done = await migrate(db, log);
     process.stdout.write(done.length === 0 ? 'The schema is up to date.\n' : `Applied: ${done.join(', ')}\n`);
   } finally {
     await close();

@@ -27,9 +27,10 @@ export async function resealCommand(
   values: Record<string, string | undefined>,
 ): Promise<void> {
   // The embedded database may be open in a running service: only when it is ours may the key change.
-  const { db, close } = await openDatabase(config, createLogger('warn'));
+  const log = createLogger('warn');
+  const { db, close } = await openDatabase(config, log);
   try {
-    await migrate(db);
+    await migrate(db, log);
     if (values['new-key'] === 'true') await changeKeyFile(config);
     const sealer = await loadSealer(db, config);
     if (config.databaseUrl !== null) await refuseOlderNodes(db);

@@ -18,7 +18,7 @@ export async function startProcesses(config: Config, log: Logger): Promise<Runni
   const database = await openDatabase(config, log);
   const supervisor = new Supervisor({ config, log, connection: database.connection });
   try {
-    await prepare(database.db, config);
+    await prepare(database.db, config, log);
     await database.db.close();
     const { url, credentials, nodes } = await supervisor.start();
     const stop = async () => {
@@ -34,8 +34,8 @@ export async function startProcesses(config: Config, log: Logger): Promise<Runni
   }
 }
 
-async function prepare(db: Database, config: Config): Promise<void> {
-  await migrate(db);
+async function prepare(db: Database, config: Config, log: Logger): Promise<void> {
+  await migrate(db, log);
   // The embedded database's directory is locked by this process, so nobody who held a row is alive. Asked of one
   // process alone: each for itself would free what another has just taken.
   if (config.databaseUrl === null) await freeAllHeld(db);

@@ -2,12 +2,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartupError } from '../domain/startup-error.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Database, Queryable } from './database.ts';
 import { isLockFailure } from './pg-errors.ts';
 
 /**
  * Brings the schema to the newest version, under nodes that are at work. Forward only; each file runs in one
- * transaction with its entry in `schema_migrations`. An advisory lock lets nodes that start together take turns.
+ * transaction with its entry in `schema_migrations`. An advisory lock lets nodes that start together take turns. It is
+ * asked for again and again, so that no limit of a statement ends the wait: a node waits for another's migration for as
+ * long as a migration may take, and says so every few seconds.
  *
  * Whoever waits for an exclusive lock makes everybody wait who comes after, accepts included. So a migration that
  * does not get its locks within LOCK_WAIT (a backup reads, a long search) lets go, pauses for as long and tries again.
@@ -21,18 +24,19 @@ const LOCK = 7_305_501;
 const OLDEST_SERVER = 150_000;
 const LOCK_WAIT_MS = 1_000;
 const TRIES = 60;
+const SAY_EVERY_MS = 5_000;
 /** For one that reads all that is stored; a server that has vanished meanwhile is not waited for any longer. */
 const LONGEST_MS = 6 * 3_600_000;
 /** A node that has been silent for longer has lost its rows to the others. */
 const ALIVE = '10 seconds';
 const NEEDS = /^-- needs: (\d{4})$/m;
 
-export async function migrate(db: Database, directory: string = MIGRATIONS): Promise<string[]> {
+export async function migrate(db: Database, log: Logger, directory: string = MIGRATIONS): Promise<string[]> {
   await refuseOldServer(db);
   const files = await listMigrations(directory);
   const done: string[] = [];
   for (;;) {
-    const name = await applyNext(db, directory, files);
+    const name = await applyNext({ db, log }, directory, files);
     if (name === null) return done;
     done.push(name);
   }
@@ -58,11 +62,16 @@ export async function applyMigrations(tx: Queryable, names: readonly string[]): 
 }
 
 /** The name of the one it applied; null: there was none left. */
-async function applyNext(db: Database, directory: string, files: string[]): Promise<string | null> {
-  for (let tries = 1; ; tries += 1) {
+async function applyNext(
+  { db, log }: { db: Database; log: Logger },
+  directory: string,
+  files: string[],
+): Promise<string | null> {
+  const wait = new TurnWait(db, log);
+  for (let tries = 1; ; ) {
     try {
-      return await db.transaction(async (tx) => {
-        await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const turn = await db.transaction(async (tx) => {
+        if (!(await takeLock(tx))) return 'taken';
         await tx.query(
           `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${LONGEST_MS}`,
         );
@@ -70,14 +79,66 @@ async function applyNext(db: Database, directory: string, files: string[]): Prom
         refuseNewerSchema(done, files);
         const next = files.find((name) => !done.has(name));
         if (next !== undefined) await apply(tx, directory, next);
-        return next ?? null;
+        return { applied: next ?? null };
       }, LONGEST_MS);
+      if (turn !== 'taken') return turn.applied;
+      await wait.pause();
     } catch (error) {
       if (!isLockFailure(error)) throw error;
       if (tries === TRIES) throw new StartupError(await describeWait(db), { cause: error });
+      tries += 1;
+      await delay(LOCK_WAIT_MS);
     }
-    await delay(LOCK_WAIT_MS);
   }
+}
+
+async function takeLock(tx: Queryable): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [LOCK]);
+  return row?.taken === true;
+}
+
+/** The wait for the turn of another node: says what it waits for, and gives up when no migration can take so long. */
+class TurnWait {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #startedAt = performance.now();
+  #saidAt = performance.now();
+  /** Most turns are over in a moment: nodes that start together find that there is nothing left to do. */
+  #pauseMs = 50;
+
+  constructor(db: Database, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+  }
+
+  async pause(): Promise<void> {
+    await this.#say();
+    await delay(this.#pauseMs);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LOCK_WAIT_MS);
+  }
+
+  async #say(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#saidAt < SAY_EVERY_MS) return;
+    this.#saidAt = now;
+    const pid = await lockHolder(this.#db);
+    const waitedSeconds = Math.round((now - this.#startedAt) / 1000);
+    if (now - this.#startedAt > LONGEST_MS)
+      throw new StartupError(
+        `another node has been bringing the schema up to date for ${waitedSeconds} seconds (database session ${pid}): see what it does, and start again`,
+      );
+    this.#log.warn({ pid, waitedSeconds }, 'waiting for another node, which brings the schema up to date');
+  }
+}
+
+/** The database session that has the lock; null: none any more. */
+async function lockHolder(db: Database): Promise<number | null> {
+  const [row] = await db.query<{ pid: number }>(
+    `select pid from pg_locks where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
+       and database = (select oid from pg_database where datname = current_database())`,
+    [LOCK],
+  );
+  return row?.pid ?? null;
 }
 
 async function apply(tx: Queryable, directory: string, name: string): Promise<void> {

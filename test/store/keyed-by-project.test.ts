@@ -156,7 +156,7 @@ describe('a database from before', () => {
   test('is keyed anew with its rows, the old partitions too, and keeps how its tables are stored', async () => {
     const [rowsBefore, storageBefore] = [await rows(), await storage()];
     expect(rowsBefore).toHaveLength(16);
-    expect(await migrate(db)).toContain('0015_keyed_by_project.sql');
+    expect(await migrate(db, quietLog)).toContain('0015_keyed_by_project.sql');
     await expectIndexes();
     expect(await rows()).toEqual(rowsBefore);
     expect(await storage()).toEqual(storageBefore);
@@ -174,7 +174,7 @@ describe('a database from before', () => {
     const rowsBefore = await rows();
     for (const { table, name } of detached)
       await database.query(`alter table ${table} detach partition ${name} concurrently`);
-    await migrate(db);
+    await migrate(db, quietLog);
     for (const { table, name, from, to } of detached)
       await database.query(
         `alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`,
@@ -186,7 +186,7 @@ describe('a database from before', () => {
 
   test('is left as it is while an older node is alive', async () => {
     await database.query("insert into nodes (id, roles, knows) values ('older', 'api', '0014')");
-    await expect(migrate(db)).rejects.toThrow(
+    await expect(migrate(db, quietLog)).rejects.toThrow(
       /0015_keyed_by_project\.sql .* \(older\): stop all of them first$/,
     );
     expect((await indexes())['delivery_queue']).toHaveLength(3);

@@ -8,6 +8,8 @@ import { listMigrations, migrate } from '../../src/store/migrate.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
+import { linesOf } from '../support/log-lines.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
 import { brokenRules } from './migration-rules.ts';
 
@@ -66,7 +68,7 @@ describe('a migration that follows the rules', () => {
     addMigration('9998_expand.sql', EXPAND);
     const events = new EventStream(app.project);
     await events.more(20);
-    expect(await migrate(app.app.db, directory)).toEqual(['9998_expand.sql']);
+    expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9998_expand.sql']);
     await events.more(20);
     // The older version again, on the newer schema.
     const again = await app.addNode();
@@ -82,7 +84,7 @@ describe('a migration that follows the rules', () => {
     await reader.query('begin; select count(*) from events');
     const events = new EventStream(app.project);
     let isDone = false;
-    const migrating = migrate(app.app.db, directory).finally(() => {
+    const migrating = migrate(app.app.db, quietLog, directory).finally(() => {
       isDone = true;
     });
     // More than one round of waiting and letting go.
@@ -125,7 +127,7 @@ describe('a migration that takes something away', () => {
     addMigration('9999_contract.sql', CONTRACT);
     const [node] = await app.database.query('select id, knows from nodes');
     expect(node?.['knows']).toBe((await listMigrations()).at(-1)?.slice(0, 4));
-    const failure = await migrate(app.app.db, directory).catch((error: unknown) => error);
+    const failure = await migrate(app.app.db, quietLog, directory).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StartupError);
     expect((failure as Error).message).toBe(
       `9999_contract.sql takes away what nodes of an older version use, and 1 of them still run (${String(node?.['id'])}): update them to the version before this one first`,
@@ -136,7 +138,7 @@ describe('a migration that takes something away', () => {
 
   test('and that only nodes which know it can live with asks for all others to be stopped', async () => {
     addMigration('9999_contract.sql', CONTRACT.replace('9998', '9999'));
-    await expect(migrate(app.app.db, directory)).rejects.toThrow(/\): stop all of them first$/);
+    await expect(migrate(app.app.db, quietLog, directory)).rejects.toThrow(/\): stop all of them first$/);
   });
 
   test('is applied once they are gone, and they are refused from then on', async () => {
@@ -144,7 +146,7 @@ describe('a migration that takes something away', () => {
     addMigration('9999_contract.sql', CONTRACT);
     // The node is of the version that did without the column already.
     await app.database.query("update nodes set knows = '9998'");
-    expect(await migrate(app.app.db, directory)).toEqual(['9998_expand.sql', '9999_contract.sql']);
+    expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9998_expand.sql', '9999_contract.sql']);
     const newest = (await listMigrations()).at(-1)?.slice(0, 4);
     await expect(app.addNode()).rejects.toThrow(
       new StartupError(
@@ -153,7 +155,7 @@ describe('a migration that takes something away', () => {
     );
     // A node that knows enough, but not the migration itself, still starts.
     rmSync(join(directory, '9999_contract.sql'));
-    expect(await migrate(app.app.db, directory)).toEqual([]);
+    expect(await migrate(app.app.db, quietLog, directory)).toEqual([]);
   });
 
   test('does not wait for a node that has fallen silent', async () => {
@@ -161,21 +163,45 @@ describe('a migration that takes something away', () => {
     await app.database.query(
       "update nodes set knows = '9998'; insert into nodes (id, roles, beat_at) values ('old', '', now() - interval '11 seconds')",
     );
-    expect(await migrate(app.app.db, directory)).toEqual(['9999_contract.sql']);
+    expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9999_contract.sql']);
   });
 });
 
 test('a migration gives way for its locks within a second and is given hours for its work', async () => {
   const limits = ['lock_timeout', 'statement_timeout'].map((name) => `current_setting('${name}') as ${name}`);
   addMigration('9998_limits.sql', `create table limits as select ${limits.join(', ')}`);
-  await migrate(app.app.db, directory);
+  await migrate(app.app.db, quietLog, directory);
   expect(await app.database.query('select * from limits')).toEqual([
     { lock_timeout: '1s', statement_timeout: '6h' },
   ]);
 });
 
+test('a node waits for the migration of another without a limit on the wait, and says so', async () => {
+  addMigration('9998_expand.sql', EXPAND);
+  const other = new pg.Client({ connectionString: app.database.url });
+  await other.connect();
+  await other.query('begin; select pg_advisory_xact_lock(7305501)');
+  const { log, lines } = linesOf('warn');
+  const migrating = migrate(app.app.db, log, directory);
+  const said = await eventually(
+    async () => lines(),
+    (all) => all.length === 2,
+  );
+  const [{ pid }] = (await other.query('select pg_backend_pid() as pid')).rows;
+  for (const line of said)
+    expect(line).toMatchObject({ pid, msg: expect.stringContaining('waiting for another node') });
+  // A statement that waited would end with the 60 seconds that a statement may take.
+  const waiting = await app.database.query(
+    "select pid from pg_locks where locktype = 'advisory' and not granted",
+  );
+  expect(waiting).toEqual([]);
+  await other.query('commit');
+  await other.end();
+  expect(await migrating).toEqual(['9998_expand.sql']);
+});
+
 test('nodes that start together apply each migration once', async () => {
   addMigration('9998_expand.sql', EXPAND);
-  const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, directory)));
+  const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, quietLog, directory)));
   expect(others.flat()).toEqual(['9998_expand.sql']);
 });

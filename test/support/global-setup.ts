@@ -48,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     connections: 4,
     log: quietLog,
   });
-  await migrate(db);
+  await migrate(db, quietLog);
   await ensurePartitions(db, Date.now(), partitionWidthMs(720));
   await db.close();
   const { host, port, user } = server.connection;
