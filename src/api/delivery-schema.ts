@@ -6,6 +6,7 @@ import { deliveryGates, type Waiting, waitingFor } from '../routing/waiting-for.
 import type { StoredAttempt } from '../store/delivery-attempts.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredDelivery } from '../store/event-deliveries.ts';
+import { updatedAt } from '../store/row-times.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
 import { Endpoint } from './endpoint-schema.ts';
 import { AnyJson, HeaderValues, payloadJson } from './event-schema.ts';
@@ -123,7 +124,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     cli_metadata: null,
     acknowledged_at: iso(row.acknowledged_at),
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: null,
   };
 }

@@ -3,6 +3,7 @@ import { endpointStatuses } from '../domain/endpoint.ts';
 import { idTime } from '../domain/ids.ts';
 import { standardWebhooksSecret } from '../signing/secrets.ts';
 import type { EndpointHealth, EndpointRow } from '../store/endpoints.ts';
+import { updatedAt } from '../store/row-times.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 
 const Secret = Type.Object({
@@ -210,7 +211,7 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     failure_count: null,
     retry_count: null,
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
 }

@@ -66,5 +66,5 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
 function describeUnstorable({ body, query, params }: FastifyRequest): string {
   const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
   if (fields.length === 0) return 'a value holds text that cannot be stored';
-  return fields.map((field) => `${field}: holds a zero character, which cannot be stored`).join(', ');
+  return fields.map((field) => `${field}: holds a zero character, which cannot be stored`).join('; ');
 }

@@ -5,6 +5,7 @@ import { idTime } from '../domain/ids.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
 import { audited } from '../store/audit-entries.ts';
 import { cancelJob, getJob, type JobRow, jobStatuses, jobTypes, listJobs } from '../store/jobs.ts';
+import { updatedAt } from '../store/row-times.ts';
 import type { ApiContext } from './context.ts';
 import { found, iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
@@ -49,7 +50,7 @@ export function toJob(row: JobRow): Static<typeof Job> {
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
   };
 }
 

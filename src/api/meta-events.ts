@@ -5,6 +5,7 @@ import { idTime } from '../domain/ids.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
 import { audited } from '../store/audit-entries.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow, resendMetaEvent } from '../store/meta-events.ts';
+import { updatedAt } from '../store/row-times.ts';
 import type { ApiContext } from './context.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
 import { payloadJson } from './event-schema.ts';
@@ -134,7 +135,7 @@ function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
             error: row.error ?? '',
           },
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: null,
   };
 }

@@ -25,13 +25,19 @@ const Item = Type.Object({
   event_type: Cell,
   auth_username: Cell,
   auth_password: Cell,
+  line: Type.Optional(Type.Integer({ description: 'The line it has in a file, which problems then name.' })),
 });
 const OnboardRequest = Type.Object(
   { items: Type.Array(Item) },
   { description: 'At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`.' },
 );
 
-const RowProblem = Type.Object({ row: Type.Integer(), field: Type.String(), message: Type.String() });
+const RowProblem = Type.Object({
+  row: Type.Integer({ description: 'Which item, counted from 1.' }),
+  line: Type.Optional(Type.Integer({ description: 'Its line in the CSV file.' })),
+  field: Type.String(),
+  message: Type.String(),
+});
 const Checked = Type.Object({
   total_rows: Type.Integer(),
   valid_count: Type.Integer(),
@@ -98,7 +104,9 @@ async function accept(
 
 function validationFailed(checked: Static<typeof Checked>): AppError {
   const [first] = checked.errors;
-  const fields = `${checked.total_rows - checked.valid_count} of ${checked.total_rows} items are not valid; row ${first?.row}: ${first?.field} ${first?.message}`;
+  const bad = checked.total_rows - checked.valid_count;
+  const place = first?.line === undefined ? `row ${first?.row}` : `line ${first.line}`;
+  const fields = `${bad} of ${checked.total_rows} items ${bad === 1 ? 'is' : 'are'} not valid; ${place}: ${first?.field} ${first?.message}`;
   return new AppError('validation_failed', { fields }, { data: checked });
 }
 
@@ -108,7 +116,8 @@ function problemsOf(
   { item, row }: { item: Static<typeof Item>; row: number },
 ): RowError[] {
   const errors: RowError[] = [];
-  const wrong = (field: string, message: string) => errors.push({ row, field, message });
+  const place = { row, ...(item.line !== undefined && { line: item.line }) };
+  const wrong = (field: string, message: string) => errors.push({ ...place, field, message });
   if (!item.name) wrong('name', 'is required');
   else if (item.name.length > 256) wrong('name', 'is longer than 256 characters');
   if (!item.url) wrong('url', 'is required');
@@ -131,11 +140,12 @@ function itemsOfCsv(body: Buffer, contentType: string): Static<typeof Item>[] {
   const reading = boundary === null ? null : parseMultipart(body, boundary, { files: true });
   const file = reading?.kind === 'fields' ? reading.fields.find(([name]) => name === 'file') : undefined;
   if (file === undefined) throw invalid('file', 'must be a CSV file in a multipart/form-data body');
-  const [header = [], ...rows] = parseCsv(file[1]) ?? [];
-  const names = header.map((name) => name.trim().toLowerCase());
+  const [header, ...rows] = parseCsv(file[1]) ?? [];
+  const names = (header?.cells ?? []).map((name) => name.trim().toLowerCase());
   if (!names.includes('name') || !names.includes('url'))
     throw invalid('file', 'must be CSV whose first row names the columns, name and url among them');
-  return rows.map((row) =>
-    Object.fromEntries(FIELDS.flatMap((field) => [[field, row[names.indexOf(field)] ?? '']])),
-  );
+  return rows.map(({ line, cells }) => ({
+    line,
+    ...Object.fromEntries(FIELDS.map((field) => [field, cells[names.indexOf(field)] ?? ''])),
+  }));
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
 import { type PortalLinkRow, portalAuthTypes } from '../store/portal-links.ts';
+import { updatedAt } from '../store/row-times.ts';
 import { Endpoint } from './endpoint-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 
@@ -70,7 +71,7 @@ export function toPortalLink(
     url: `${publicUrl}/portal#token=${authKey || token}`,
     expires_at: isoOrNull(row.expires_at),
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
 }

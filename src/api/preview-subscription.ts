@@ -21,7 +21,8 @@ import { UpdateSubscription } from './subscription-schema.ts';
 import { checkFunction } from './test-function.ts';
 
 /**
- * What if: a subscription as it would be after a change, tried on the events that came last. Nothing is saved and
+ * What if: a subscription as it would be after a change, tried on the events of its types that came
+ * last. Nothing is saved and
  * nothing sent. A function sees the numbers and the clock it would see in a delivery of the event, so what is shown
  * is what would be sent.
  *
@@ -39,7 +40,7 @@ const PreviewSubscription = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: MAX_EVENTS,
-      description: `How many of the latest events; ${DEFAULT_EVENTS} by default.`,
+      description: `How many of the latest events of the types subscribed to; ${DEFAULT_EVENTS} by default.`,
     }),
   ),
 });
@@ -68,7 +69,8 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     path: '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview',
     id: 'previewSubscription',
     tag: 'Subscriptions',
-    summary: 'Tries a changed filter or function on the latest events. Nothing is saved or sent.',
+    summary:
+      'Tries a changed filter or function on the latest events of its types. Nothing is saved or sent.',
     body: PreviewSubscription,
     status: 200,
     message: 'Subscription previewed',
@@ -96,7 +98,8 @@ async function preview(
   const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
   // As if active: one that is switched off is tried out before it is switched on.
   const changed: SubscriptionRow = { ...row, ...fields, filters, status: 'active' };
-  const wanted = { limit: body.limit ?? DEFAULT_EVENTS, maxBytes: MAX_BYTES, scope };
+  const limit = body.limit ?? DEFAULT_EVENTS;
+  const wanted = { eventTypes: fields.event_types, limit, maxBytes: MAX_BYTES, scope };
   const { events, isCut } = await latestEvents(db, project.id, wanted);
   const routing = await cache.refresh(project.id);
   const tried = await tryAll(context, routeSubscription(changed, project.config), { events, routing });

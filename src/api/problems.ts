@@ -15,6 +15,6 @@ export class Problems {
   }
 
   throwIfAny(): void {
-    if (this.#found.length > 0) throw new AppError('validation_failed', { fields: this.#found.join(', ') });
+    if (this.#found.length > 0) throw new AppError('validation_failed', { fields: this.#found.join('; ') });
   }
 }

@@ -8,6 +8,7 @@ import { audited } from '../store/audit-entries.ts';
 import { changeConfig } from '../store/config-version.ts';
 import { isUniqueViolation } from '../store/pg-errors.ts';
 import { deleteProject, type ProjectRow, wholeConfig } from '../store/projects.ts';
+import { updatedAt } from '../store/row-times.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { requireInstanceKey } from './auth.ts';
 import { checkUrl } from './check-url.ts';
@@ -57,7 +58,7 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
     statistics: null,
     retained_events: 0,
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
 }

@@ -4,6 +4,7 @@ import { signatureHashes } from '../domain/signature-hash.ts';
 import { type SourceVerifier, sourceTypes } from '../domain/source.ts';
 import { providerPresets } from '../ingest/verify/presets.ts';
 import { signatureEncodings } from '../ingest/verify/signature.ts';
+import { updatedAt } from '../store/row-times.ts';
 import type { SourceRow } from '../store/sources.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
@@ -138,7 +139,7 @@ export function toSource(row: SourceRow, publicUrl: string): Static<typeof Sourc
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
 }

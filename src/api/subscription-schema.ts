@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { idTime } from '../domain/ids.ts';
+import { updatedAt } from '../store/row-times.ts';
 import type { SourceRow } from '../store/sources.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import { Endpoint } from './endpoint-schema.ts';
@@ -118,7 +119,7 @@ export function toSubscription(
     ...(row.retry_config !== null && { retry_config: row.retry_config }),
     filter_config: { event_types: row.event_types, filter: { is_flattened: false, ...row.filter } },
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
 }

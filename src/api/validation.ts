@@ -8,7 +8,7 @@ export function describeValidationErrors(errors: readonly FastifySchemaValidatio
     const [field, problem] = describe(error);
     if (!fields.has(field)) fields.set(field, problem);
   }
-  return [...fields].map(([field, problem]) => (field === '' ? problem : `${field}: ${problem}`)).join(', ');
+  return [...fields].map(([field, problem]) => (field === '' ? problem : `${field}: ${problem}`)).join('; ');
 }
 
 function describe({

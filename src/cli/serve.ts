@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { startApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import { type Config, egressRule } from '../config.ts';
 import { createLogger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
@@ -13,6 +14,13 @@ import { welcome } from './welcome.ts';
  * less than a second apart count as one; a later one ends the process at once.
  */
 const ONE_SIGNAL_MS = 1_000;
+
+/** The rule has a default that depends on other settings, so each start says which one holds. */
+const EGRESS = {
+  any: 'deliveries may go to any address but link-local and cloud metadata ones (POSTHORN_EGRESS=any)',
+  public: 'deliveries may go to public addresses only (POSTHORN_EGRESS=public)',
+} as const;
+
 export async function serve(config: Config): Promise<void> {
   const isOne = config.processes === 1;
   const log = isOne
@@ -22,7 +30,11 @@ export async function serve(config: Config): Promise<void> {
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');
-  process.stdout.write(welcome({ url, credentials, file, isTerminal: isatty(1) }));
+  process.stdout.write(welcome({ url, credentials, file, isTerminal: isatty(1), hasFile: existsSync(file) }));
+  log.info(
+    { egress: egressRule(config), allow: config.egressAllow, deny: config.egressDeny },
+    EGRESS[egressRule(config)],
+  );
   log.info({ url, nodes: running.nodes }, 'ready');
   const signal = await asked;
   log.info({ signal }, 'stopping');

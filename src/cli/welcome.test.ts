@@ -6,7 +6,7 @@ const file = '/var/lib/posthorn/credentials.json';
 const credentials = { url, project_id: 'project', api_key: 'CO.key', instance_key: 'CO.instance' };
 
 test('a first start shows the key of its project on a terminal, and how to use it', () => {
-  const text = welcome({ url, credentials, file, isTerminal: true });
+  const text = welcome({ url, credentials, file, isTerminal: true, hasFile: true });
   expect(text).toContain('key      CO.key');
   expect(text).toContain("-H 'Authorization: CO.key'");
   expect(text).toContain(file);
@@ -14,12 +14,14 @@ test('a first start shows the key of its project on a terminal, and how to use i
 });
 
 test('a first start without a terminal says where the keys are', () => {
-  const text = welcome({ url, credentials, file, isTerminal: false });
+  const text = welcome({ url, credentials, file, isTerminal: false, hasFile: true });
   expect(text).toContain(`Posthorn is ready at ${url} `);
   expect(text).toContain(file);
   expect(text).not.toContain('CO.');
 });
 
 test('a later start shows no key', () => {
-  expect(welcome({ url, credentials: null, file, isTerminal: true })).toContain(file);
+  expect(welcome({ url, credentials: null, file, isTerminal: true, hasFile: true })).toContain(file);
+  const without = welcome({ url, credentials: null, file, isTerminal: true, hasFile: false });
+  expect(without).toBe(`Posthorn is ready at ${url}\n`);
 });

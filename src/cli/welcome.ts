@@ -9,8 +9,15 @@ export function welcome({
   credentials,
   file,
   isTerminal,
-}: Pick<Running, 'url' | 'credentials'> & { file: string; isTerminal: boolean }): string {
-  if (credentials === null) return `Posthorn is ready at ${url} (keys: ${file} of the first start)\n`;
+  hasFile,
+}: Pick<Running, 'url' | 'credentials'> & {
+  file: string;
+  isTerminal: boolean;
+  hasFile: boolean;
+}): string {
+  // Another node may have made the first start; then its keys are where it ran.
+  const keys = hasFile ? ` (keys: ${file} of the first start)` : '';
+  if (credentials === null) return `Posthorn is ready at ${url}${keys}\n`;
   if (!isTerminal) return `Posthorn is ready at ${url} (its project and keys are in ${file})\n`;
   const { project_id, api_key } = credentials;
   return `

@@ -135,12 +135,36 @@ describe('the address guard', () => {
   test('the reason names the address and what it is', () => {
     expect(publicOnly.verdict('10.1.2.3')).toEqual({
       allowed: false,
-      reason: '10.1.2.3 is a private address',
+      reason: '10.1.2.3 is a private address, not allowed by POSTHORN_EGRESS=public',
     });
     expect(publicOnly.verdict('::ffff:7f00:1')).toEqual({
       allowed: false,
-      reason: '::ffff:7f00:1 is an IPv6 form of 127.0.0.1, a loopback address',
+      reason:
+        '::ffff:7f00:1 is an IPv6 form of 127.0.0.1, a loopback address, not allowed by POSTHORN_EGRESS=public',
     });
+  });
+
+  test('the reason names the setting that decides', () => {
+    const denied = new AddressGuard({ egress: 'any', deny: ['10.0.0.0/8'] });
+    const reasonOf = (guard: AddressGuard, url: string) => {
+      const verdict = guard.checkUrl(url);
+      return verdict.allowed ? null : verdict.reason;
+    };
+    expect([
+      reasonOf(publicOnly, 'http://127.0.0.1:4000/'),
+      reasonOf(publicOnly, 'http://localhost/'),
+      reasonOf(publicOnly, 'http://[4000::1]/'),
+      reasonOf(denied, 'http://10.0.0.1/'),
+      reasonOf(any, 'http://169.254.1.1/'),
+      reasonOf(any, 'http://169.254.169.254/'),
+    ]).toEqual([
+      '127.0.0.1 is a loopback address, not allowed by POSTHORN_EGRESS=public',
+      'localhost is a loopback name, not allowed by POSTHORN_EGRESS=public',
+      '4000::1 is not a public address, not allowed by POSTHORN_EGRESS=public',
+      '10.0.0.1 is not allowed by POSTHORN_EGRESS_DENY',
+      '169.254.1.1 is a link-local address, allowed only where POSTHORN_EGRESS_ALLOW has its range',
+      '169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this very address',
+    ]);
   });
 
   test('an allowed range opens what the rule blocks, and nothing beside it', () => {

@@ -25,6 +25,9 @@ export interface AddressRules {
   deny?: readonly string[];
 }
 
+/** Reasons name the setting that would change the verdict. */
+const PUBLIC_RULE = 'POSTHORN_EGRESS=public';
+
 const ALLOWED: Verdict = { allowed: true };
 const blocked = (reason: string): Verdict => ({ allowed: false, reason });
 
@@ -64,7 +67,7 @@ export class AddressGuard {
 
   #localhostVerdict(host: string): Verdict {
     if (this.verdict('127.0.0.1').allowed || this.verdict('::1').allowed) return ALLOWED;
-    return blocked(`${host} is a loopback name`);
+    return blocked(`${host} is a loopback name, not allowed by ${PUBLIC_RULE}`);
   }
 
   #reasonAgainst(bytes: Uint8Array): string | null {
@@ -78,15 +81,19 @@ export class AddressGuard {
   }
 
   #reasonAgainstExact(bytes: Uint8Array): string | null {
-    if (this.#deny.some((cidr) => cidrContains(cidr, bytes))) return 'on the deny list';
+    if (this.#deny.some((cidr) => cidrContains(cidr, bytes))) return 'not allowed by POSTHORN_EGRESS_DENY';
     const allowing = this.#allow.filter((cidr) => cidrContains(cidr, bytes));
     const metadata = reasonIn(METADATA_RANGES, bytes);
     if (metadata !== null)
-      return allowing.some((cidr) => cidr.prefixBits === bytes.length * 8) ? null : metadata;
+      return allowing.some((cidr) => cidr.prefixBits === bytes.length * 8)
+        ? null
+        : `${metadata}, allowed only where POSTHORN_EGRESS_ALLOW names this very address`;
     if (allowing.length > 0) return null;
     const linkLocal = reasonIn(LINK_LOCAL_RANGES, bytes);
-    if (linkLocal !== null || !this.#publicOnly) return linkLocal;
-    return reasonIn(NOT_PUBLIC_RANGES, bytes) ?? notGlobal(bytes);
+    if (linkLocal !== null) return `${linkLocal}, allowed only where POSTHORN_EGRESS_ALLOW has its range`;
+    if (!this.#publicOnly) return null;
+    const notPublic = reasonIn(NOT_PUBLIC_RANGES, bytes) ?? notGlobal(bytes);
+    return notPublic === null ? null : `${notPublic}, not allowed by ${PUBLIC_RULE}`;
   }
 }
 

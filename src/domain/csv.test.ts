@@ -31,7 +31,7 @@ test.each([
   ['Zoë,日本', [['Zoë', '日本']]],
   ['in"ner,x', [['in"ner', 'x']]],
 ])('%j is read', (text, rows) => {
-  expect(parseCsv(text)).toEqual(rows);
+  expect(parseCsv(text)?.map(({ cells }) => cells)).toEqual(rows);
 });
 
 test.each(['"never ends', 'a,"b\nc', '"a"b,c'])('%j is refused', (text) => {
@@ -40,5 +40,10 @@ test.each(['"never ends', 'a,"b\nc', '"a"b,c'])('%j is refused', (text) => {
 
 test('a large text takes time in proportion', () => {
   const text = `${'"'.repeat(2)},`.repeat(200_000);
-  expect(parseCsv(text)?.[0]).toHaveLength(200_001);
+  expect(parseCsv(text)?.[0]?.cells).toHaveLength(200_001);
+});
+
+test('each row says on which line of the text it begins', () => {
+  const text = 'a\r\n\r\n"two\nlines",x\nb\n\nc';
+  expect(parseCsv(text)?.map(({ line }) => line)).toEqual([1, 3, 5, 7]);
 });

@@ -1,9 +1,17 @@
 /**
  * The rows of a CSV text (RFC 4180): fields between commas, quoted where they hold commas, quotes or line breaks, a
- * quote inside a quoted field doubled. Lines may end in LF or CRLF; empty lines are left out. null: a quote never ends.
+ * quote inside a quoted field doubled. Lines may end in LF or CRLF; empty lines are left out, so each row says which line
+ * of the text it begins on. null: a quote never ends.
  */
-export function parseCsv(text: string): string[][] | null {
-  const rows: string[][] = [];
+export interface CsvRow {
+  line: number;
+  cells: string[];
+}
+
+export function parseCsv(text: string): CsvRow[] | null {
+  const rows: CsvRow[] = [];
+  let line = 1;
+  let next = 1;
   let row: string[] = [];
   // A field, then what ends it. The quoted form comes first, so a quote in the middle of a bare field is just text.
   const field = /(?:"((?:[^"]|"")*)"[ \t]*|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
@@ -14,9 +22,11 @@ export function parseCsv(text: string): string[][] | null {
     const [, quoted, bare = '', end] = match;
     if (quoted === undefined && bare.trimStart().startsWith('"')) return null;
     row.push(quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"'));
+    next += match[0].match(/\r?\n|\r/g)?.length ?? 0;
     if (end === ',') continue;
-    if (row.length > 1 || row[0] !== '') rows.push(row);
+    if (row.length > 1 || row[0] !== '') rows.push({ line, cells: row });
     row = [];
+    line = next;
   }
   return rows;
 }

@@ -1,5 +1,12 @@
+import { numberOf } from './equality.ts';
 import { findValue, someValue } from './field-path.ts';
-import { type FieldCondition, type FilterNode, nodeHolds } from './filter-node.ts';
+import {
+  type AllNode,
+  type AnyNode,
+  type FieldCondition,
+  type FilterNode,
+  nodeHolds,
+} from './filter-node.ts';
 import type { FilterScope } from './filter-subject.ts';
 import type { FieldTest } from './operators.ts';
 import type { WorkMeter } from './work-meter.ts';
@@ -22,22 +29,43 @@ export interface Mismatch {
 type Failure = Omit<Mismatch, 'matched' | 'scope'>;
 
 const MAX_VALUES_SHOWN = 10;
+const MAX_SHOWN_CHARS = 80;
+/** Of an $or none of whose alternatives holds, so many are explained. */
+const MAX_ALTERNATIVES = 3;
 
 /** Why a node that does not hold does not hold. */
 export function explainNode(node: FilterNode, root: unknown, meter: WorkMeter): Failure {
   if (node.kind === 'field') return explainCondition(node, root, meter);
-  if (node.kind === 'all') {
-    const failed = node.nodes.find((child) => !nodeHolds(child, root, meter));
-    if (failed === undefined) throw new Error('explained a filter node that holds');
-    return explainNode(failed, root, meter);
-  }
+  if (node.kind === 'all') return explainNode(firstFailed(node, root, meter), root, meter);
+  const reasons = node.nodes
+    .slice(0, MAX_ALTERNATIVES)
+    .map((child) => explainAlternative(child, root, meter).replace(/\.$/, ''));
   return {
     path: node.path,
     operator: '$or',
     expected: node.expected,
     actual: undefined,
-    reason: `None of the ${node.nodes.length} alternatives holds.`,
+    reason: noneHolds(node, reasons),
   };
+}
+
+function firstFailed(node: AllNode, root: unknown, meter: WorkMeter): FilterNode {
+  const failed = node.nodes.find((child) => !nodeHolds(child, root, meter));
+  if (failed === undefined) throw new Error('explained a filter node that holds');
+  return failed;
+}
+
+/** Alternatives within alternatives are only counted: the text would double with each level. */
+function explainAlternative(node: FilterNode, root: unknown, meter: WorkMeter): string {
+  if (node.kind === 'field') return explainCondition(node, root, meter).reason;
+  if (node.kind === 'any') return `none of ${node.nodes.length} alternatives holds`;
+  return explainAlternative(firstFailed(node, root, meter), root, meter);
+}
+
+function noneHolds({ nodes }: AnyNode, reasons: readonly string[]): string {
+  if (nodes.length === 0) return '$or has no alternatives, so it never holds.';
+  const more = nodes.length > reasons.length ? '; and more' : '';
+  return `None of the ${nodes.length} alternatives holds: ${reasons.join('; ')}${more}.`;
 }
 
 function explainCondition(condition: FieldCondition, root: unknown, meter: WorkMeter): Failure {
@@ -75,33 +103,64 @@ function valuesFound({ path }: FieldCondition, root: unknown): unknown[] {
 }
 
 function reasonOf(test: FieldTest, { path, tests }: FieldCondition, found: readonly unknown[]): string {
-  if (found.length === 0) return `There is no field "${path.text}".`;
+  if (found.length === 0) return `There is no field ${path.text}.`;
   if (path.wildcards > 0) {
-    const wanted = tests.map(({ operator }) => operator).join(' and ');
-    return `No element's "${path.text}" satisfies ${wanted}.`;
+    const wanted = tests.map(({ operator, expected }) => `${operator} ${shown(expected)}`).join(' and ');
+    return `No element's ${path.text} satisfies ${wanted}; found ${found.map(shown).join(', ')}.`;
   }
-  return `The field "${path.text}" ${complaint(test, found[0])}.`;
+  return `${path.text} is ${shown(found[0])}, ${complaint(test, found[0])}.`;
 }
 
+const comparisons: Readonly<Record<string, string>> = {
+  $gt: 'greater than',
+  $gte: 'at least',
+  $lt: 'less than',
+  $lte: 'at most',
+};
+
+/** What is wrong with a value, said after the value. */
 function complaint({ operator, expected }: FieldTest, actual: unknown): string {
+  const wanted = shown(expected);
+  const isList = Array.isArray(actual);
   switch (operator) {
     case '$eq':
-      return Array.isArray(actual) ? 'is an array without the expected value' : 'has another value';
+      return isList && !Array.isArray(expected) ? `which does not hold ${wanted}` : `not ${wanted}`;
     case '$neq':
-      return 'has the value it must not have';
+      return 'which it must not be';
     case '$in':
-      return Array.isArray(expected) || Array.isArray(actual)
-        ? 'holds none of the listed values'
-        : 'is not an array, and $in with a single value looks into arrays';
+      if (Array.isArray(expected)) return isList ? `which holds none of ${wanted}` : `not one of ${wanted}`;
+      return isList ? `which does not hold ${wanted}` : notAList('$in');
     case '$nin':
-      return Array.isArray(expected) || Array.isArray(actual)
-        ? 'holds a value it must not have'
-        : 'is not an array, and $nin with a single value looks into arrays';
+      if (Array.isArray(expected)) return isList ? `which holds one of ${wanted}` : `one of ${wanted}`;
+      return isList ? `which holds ${wanted}` : notAList('$nin');
     case '$regex':
-      return typeof actual === 'string' ? 'does not match the pattern' : 'is not a string';
+      return typeof actual === 'string' ? `which does not match ${wanted}` : `not a text to match ${wanted}`;
     case '$exist':
-      return 'must not be there';
+      return 'and must not be there';
     default:
-      return `is not a number that satisfies ${operator}`;
+      return notComparable(comparisons[operator] ?? operator, expected, actual);
+  }
+}
+
+const notAList = (operator: string) => `not a list, and ${operator} with a single value looks into lists`;
+
+function notComparable(words: string, expected: unknown, actual: unknown): string {
+  const wanted = shown(expected);
+  if (numberOf(expected) === undefined) return `and no number is ${words} ${wanted}`;
+  return numberOf(actual) === undefined ? `not a number ${words} ${wanted}` : `not ${words} ${wanted}`;
+}
+
+function shown(value: unknown): string {
+  const text = asJson(value);
+  return text.length <= MAX_SHOWN_CHARS ? text : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
+}
+
+/** A payload may nest deeper than JSON.stringify can follow. */
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'undefined';
+  } catch (error) {
+    if (error instanceof RangeError) return '(nested too deeply to be shown)';
+    throw error;
   }
 }

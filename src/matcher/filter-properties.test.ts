@@ -189,7 +189,7 @@ describe('for random filters and payloads', () => {
         const compiled = compiledOrSkip(candidate);
         const explained = compiled?.explain(subjectOf(body));
         expect(explained?.matched).toBe(compiled?.matches(subjectOf(body)));
-        if (explained?.matched === false) expect(explained.reason).toMatch(/^[A-Z].*\.$/);
+        if (explained?.matched === false) expect(explained.reason).toMatch(/\.$/);
       }),
       RUNS,
     );

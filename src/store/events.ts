@@ -1,6 +1,7 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { isId } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
+import { isEventTypePattern } from '../domain/subscription.ts';
 import type { Queryable } from './database.ts';
 import { addIdRange, listPage, Where } from './list-page.ts';
 
@@ -112,23 +113,41 @@ export function listEvents(
   return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
 }
 
+/** How many of a project's latest events are looked through for those of some types; no index finds them by type. */
+const LATEST_SEARCHED = 10_000;
+
 /**
- * The latest events, newest first: at most `limit`, and no more than have `maxBytes` of payload together, but one at
+ * The latest events of some types (exact names, `*` or trailing globs), newest first: at most `limit`, and no more than have `maxBytes` of payload together, but one at
  * least. Sizes are known without reading the payloads, so that those left out cost nothing.
  */
 export async function latestEvents(
   db: Queryable,
   projectId: string,
-  wanted: { limit: number; maxBytes: number; scope?: EndpointScope | undefined },
+  wanted: {
+    eventTypes: readonly string[];
+    limit: number;
+    maxBytes: number;
+    scope?: EndpointScope | undefined;
+  },
 ): Promise<{ events: StoredEvent[]; isCut: boolean }> {
   const where = withinScope(new Where().add('project_id = ?', projectId), wanted.scope);
+  const globs = wanted.eventTypes.filter(isEventTypePattern).map((glob) => glob.slice(0, -1));
+  const names = where.values.push(wanted.eventTypes.filter((type) => !isEventTypePattern(type)));
+  const prefixes = where.values.push(globs);
   const limit = where.values.push(wanted.limit);
   const maxBytes = where.values.push(wanted.maxBytes);
   const rows = await db.query<StoredEvent & { found: number }>(
     `select ${COLUMNS}, found from (
        select *, count(*) over ()::int as found, row_number() over latest as place,
          sum(octet_length(payload)) over latest as bytes
-       from (select ${COLUMNS} from events where ${where.toString()} order by id desc limit $${limit}) e
+       from (
+         select ${COLUMNS} from (
+           select ${COLUMNS} from events where ${where.toString()} order by id desc limit ${LATEST_SEARCHED}
+         ) latest
+         where event_type = any($${names}::text[])
+           or exists (select from unnest($${prefixes}::text[]) p where starts_with(event_type, p))
+         order by id desc limit $${limit}
+       ) e
        window latest as (order by id desc)
      ) sized where place = 1 or bytes <= $${maxBytes} order by id desc`,
     where.values,

@@ -6,7 +6,15 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export function rowTimes(row: { id: string; updated_at: number; deleted_at: number | null }) {
   return {
     created_at: iso(idTime(row.id)),
-    updated_at: iso(row.updated_at),
+    updated_at: updatedAt(row),
     deleted_at: row.deleted_at === null ? null : iso(row.deleted_at),
   };
+}
+
+/**
+ * When a row was last changed. The database stamps it with the start of its transaction, which may lie before the id
+ * was made: then it was made and not changed since.
+ */
+export function updatedAt(row: { id: string; updated_at: number }): string {
+  return iso(Math.max(row.updated_at, idTime(row.id)));
 }

@@ -56,7 +56,7 @@ test('a fan-out to an unknown owner is stored as failed and says why', async () 
 
 test('a fan-out without an owner or type names both fields', async () => {
   const { message } = await project.post('/events/fanout', { data: 1 }, 400);
-  expect(message).toBe('owner_id: is required, event_type: is required');
+  expect(message).toBe('owner_id: is required; event_type: is required');
 });
 
 test('a dynamic event makes its endpoint and subscription once and always arrives', async () => {

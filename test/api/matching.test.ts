@@ -182,7 +182,7 @@ test('an explanation names for each subscription the first reason', async () => 
     ['paused', true, 'paused'],
   ]);
   expect(byName['filter']).toMatchObject({
-    reason: 'The field "a.b" has another value.',
+    reason: 'a.b is 2, not 1.',
     filter_id: expect.any(String),
     clause: { scope: 'body', path: 'a.b', operator: '$eq', expected: 1, actual: 2 },
   });

@@ -131,3 +131,13 @@ test('empty, too many, malformed and other types are refused', async () => {
   });
   expect(bare.status).toBe(400);
 });
+
+test('a problem of a CSV file names the line, and one item is in the singular', async () => {
+  const csv = `name,url\na,${receiver.url}/a\n\nb,${receiver.url}/b\nc,\n`;
+  const answer = (await (await upload(csv)).json()) as Json;
+  expect(answer.message).toBe('1 of 3 items is not valid; line 5: url is required');
+  expect(answer.data.errors).toEqual([{ row: 3, line: 5, field: 'url', message: 'is required' }]);
+  const items = [{ url: `${receiver.url}/a` }, { name: 'b' }];
+  const json = await app.project.post('/onboard', { items }, 400);
+  expect(json.message).toBe('2 of 2 items are not valid; row 1: name is required');
+});

@@ -46,7 +46,6 @@ test('a changed filter and function are shown at work on the latest events; noth
     matched: 1,
     cut: null,
     events: [
-      { event_type: 'other', matched: false, cause: 'type', before: null, after: null },
       {
         event_id: big.uid,
         matched: true,
@@ -65,6 +64,22 @@ test('a changed filter and function are shown at work on the latest events; noth
   expect(await storedRows(app.database)).toEqual(before);
   expect(receiver.requests.length).toBe(seen);
   expect((await project.get(`/subscriptions/${subscription.uid}`)).function).toBe('');
+});
+
+test('the events are the latest of the types subscribed to, by name and by glob', async () => {
+  const project = await newProject();
+  const { subscription } = await subscribe(project, `${receiver.url}/types`, { eventTypes: ['rare'] });
+  const rare = await send(project, {}, { event_type: 'rare' });
+  const glob = await send(project, {}, { event_type: 'often.not' });
+  for (let n = 0; n < 3; n++) await send(project, { n }, { event_type: 'often' });
+  const shown = async (eventTypes: string[]) => {
+    const body = { filter_config: { event_types: eventTypes }, limit: 2 };
+    return (await preview(project, subscription, body)).events.map(({ event_id }: Json) => event_id);
+  };
+  expect((await preview(project, subscription, { limit: 2 })).events).toMatchObject([{ event_id: rare.uid }]);
+  expect(await shown(['often.*', 'rare'])).toEqual([glob.uid, rare.uid]);
+  expect(await shown(['never'])).toEqual([]);
+  expect(await shown(['*'])).toHaveLength(2);
 });
 
 test('what is shown is what a delivery then carries, random numbers included', async () => {

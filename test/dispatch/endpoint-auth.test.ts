@@ -172,7 +172,7 @@ describe('OAuth 2', () => {
     const server = await tokenServer(() => [200, { access_token: 't' }]);
     expect(await endpointAuth('public').headers('e', shared(server.url))).toMatchObject({
       kind: 'failed',
-      message: 'no access token: 127.0.0.1 is a loopback address',
+      message: 'no access token: 127.0.0.1 is a loopback address, not allowed by POSTHORN_EGRESS=public',
     });
     await server.close();
     open.splice(0, 1);

@@ -114,7 +114,8 @@ describe('the address behind a name', () => {
     open.push(fresh);
     expect(await send(fresh, 'rebind.example', server.port)).toMatchObject({
       code: 'address_blocked',
-      message: 'not allowed to connect to rebind.example: 169.254.169.254 is a cloud metadata address',
+      message:
+        'not allowed to connect to rebind.example: 169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this very address',
       address: null,
     });
   });

@@ -164,6 +164,36 @@ describe('posthorn', () => {
   });
 });
 
+test('a further node says which addresses deliveries may go to, and names no file that it does not have', async () => {
+  const database = await createTestDatabase();
+  const directory = mkdtempSync(join(tmpdir(), 'posthorn-further-'));
+  const start = async (name: string) => {
+    const env = {
+      DATABASE_URL: database.url,
+      POSTHORN_SECRET_KEY: 'k'.repeat(32),
+      POSTHORN_PORT: '0',
+      POSTHORN_DATA_DIR: join(directory, name),
+    };
+    const node = new Program({ args: ['serve'], env });
+    await node.ready();
+    return node;
+  };
+  const first = await start('first');
+  const further = await start('further');
+  try {
+    expect(first.stderr).toContain('deliveries may go to public addresses only (POSTHORN_EGRESS=public)');
+    expect(further.stdout).toMatch(/^Posthorn is ready at \S+\n$/);
+  } finally {
+    await first.end();
+    await further.end();
+    await database.drop();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+  }
+  expect(program.stderr).toContain(
+    'deliveries may go to any address but link-local and cloud metadata ones (POSTHORN_EGRESS=any)',
+  );
+});
+
 test('a later start keeps project and keys, and corrects the address in the file', async () => {
   const before = readCredentials(dataDir);
   program.signal('SIGTERM');
