@@ -6,7 +6,7 @@ import { onboardWork } from './api/onboard-job.ts';
 import { registerRoutes } from './api/routes.ts';
 import { createServer } from './api/server.ts';
 import { type Config, egressRule, servesMetrics } from './config.ts';
-import { createTracing } from './create-tracing.ts';
+import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
 import { HttpClient } from './dispatch/http-client.ts';
 import { fetchToken } from './dispatch/oauth2-token.ts';
 import type { DeliverySink } from './domain/delivery-sink.ts';
@@ -19,16 +19,13 @@ import { firstStart } from './first-start.ts';
 import { GaugeReader } from './gauge-reader.ts';
 import { EventAcceptor } from './ingest/accept-event.ts';
 import { EventReplayer } from './ingest/event-replayer.ts';
-import { AlertChannels } from './meta/alert-channels.ts';
-import { Mailer } from './meta/mailer.ts';
 import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Logger } from './platform/logger.ts';
-import { createMetrics, type MetricsRegistry } from './platform/metrics.ts';
+import type { MetricsRegistry } from './platform/metrics.ts';
 import { OffsetClock } from './platform/offset-clock.ts';
 import { collectProcessMetrics } from './platform/process-metrics.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
-import { AlertRecorder } from './routing/alert-recorder.ts';
 import { ConfigCache } from './routing/config-cache.ts';
 import { ConfigWatch } from './routing/config-watch.ts';
 import type { Running } from './running.ts';
@@ -37,7 +34,6 @@ import { SealUpgrade } from './seal-upgrade.ts';
 import { loadSealer } from './secret-key.ts';
 import type { Connection, Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoints.ts';
-import { MetaEventRecorder } from './store/meta-event-recorder.ts';
 import { migrate, newestMigration } from './store/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from './store/partitions.ts';
 import { ProjectStore } from './store/projects.ts';
@@ -65,7 +61,12 @@ export interface Shared {
   metricsOfAll(): Promise<string>;
 }
 
-export async function startApp(config: Config, log: Logger, shared?: Shared): Promise<App> {
+export async function startApp(
+  config: Config,
+  log: Logger,
+  shared?: Shared,
+  parts: ObserverParts = observerParts,
+): Promise<App> {
   if (shared === undefined) await refuseTakenPort(config);
   const caPem = await readAuthorities(config.caFile);
   const http = createHttpClient(config, caPem);
@@ -73,7 +74,7 @@ export async function startApp(config: Config, log: Logger, shared?: Shared): Pr
     ? openDatabase(config, log)
     : connectDatabase(shared.connection, config, log));
   try {
-    return await build(config, log, { database, http, caPem, shared });
+    return await build(config, log, { database, http, caPem, shared, parts });
   } catch (error) {
     await database.close();
     throw error;
@@ -85,15 +86,22 @@ interface Opened {
   http: HttpClient;
   caPem: string | undefined;
   shared: Shared | undefined;
+  parts: ObserverParts;
 }
 
-async function build(config: Config, log: Logger, opened: Opened): Promise<App> {
+async function build(config: Config, rawLog: Logger, opened: Opened): Promise<App> {
   const { database, http, caPem, shared } = opened;
   const { db } = database;
-  await migrate(db, log);
+  await migrate(db, rawLog);
   const databaseClock = new OffsetClock(systemClock);
   const { now } = databaseClock;
   const ids = new IdFactory(now);
+  const observers = createObservers(
+    config,
+    { log: rawLog, http, caPem, ids, processNumber: shared?.number, nodeId: () => engine.nodeId },
+    opened.parts,
+  );
+  const { guard, log, metrics, registry, tracing, channels, alerts, metaEvents } = observers;
   const makePartitions = async () => {
     await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
   };
@@ -106,9 +114,6 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
   const isAlone = config.databaseUrl === null && shared === undefined;
   const sealUpgrade = new SealUpgrade({ db, sealer, projects, endpoints, isAlone, log });
   await sealUpgrade.start();
-  const metaEvents = new MetaEventRecorder({ ids, maxRetrySeconds: config.maxRetrySeconds });
-  const channels = new AlertChannels({ http, mailer: createMailer(config), log });
-  const alerts = new AlertRecorder(channels);
   const cache = new ConfigCache({
     db,
     projects,
@@ -118,8 +123,6 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
     onChange: (routing) => engine.configChanged(routing),
   });
   const sandbox = new Sandbox();
-  const { metrics, registry } = createMetrics(shared?.number);
-  const tracing = createTracing(config, { metrics, log, caPem, nodeId: () => engine.nodeId });
   const { tracer } = tracing;
   const engine = new Engine({
     config,
@@ -137,6 +140,7 @@ async function build(config: Config, log: Logger, opened: Opened): Promise<App> 
     knows: await newestMigration(),
     sealer,
     metrics,
+    guard,
     tracer,
     log,
   });
@@ -273,10 +277,6 @@ function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): 
     },
     log,
   });
-}
-
-function createMailer(config: Config): Mailer | null {
-  return config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
 }
 
 function createHttpClient(config: Config, caPem: string | undefined): HttpClient {

@@ -1,11 +1,12 @@
 import type { Config } from './config.ts';
 import { HttpClient } from './dispatch/http-client.ts';
-import { SpanExporter } from './dispatch/span-exporter.ts';
+import { SpanExporter, type SpanExporterOptions } from './dispatch/span-exporter.ts';
 import { StartupError } from './domain/startup-error.ts';
 import { VERSION } from './domain/version.ts';
 import type { Logger } from './platform/logger.ts';
 import type { Metrics } from './platform/metrics.ts';
-import { Tracer } from './platform/tracer.ts';
+import type { ObserverGuard } from './platform/observer-guard.ts';
+import { type SpanSink, Tracer } from './platform/tracer.ts';
 
 export interface Tracing {
   /** Null: nothing is traced. */
@@ -14,13 +15,25 @@ export interface Tracing {
   stop(graceMs: number): Promise<void>;
 }
 
+export type CreateExporter = (
+  options: SpanExporterOptions,
+) => SpanSink & { stop(graceMs: number): Promise<void> };
+
 /** Traces where a collector is configured; without one there is no tracer, and nothing asks for more than that. */
 export function createTracing(
   config: Config,
-  deps: { metrics: Metrics; log: Logger; caPem: string | undefined; nodeId(): string },
+  deps: {
+    metrics: Metrics;
+    guard: ObserverGuard;
+    log: Logger;
+    caPem: string | undefined;
+    nodeId(): string;
+    createExporter?: CreateExporter;
+  },
 ): Tracing {
   if (config.otlpEndpoint === '') return { tracer: null, stop: () => Promise.resolve() };
-  const { metrics, log, caPem } = deps;
+  const { metrics, guard, log, caPem } = deps;
+  const { createExporter = (options) => new SpanExporter(options) } = deps;
   // The operator names the collector, so it may be on any address, and it is not reached through the deliveries' proxy.
   const http = new HttpClient({
     egress: 'any',
@@ -32,7 +45,7 @@ export function createTracing(
   const verdict = http.guard.checkUrl(url);
   if (!verdict.allowed)
     throw new StartupError(`OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: ${verdict.reason}`);
-  const exporter = new SpanExporter({
+  const exporter = createExporter({
     http,
     url,
     headers: config.otlpHeaders,
@@ -42,10 +55,12 @@ export function createTracing(
       'service.instance.id': deps.nodeId(),
     }),
     metrics,
+    guard,
     log,
   });
+  const tracer = new Tracer({ sink: exporter, ratio: config.traceShare });
   return {
-    tracer: new Tracer({ sink: exporter, ratio: config.traceShare }),
-    stop: (graceMs) => exporter.stop(graceMs),
+    tracer: guard.wrap('trace', tracer, { begin: null, child: null, end: undefined }),
+    stop: (graceMs) => guard.settle('trace', () => exporter.stop(graceMs), undefined),
   };
 }

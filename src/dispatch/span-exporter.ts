@@ -1,5 +1,6 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { ObserverGuard } from '../platform/observer-guard.ts';
 import { otlpTraces, type Resource } from '../platform/otlp-json.ts';
 import type { Span, SpanSink } from '../platform/tracer.ts';
 import type { HttpClient } from './http-client.ts';
@@ -22,6 +23,7 @@ export interface SpanExporterOptions {
   headers: readonly (readonly [string, string])[];
   resource(): Resource;
   metrics: Metrics;
+  guard: ObserverGuard;
   log: Logger;
 }
 
@@ -65,7 +67,7 @@ export class SpanExporter implements SpanSink {
     let left = Number.POSITIVE_INFINITY;
     while (this.#waiting.length > 0 && this.#waiting.length < left) {
       left = this.#waiting.length;
-      await this.#send();
+      await this.#sendGuarded();
     }
     clearTimeout(cutOff);
     this.#options.metrics.spans.dropped.inc(this.#waiting.length);
@@ -80,7 +82,7 @@ export class SpanExporter implements SpanSink {
     clearTimeout(this.#timer);
     const start = () => {
       this.#timer = undefined;
-      this.#sending = this.#send().finally(() => {
+      this.#sending = this.#sendGuarded().finally(() => {
         this.#sending = undefined;
         this.#plan();
       });
@@ -90,9 +92,18 @@ export class SpanExporter implements SpanSink {
     this.#timer = setTimeout(start, isFull ? 0 : waitMs).unref();
   }
 
-  async #send(): Promise<void> {
-    const { http, url, headers, resource, metrics } = this.#options;
+  /** A batch that cannot even be sent is dropped: it would not get better. */
+  async #sendGuarded(): Promise<void> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
+    const isSent = await this.#options.guard.settle('trace', () => this.#send(batch), false);
+    if (isSent) return;
+    this.#waiting = this.#waiting.slice(batch.length);
+    this.#options.metrics.spans.dropped.inc(batch.length);
+  }
+
+  /** True, also where the collector did not take it. */
+  async #send(batch: readonly Span[]): Promise<true> {
+    const { http, url, headers, resource, metrics } = this.#options;
     const outcome = await http.send(
       {
         url,
@@ -105,11 +116,12 @@ export class SpanExporter implements SpanSink {
     );
     const isTaken = outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300;
     this.#note(outcome, isTaken);
-    if (!isTaken && mayTryAgain(outcome)) return;
+    if (!isTaken && mayTryAgain(outcome)) return true;
     this.#waiting = this.#waiting.slice(batch.length);
     const rejected = isTaken ? Math.min(batch.length, rejectedSpans(outcome.body)) : batch.length;
     metrics.spans.dropped.inc(rejected);
     metrics.spans.exported.inc(batch.length - rejected);
+    return true;
   }
 
   /** Says when the collector begins and ends to fail, not every time it does. */

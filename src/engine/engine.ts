@@ -7,6 +7,7 @@ import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { ObserverGuard } from '../platform/observer-guard.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { Tracer } from '../platform/tracer.ts';
@@ -63,6 +64,7 @@ export interface EngineDeps {
   /** The number of the newest migration that this program knows. */
   knows: string;
   metrics: Metrics;
+  guard: ObserverGuard;
   /** Null: nothing is traced. */
   tracer: Tracer | null;
   log: Logger;
@@ -101,6 +103,7 @@ export class Engine {
         cache,
         http,
         ids,
+        guard: deps.guard,
         now: databaseClock.now,
       }),
       finisher: this.#finisher,
@@ -178,11 +181,12 @@ export class Engine {
   }
 
   #outcomes(): OutcomeListener {
+    const { guard } = this.#deps;
     return {
       attempted: (delivery, sent) => {
         this.#health.attempted(delivery, sent);
-        this.#alerts.attempted(delivery, sent);
-        this.#certificates.attempted(delivery, sent);
+        guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
+        guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
       },
       notProbed: (delivery) => this.#health.notProbed(delivery),
     };

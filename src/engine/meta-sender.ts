@@ -6,6 +6,7 @@ import type { IdFactory } from '../domain/ids.ts';
 import { isMetaQueueKey } from '../domain/meta-event.ts';
 import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../domain/project-config.ts';
 import { VERSION } from '../domain/version.ts';
+import type { ObserverGuard } from '../platform/observer-guard.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
@@ -26,6 +27,7 @@ export interface MetaSenderDeps {
   cache: ConfigCache;
   http: HttpClient;
   ids: IdFactory;
+  guard: ObserverGuard;
   /** The database's time in milliseconds. */
   now(): number;
 }
@@ -44,6 +46,12 @@ export class MetaSender {
   async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
     if (isMetaQueueKey(delivery.key)) return this.#sendMetaEvent(delivery, signal);
     const sent = await this.#deps.deliveries.send(delivery, signal);
+    const { guard } = this.#deps;
+    // It has been sent: whatever goes wrong from here on, its outcome is recorded.
+    return guard.settle('meta_event', () => this.#withMetaEvent(delivery, sent), sent);
+  }
+
+  async #withMetaEvent(delivery: HeldDelivery, sent: Sent): Promise<Sent> {
     const routing = await this.#routing(delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
     const { recorder, now } = this.#deps;

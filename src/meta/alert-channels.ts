@@ -3,6 +3,7 @@ import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Alert } from '../domain/alert.ts';
 import { VERSION } from '../domain/version.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { ObserverGuard } from '../platform/observer-guard.ts';
 import type { AlertNotifier } from '../routing/alert-recorder.ts';
 import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
 import type { Mailer } from './mailer.ts';
@@ -16,6 +17,7 @@ export interface AlertChannelsDeps {
   http: HttpClient;
   /** Null: no mail server is set. */
   mailer: Mailer | null;
+  guard: ObserverGuard;
   log: Logger;
 }
 
@@ -49,7 +51,9 @@ export class AlertChannels implements AlertNotifier {
         this.#deps.log.warn({ channel, endpoint: endpointId }, 'alert not sent: too many at once');
         continue;
       }
-      const sending = this.#send(message).finally(() => this.#underWay.delete(sending));
+      const sending = this.#deps.guard
+        .settle('alert', () => this.#send(message), undefined)
+        .finally(() => this.#underWay.delete(sending));
       this.#underWay.add(sending);
     }
   }

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { type DestinationStream, type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 
 export type Logger = PinoLogger;
@@ -26,11 +27,16 @@ const NAMES = [
 ];
 const ROW_QUOTES = ['detail', 'where', 'internalQuery', 'parameters'];
 
+/** Of lines that cannot be written, a full disk's for instance, no more than this is kept. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+const standardError = () =>
+  pino.destination({ dest: 2, sync: false, minLength: 0, maxLength: MAX_WAITING_BYTES });
+
 /** JSON lines on stderr: stdout belongs to what commands print for people and scripts. */
-export function createLogger(
-  level: string,
-  destination: DestinationStream = pino.destination({ dest: 2, sync: false, minLength: 0 }),
-): Logger {
+export function createLogger(level: string, destination: DestinationStream = standardError()): Logger {
+  // A line that cannot be written is an event, and one without a listener would end the process. A node counts them.
+  if (destination instanceof EventEmitter) destination.on('error', () => {});
   return pino(
     {
       level,

@@ -165,6 +165,12 @@ export const metricTable = {
       { name: 'class', values: ['2xx', '3xx', '4xx', '5xx'] },
     ],
   },
+  observerFaults: {
+    name: 'posthorn_observer_faults_total',
+    type: 'counter',
+    help: 'Failures of what observes, by which. Deliveries and events go on without it; the log says once a minute what is wrong.',
+    labels: [{ name: 'observer', values: ['metrics', 'log', 'trace', 'alert', 'meta_event'] }],
+  },
   spans: {
     name: 'posthorn_trace_spans_total',
     type: 'counter',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import type { ObserverParts } from '../../src/create-observers.ts';
 import type { Logger } from '../../src/platform/logger.ts';
 import { ApiClient, type Json } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -28,6 +29,7 @@ export const SECRET_KEY = 'a secret key for tests only, 32+ characters';
 export async function startTestApp(
   env: Record<string, string> = {},
   log: Logger = quietLog,
+  parts?: ObserverParts,
 ): Promise<TestApp> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-app-'));
@@ -44,6 +46,8 @@ export async function startTestApp(
         ...extra,
       }),
       log,
+      undefined,
+      parts,
     );
     nodes.push(node);
     return node;

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/http-client.ts';
 import { SpanExporter } from '../../src/dispatch/span-exporter.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
+import { ObserverGuard } from '../../src/platform/observer-guard.ts';
 import { Tracer } from '../../src/platform/tracer.ts';
 import { Collector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
@@ -21,6 +22,7 @@ async function exporting(collector: Collector) {
     headers: [],
     resource: () => ({ 'service.name': 'posthorn', 'service.version': '1', 'service.instance.id': 'node' }),
     metrics,
+    guard: new ObserverGuard(log, metrics.observerFaults),
     log,
   });
   const tracer = new Tracer({ sink: exporter, ratio: 1 });

@@ -1,0 +1,179 @@
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import { type ObserverParts, observerParts } from '../../src/create-observers.ts';
+import { SpanExporter } from '../../src/dispatch/span-exporter.ts';
+import { createLogger, type Logger } from '../../src/platform/logger.ts';
+import type { Metrics } from '../../src/platform/metrics.ts';
+import { AlertRecorder } from '../../src/routing/alert-recorder.ts';
+import { MetaEventRecorder } from '../../src/store/meta-event-recorder.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { linesOf } from '../support/log-lines.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** A fault in each observer, put in where the service makes it: events are accepted and delivered all the same. */
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+const fail = (): never => {
+  throw new Error('a fault put in by a test');
+};
+
+function faultyInstruments(node: object): object {
+  const names = ['inc', 'set', 'observe'].filter((name) => name in node);
+  if (names.length > 0) return Object.fromEntries(names.map((name) => [name, fail]));
+  return Object.fromEntries(
+    Object.entries(node).map(([name, child]) => [name, faultyInstruments(child as object)]),
+  );
+}
+
+class FaultyAlerts extends AlertRecorder {
+  override record(): never {
+    return fail();
+  }
+  override notify(): never {
+    return fail();
+  }
+}
+
+class RejectingAlerts extends AlertRecorder {
+  override record(): Promise<never> {
+    return Promise.reject(new Error('a fault put in by a test'));
+  }
+}
+
+class FaultyMetaEvents extends MetaEventRecorder {
+  override prepare(): never {
+    return fail();
+  }
+}
+
+interface Fault {
+  observer: string;
+  parts?: Partial<ObserverParts>;
+  env?: Record<string, string>;
+  log?: () => Logger;
+}
+
+const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+
+const faults: Record<string, Fault> = {
+  'every counter, gauge and histogram throws': {
+    observer: 'metrics',
+    parts: {
+      createMetrics: (processNumber) => {
+        const { metrics, registry } = observerParts.createMetrics(processNumber);
+        const faulty = { ...faultyInstruments(metrics), observerFaults: metrics.observerFaults };
+        return { metrics: faulty as Metrics, registry };
+      },
+    },
+  },
+  'the log throws': {
+    observer: 'log',
+    log: () => pino({ level: 'trace' }, { write: fail }),
+  },
+  'the log is on a full disk': {
+    observer: 'log',
+    log: () => createLogger('debug', pino.destination({ dest: '/dev/full', sync: false, minLength: 0 })),
+  },
+  'the exporter of spans throws': {
+    observer: 'trace',
+    env: COLLECTOR,
+    parts: { createExporter: () => ({ add: fail, stop: () => Promise.reject(new Error('a fault')) }) },
+  },
+  'spans cannot be written as OTLP': {
+    observer: 'trace',
+    env: COLLECTOR,
+    parts: { createExporter: (options) => new SpanExporter({ ...options, resource: fail }) },
+  },
+  'alerts throw': {
+    observer: 'alert',
+    parts: { createAlerts: (notifier) => new FaultyAlerts(notifier) },
+  },
+  'alerts cannot be recorded': {
+    observer: 'alert',
+    parts: { createAlerts: (notifier) => new RejectingAlerts(notifier) },
+  },
+  'meta events throw': {
+    observer: 'meta_event',
+    parts: { createMetaEvents: (deps) => new FaultyMetaEvents(deps) },
+  },
+};
+
+async function start({ parts, env = {}, log }: Fault): Promise<{ service: TestApp; receiver: Receiver }> {
+  const receiver = await Receiver.start();
+  open.push(() => receiver.stop());
+  const service = await startTestApp(env, log?.(), { ...observerParts, ...parts });
+  open.push(() => service.stop());
+  return { service, receiver };
+}
+
+async function delivered(service: TestApp, eventId: string, status: string): Promise<void> {
+  await eventually(
+    () => service.project.get(`/eventdeliveries?eventId=${eventId}`),
+    ({ content }) => content.length === 1 && content[0].status === status,
+  );
+}
+
+test.each(Object.entries(faults))('%s: nothing else fails', async (_name, fault) => {
+  const { service, receiver } = await start(fault);
+  await service.project.put('', {
+    name: 'default',
+    config: { meta_event: { is_enabled: true, url: `${receiver.url}/meta`, event_type: ['*'] } },
+  });
+  const { endpoint } = await subscribe(service.project, `${receiver.url}/hook`, {
+    subscription: {
+      alert_config: { count: 1, threshold: '1m' },
+      retry_config: { type: 'linear', interval_seconds: 1, retry_count: 3 },
+    },
+  });
+  const send = (data: object) =>
+    service.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'a', data });
+  receiver.answerAlways(({ path, json }, response) => {
+    const tries = receiver.requests.filter((r) => r.path === '/hook' && r.json.n === json.n).length;
+    const status = path === '/meta' ? 200 : json.gone ? 410 : json.failsOnce && tries === 1 ? 500 : 200;
+    response.writeHead(status).end();
+  });
+  await delivered(service, (await send({ n: 1 })).uid, 'Success');
+  await delivered(service, (await send({ n: 2, failsOnce: true })).uid, 'Success');
+  // A 410 makes the endpoint inactive and raises an alert in the same transaction.
+  await delivered(service, (await send({ n: 3, gone: true })).uid, 'Failure');
+  await eventually(
+    () => service.project.get(`/endpoints/${endpoint.uid}`),
+    ({ status }) => status === 'inactive',
+  );
+  await service.project.post(`/endpoints/${endpoint.uid}/activate`, undefined, 202);
+  const hooks = receiver.requests.filter(({ path }) => path === '/hook').map(({ json }) => json.n);
+  expect(hooks).toEqual([1, 2, 2, 3]);
+  const count = `posthorn_observer_faults_total{observer="${fault.observer}"} `;
+  const page = await eventually(
+    () => service.app.metrics(),
+    (text) => Number(text.split(count)[1]?.split('\n')[0]) > 0,
+  );
+  expect(page).toContain(count);
+});
+
+test('a fault is logged once a minute, not once per event', async () => {
+  const { log, lines } = linesOf('error');
+  const { service, receiver } = await start({
+    ...(faults['meta events throw'] as Fault),
+    log: () => log,
+  });
+  await service.project.put('', {
+    name: 'default',
+    config: { meta_event: { is_enabled: true, url: `${receiver.url}/meta`, event_type: ['*'] } },
+  });
+  const { endpoint } = await subscribe(service.project, receiver.url);
+  for (let n = 0; n < 10; n++)
+    await service.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'a', data: { n } });
+  await receiver.received(10);
+  await eventually(
+    () => service.app.metrics(),
+    (text) => Number(/observer_faults_total\{observer="meta_event"\} (\d+)/.exec(text)?.[1]) >= 10,
+  );
+  const told = lines().filter(({ observer }) => observer === 'meta_event');
+  expect(told).toHaveLength(1);
+  expect(told[0].err.message).toBe('a fault put in by a test');
+});
