@@ -81,6 +81,7 @@ create table delivery_queue (
   node_id text collate "C",
   fence integer not null default 1,
   is_started boolean not null default false,
+  is_second_request boolean not null default false,
   constraint delivery_queue_pkey PRIMARY KEY (project_id, delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);

@@ -107,8 +107,9 @@ async function firstAttempt(
   const deadline = performance.now() + wait.seconds * 1000;
   while (performance.now() < deadline) {
     const delivery = await getDelivery(context.db, project.id, wait.deliveryId);
-    const [attempt] = await listAttempts(context.db, project.id, wait.deliveryId);
-    if (attempt !== undefined) return attempt;
+    const attempt = (await listAttempts(context.db, project.id, wait.deliveryId)).at(-1);
+    // Without a try there is at most a request whose connection was dropped; the second request is on its way.
+    if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
     if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
       throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));

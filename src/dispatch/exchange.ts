@@ -2,12 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Progress, Target } from './connector.ts';
 import { decodeBody } from './decode-body.ts';
-import { exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
+import { droppedFailure, exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
 import { ExchangeFailure, type Outcome, type Timings } from './outcome.ts';
 import { headerLists } from './response-headers.ts';
 
 /**
- * One request and its answer: the handler undici calls, and the one clock over the whole of it.
+ * One request and its answer: the handler undici calls, and the one clock over the whole of it. A request is written
+ * once: whoever wants another try asks for another exchange, so that each is recorded and counted.
  *
  * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> started (written
  * to the socket) -> done. `done` is entered once, from any state, by the answer's end, the bound on its size, an
@@ -24,8 +25,6 @@ export interface Line {
   release(exchange: Exchange): void;
   /** The exchange ended before it was written: give up connecting if that was for it alone. */
   abandon(): void;
-  /** Send the exchange again, on a new connection. */
-  resend(exchange: Exchange): void;
 }
 
 export interface ExchangeJob {
@@ -40,6 +39,7 @@ export interface ExchangeJob {
 
 /** Thrown into undici to take back a request that is not written yet; unlike `abort` it keeps the connection. */
 const TAKEN_BACK = new Error('taken back');
+const REFUSED = Object.assign(new Error('refused by the endpoint'), { code: 'ECONNRESET' });
 const CUT = new Error('no more of the answer is wanted');
 /** Nobody sends more 1xx than a few; each costs work and up to 16 KiB. */
 const MAX_INTERIM_ANSWERS = 32;
@@ -55,7 +55,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #totalMs: number | undefined;
   #progress: Progress | null = null;
   #reused = false;
-  #resent = false;
   #done = false;
   #interimAnswers = 0;
   #status = 0;
@@ -94,6 +93,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#done) throw TAKEN_BACK;
+    // undici starts a request again that an HTTP/2 endpoint refused or cut off by GOAWAY; that is for the caller to do.
+    if (this.#controller !== null) throw REFUSED;
     this.#controller = controller;
     this.#progress = this.#line!.progress;
     this.#reused = this.#line!.use();
@@ -149,26 +150,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#done) return;
-    if (this.#mayResend(error)) {
-      this.#resent = true;
-      this.#reused = false;
-      this.#controller = null;
-      this.#progress = null;
-      this.#line!.resend(this);
-      return;
-    }
-    const failure = exchangeFailure(error, this.job.target, this.#address(), this.#status !== 0);
-    this.#settle(this.#errorOutcome(failure));
+    const dropped = this.#wasDropped(error);
+    const failure = dropped
+      ? droppedFailure(this.job.target, this.#address())
+      : exchangeFailure(error, this.job.target, this.#address(), this.#status !== 0);
+    this.#settle(this.#errorOutcome(failure, dropped));
     this.#line?.release(this);
   }
 
-  /**
-   * An endpoint may close an idle connection at the very moment we write to it. That is no fault of either side, so
-   * a request whose reused connection closed without one byte of answer goes out once more on a new one.
-   */
-  #mayResend(error: NodeJS.ErrnoException): boolean {
-    if (!this.#reused || this.#resent || this.#firstByteMs !== undefined) return false;
-    return error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET' || error.code === 'EPIPE';
+  /** An endpoint may close an idle connection at the very moment we write to it: no fault of either side. */
+  #wasDropped(error: NodeJS.ErrnoException): boolean {
+    if (this.#firstByteMs !== undefined) return false;
+    if (error === REFUSED) return true;
+    return (
+      this.#reused &&
+      (error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET' || error.code === 'EPIPE')
+    );
   }
 
   #answered(cut: boolean): void {
@@ -204,12 +201,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     };
   }
 
-  #errorOutcome(failure: ExchangeFailure): Outcome {
+  #errorOutcome(failure: ExchangeFailure, dropped = false): Outcome {
     return {
       kind: 'error',
       code: failure.code,
       message: failure.message,
       ours: failure.ours,
+      dropped,
       address: this.#address(),
       certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),

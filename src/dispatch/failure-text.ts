@@ -143,6 +143,12 @@ export function exchangeFailure(
   return new ExchangeFailure('connection_reset', `${where} ${verb} the connection ${when}`);
 }
 
+/** A kept connection closed before a byte of an answer. */
+export function droppedFailure(peer: Peer, address: string | null): ExchangeFailure {
+  const text = `${whereOf(peer, address)} closed a connection kept from an earlier request before answering`;
+  return new ExchangeFailure('connection_reset', text);
+}
+
 export type TimeoutStage = 'waiting' | 'dns' | 'connect' | 'proxy' | 'tls' | 'open' | 'answer' | 'body';
 
 /** The clock struck: where the exchange was by then. */

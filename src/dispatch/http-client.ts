@@ -157,6 +157,7 @@ function errorBeforeStart(failure: ExchangeFailure): Outcome {
     code,
     message,
     ours,
+    dropped: false,
     address: null,
     certificates: null,
     timings: { totalMs: 0 },

@@ -52,6 +52,11 @@ export interface ErrorOutcome {
   message: string;
   /** The fault is on our side, so the attempt must not use up a retry. */
   ours: boolean;
+  /**
+   * The request was written to a kept connection, which closed before a byte of an answer. Most likely the endpoint
+   * closed it as idle at that moment; it may have acted on the request all the same.
+   */
+  dropped: boolean;
   address: string | null;
   /** Of the connection; null where none was open. The same object for all exchanges on it. */
   certificates: SeenCertificates | null;

@@ -39,6 +39,8 @@ export interface HeldDelivery {
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
+  /** The endpoint dropped the connection of the first request of this try. */
+  isSecondRequest: boolean;
   /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
   probeFence: string | null;
   /** The grant of the rate limits it is under, taken when it was claimed. */

@@ -30,7 +30,7 @@ export function countOutcome(
       return metrics.deliveriesFinished.discarded.inc();
     case 'Retry':
     case 'Scheduled':
-      if (attempt !== null) metrics.retriesPlanned.inc();
+      if (attempt !== null && !finish.isSecondRequest) metrics.retriesPlanned.inc();
   }
 }
 

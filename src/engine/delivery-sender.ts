@@ -218,7 +218,7 @@ export class DeliverySender {
     const finish = { ...identity(delivery), ...judgement, body: sent.made, attempt };
     return {
       finish,
-      effect: wasTried ? effectOf(outcome, succeeded) : 'none',
+      effect: wasTried && !judgement.isSecondRequest ? effectOf(outcome, succeeded) : 'none',
       isGone,
       isExhausted,
       durationMs: outcome.timings.totalMs,
@@ -310,5 +310,6 @@ export function handedBack(delivery: HeldDelivery, description: string | null): 
     delayMs: 0,
     lane: delivery.numTrials === 0 ? delivery.lane : LANE.retry,
     attempt: null,
+    isSecondRequest: delivery.isSecondRequest,
   };
 }

@@ -302,7 +302,9 @@ export class Dispatcher implements DeliverySink {
       const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
       this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
-    if (finish.attempt !== null) this.#outcomeListener?.attempted(delivery, sent);
+    // A dropped connection says nothing of the endpoint; its second request will.
+    if (finish.attempt !== null && finish.isSecondRequest !== true)
+      this.#outcomeListener?.attempted(delivery, sent);
     else if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
     return true;
   }

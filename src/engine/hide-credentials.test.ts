@@ -50,6 +50,7 @@ test('the text of an error is kept without credentials', () => {
     code: 'invalid_response',
     message: 'bad: own-credential',
     ours: false,
+    dropped: false,
     address: null,
     certificates: null,
     timings: { totalMs: 1 },

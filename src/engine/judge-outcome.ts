@@ -10,6 +10,7 @@ export type Judgement = Pick<
   Finish,
   'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'
 > & {
+  isSecondRequest: boolean;
   /** 410: the endpoint wants no more. */
   isGone: boolean;
   /** No tries are left. */
@@ -47,18 +48,23 @@ export function judgeOutcome(
     delayMs: null,
     lane: LANE.retry,
     latencyMs: null,
+    isSecondRequest: false,
     isGone: false,
     isExhausted: false,
+  };
+  const asBefore = {
+    ...base,
+    numTrials: delivery.numTrials,
+    status: delivery.numTrials === 0 ? ('Scheduled' as const) : ('Retry' as const),
+    lane: delivery.lane,
   };
   const isYoung = context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
   if (outcome.kind === 'error' && outcome.ours && isYoung) {
     return {
-      ...base,
-      numTrials: delivery.numTrials,
-      status: delivery.numTrials === 0 ? 'Scheduled' : 'Retry',
+      ...asBefore,
       description: `Not tried: ${outcome.message}`,
       delayMs: OUR_FAULT_DELAY_MS,
-      lane: delivery.lane,
+      isSecondRequest: delivery.isSecondRequest,
     };
   }
   if (outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300) {
@@ -82,6 +88,14 @@ export function judgeOutcome(
   const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
   if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
     return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
+  }
+  if (outcome.kind === 'error' && outcome.dropped && !delivery.isSecondRequest) {
+    return {
+      ...asBefore,
+      description: `${outcome.message}; sent once more`,
+      delayMs: 0,
+      isSecondRequest: true,
+    };
   }
   const failures = numTrials - delivery.budgetFrom;
   if (failures >= delivery.retryLimit) {

@@ -23,6 +23,7 @@ export function logAttempt(log: Logger, delivery: HeldDelivery, sent: Sent, move
       attempt: finish.attempt?.id,
       attemptNumber: delivery.numTrials + 1,
       lane: LANE_NAMES[delivery.lane],
+      isSecondRequest: delivery.isSecondRequest || undefined,
       isProbe: delivery.probeFence !== null || undefined,
       host: URL.parse(finish.attempt?.url ?? '')?.host,
       address: outcome.address ?? undefined,

@@ -83,7 +83,8 @@ export class MetaSender {
       ? attemptRecord(ids.next(), request, { outcome, credentials: [], succeeded })
       : null;
     const finish = { ...handedBack(delivery, null), ...judgement, attempt };
-    return { finish, effect: succeeded ? 'success' : wasTried ? 'strain' : 'none' };
+    const isStrain = wasTried && !judgement.isSecondRequest;
+    return { finish, effect: succeeded ? 'success' : isStrain ? 'strain' : 'none' };
   }
 
   /** Null where the project was deleted. */

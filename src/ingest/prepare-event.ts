@@ -111,6 +111,7 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     body: event.payload,
     hasOwnBody: false,
     isStarted: false,
+    isSecondRequest: false,
     probeFence: null,
     grant: null,
     contentType: event.contentType,

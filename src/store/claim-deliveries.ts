@@ -60,6 +60,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     body: row.body ?? row.payload,
     hasOwnBody: row.body !== null,
     isStarted: row.is_started,
+    isSecondRequest: row.is_second_request,
     probeFence: null,
     grant: null,
     contentType: row.content_type,

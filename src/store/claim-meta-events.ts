@@ -47,6 +47,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     body: row.payload,
     hasOwnBody: false,
     isStarted: false,
+    isSecondRequest: row.is_second_request,
     probeFence: null,
     grant: null,
     contentType: null,

@@ -46,6 +46,8 @@ export interface Finish {
   /** The body a function made, to be kept for later tries. */
   body: Buffer | null;
   attempt: AttemptRow | null;
+  /** The connection of the attempt was dropped: the next request belongs to the same try, and this one counts for nothing. */
+  isSecondRequest?: boolean;
   /** To be stored with the outcome, if the project wants to be told. */
   metaEvent?: NewMetaEvent | undefined;
 }
@@ -61,10 +63,11 @@ with f as materialized (
   select * from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::float8[],
     $10::float8[], $11::int[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bool[],
     $18::float8[], $19::float8[], $20::text[],
-    $22::int[], $23::int[], $24::int[], $25::int[], $26::int[], $27::int[], $28::int[], $29::int[], $30::text[])
+    $22::int[], $23::int[], $24::int[], $25::int[], $26::int[], $27::int[], $28::int[], $29::int[], $30::text[],
+    $31::bool[])
     as f(id, project_id, endpoint_id, fence, status, description, num_trials, latency_ms, delay_ms, lane,
       attempt_id, url, ip_address, http_status, error, succeeded, requested_ms, responded_ms, timings,
-      from_1, length_1, from_2, length_2, from_3, length_3, from_4, length_4, key)
+      from_1, length_1, from_2, length_2, from_3, length_3, from_4, length_4, key, is_second_request)
 ), gone as (
   delete from delivery_queue q using f
   where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
@@ -72,7 +75,7 @@ with f as materialized (
 ), kept as (
   update delivery_queue q
   set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane,
-    key = f.key, is_started = false
+    key = f.key, is_started = false, is_second_request = f.is_second_request
   from f
   where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
   returning q.delivery_id
@@ -99,7 +102,7 @@ with f as materialized (
   select endpoint_id, date_trunc('minute', now()), $1, count(*) filter (where num_trials = 1),
     count(*) filter (where succeeded), count(*) filter (where not succeeded)
   -- sent again after a lost answer, an attempt is there already and was counted
-  from f where coalesce(attempt_id in (select id from attempts), false)
+  from f where coalesce(attempt_id in (select id from attempts), false) and not is_second_request
   group by endpoint_id order by endpoint_id
   on conflict (endpoint_id, minute, node_id) do update
   set deliveries = endpoint_counters.deliveries + excluded.deliveries,
@@ -147,6 +150,7 @@ function parameters(finishes: Finish[]): unknown[] {
     attempts.map((a) => a?.timings ?? null),
     ...packed,
     plainArray(finishes.map((f) => f.key)),
+    plainArray(finishes.map((f) => f.isSecondRequest ?? false)),
   ];
 }
 

@@ -7,16 +7,17 @@ import { plainArray } from './packed-bytes.ts';
 const FINISH = `
 with f as materialized (
   select * from unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::int[], $9::bool[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[])
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[], $16::bool[])
     as f(id, fence, status, description, num_trials, delay_ms, lane, was_tried, http_status, error,
-      request_headers, response_headers, response_body, project_id)
+      request_headers, response_headers, response_body, project_id, is_second_request)
 ), gone as (
   delete from delivery_queue q using f
   where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is null
   returning q.delivery_id
 ), kept as (
   update delivery_queue q
-  set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane
+  set node_id = null, fence = q.fence + 1, due_at = now() + f.delay_ms * interval '1 millisecond', lane = f.lane,
+    is_second_request = f.is_second_request
   from f
   where ${byKey('q.delivery_id', 'f.id')} and q.node_id = $1 and q.fence = f.fence and f.delay_ms is not null
   returning q.delivery_id
@@ -60,6 +61,7 @@ export async function finishMetaEvents(
     attempts.map((attempt) => attempt?.responseHeaders ?? null),
     attempts.map((attempt) => attempt?.responseBody ?? null),
     plainArray(sorted.map((finish) => finish.projectId)),
+    plainArray(sorted.map((finish) => finish.isSecondRequest ?? false)),
   ]);
   return new Set(rows.map((row) => row.id));
 }

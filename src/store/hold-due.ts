@@ -31,6 +31,7 @@ export interface HeldRow {
   lane: number;
   fence: number;
   is_started: boolean;
+  is_second_request: boolean;
   late_ms: number;
 }
 
@@ -50,7 +51,7 @@ with picked as materialized (
   update delivery_queue q set node_id = $1, fence = q.fence + 1
   from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
-    extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
+    q.is_second_request, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
 )
 select want.n, (
     select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q

@@ -149,7 +149,7 @@ describe('the address behind a name', () => {
   test('is tried in turn: where the first refuses the next is used', async () => {
     const server = await started(
       listen(
-        createServer((_req, res) => res.end('ok')),
+        createServer((_req, res) => res.setHeader('Connection', 'close').end('ok')),
         '127.0.0.3',
       ),
     );

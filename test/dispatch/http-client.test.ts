@@ -217,7 +217,7 @@ describe('connections', () => {
     expect(server.connections()).toBe(2);
   });
 
-  test('closed by the endpoint just as we write are replaced once', async () => {
+  test('closed by the endpoint just as we write are not written to again: the outcome says so', async () => {
     let seen = 0;
     const server = await started(
       listenTcp((socket) => {
@@ -232,15 +232,56 @@ describe('connections', () => {
     );
     const http = client();
     answered(await http.send(request(server)));
-    const outcome = answered(await http.send(request(server)));
-    expect(outcome.timings.connectMs).toBeDefined();
-    expect([server.connections(), seen]).toEqual([2, 3]);
+    const outcome = failed(await http.send(request(server)));
+    expect(outcome).toMatchObject({ code: 'connection_reset', ours: false, dropped: true });
+    expect(outcome.message).toContain('a connection kept from an earlier request');
+    expect([server.connections(), seen]).toEqual([1, 2]);
+    const next = answered(await http.send(request(server)));
+    expect(next.timings.connectMs).toBeDefined();
+  });
+
+  test('closed in the middle of an answer are not said to be dropped', async () => {
+    const server = await started(
+      listenTcp((socket) => {
+        let first = true;
+        socket.on('data', () => {
+          if (first) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+          else socket.end('HTTP/1.1 200 OK\r\n');
+          first = false;
+        });
+      }),
+    );
+    const http = client();
+    answered(await http.send(request(server)));
+    expect(failed(await http.send(request(server)))).toMatchObject({
+      code: 'connection_reset',
+      dropped: false,
+    });
+  });
+
+  test('are closed while idle before an endpoint would: by what it says, else within five seconds', async () => {
+    const [short, unsaid, long] = await Promise.all(
+      ['Keep-Alive: timeout=2\r\n', '', 'Keep-Alive: timeout=60\r\n'].map((header) =>
+        rawServer(`HTTP/1.1 200 OK\r\n${header}Content-Length: 0\r\n\r\n`),
+      ),
+    );
+    const http = client();
+    const closed: string[] = [];
+    const closing = Object.entries({ short, unsaid, long }).map(async ([name, server]) => {
+      answered(await http.send(request(server!)));
+      const [socket] = server!.sockets;
+      if (name !== 'long') await once(socket!, 'close');
+      closed.push(name);
+    });
+    await Promise.all(closing);
+    expect(closed).toEqual(['long', 'short', 'unsaid']);
+    expect(long!.sockets.size).toBe(1);
   });
 
   test('that close on every new request are not tried again', async () => {
     const server = await started(listenTcp((socket) => socket.on('data', () => socket.destroy())));
     const outcome = failed(await client().send(request(server)));
-    expect(outcome).toMatchObject({ code: 'connection_reset', ours: false });
+    expect(outcome).toMatchObject({ code: 'connection_reset', ours: false, dropped: false });
     expect(outcome.message).toBe(`127.0.0.1:${server.port} closed the connection before answering`);
     expect(server.connections()).toBe(1);
   });
