@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Progress, Target } from './connector.ts';
 import { decodeBody } from './decode-body.ts';
 import { droppedFailure, exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
@@ -62,11 +63,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headers: Record<string, string[]> = {};
   #chunks: Buffer[] = [];
   #bodyBytes = 0;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: PatientTimer;
 
   constructor(job: ExchangeJob) {
     this.job = job;
-    this.#timer = setTimeout(onTimeout, job.timeoutMs, this);
+    this.#timer = new PatientTimer(job.timeoutMs, this.#onTimeout);
     job.signal?.addEventListener('abort', this.#onAbort);
   }
 
@@ -79,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!waited) return;
     this.#startedAt = Date.now();
     this.#startedMs = performance.now();
-    this.#timer.refresh();
+    this.#timer.restart();
   }
 
   /** Ends it from outside: the clock, the caller, the closing client. */
@@ -217,7 +218,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(outcome: Outcome): void {
     this.#done = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     this.job.signal?.removeEventListener('abort', this.#onAbort);
     this.job.done(outcome);
   }
@@ -244,16 +245,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   readonly #onAbort = (): void => this.fail(new ExchangeFailure('aborted', 'the request was aborted', true));
 
-  timedOut(): void {
+  readonly #onTimeout = (): void => {
     const { target, timeoutMs, resolverIsDown } = this.job;
     const progress = this.#progress ?? this.#line?.progress ?? null;
     const stage = this.#status !== 0 ? 'body' : this.#controller !== null ? 'answer' : progress?.stage;
     const failure = timeoutFailure(stage ?? 'waiting', timeoutMs, target, this.#address());
     const isOurs = failure.ours || (stage === 'dns' && resolverIsDown());
     this.fail(isOurs ? new ExchangeFailure(failure.code, failure.message, true) : failure);
-  }
-}
-
-function onTimeout(exchange: Exchange): void {
-  exchange.timedOut();
+  };
 }

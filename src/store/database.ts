@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { PatientClient, type PatientClientConfig, type PatientQuery, patiently } from './patient-client.ts';
 import { isConnectionError, isTimeout } from './pg-errors.ts';
 import { parseTimestamp } from './timestamp.ts';
 
@@ -92,19 +93,19 @@ export class Database implements HotQueryable {
 
   async query<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await this.#general.query(text, values)).rows as R[];
+    return (await patiently(() => this.#general.query(text, values))).rows as R[];
   }
 
   /** A statement of the hot path: prepared under its name on each hot connection. */
   async hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await this.#hot.query({ name, text, values })).rows as R[];
+    return (await patiently(() => this.#hot.query({ name, text, values }))).rows as R[];
   }
 
   /** A heartbeat, on the connection that serves nothing else. */
   async beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await this.#lease.query({ name, text, values })).rows as R[];
+    return (await patiently(() => this.#lease.query({ name, text, values }))).rows as R[];
   }
 
   /** `answerMs`: what an answer may take, where that is not the pool's own limit. */
@@ -118,13 +119,13 @@ export class Database implements HotQueryable {
   }
 
   async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>, answerMs?: number): Promise<T> {
-    const client = await pool.connect();
-    const limit = answerMs === undefined ? {} : { query_timeout: answerMs };
+    const client = await patiently(() => pool.connect());
+    const limit = answerMs === undefined ? {} : { answerMs };
     let broken: Error | undefined;
     try {
       await client.query('begin');
       const result = await work({
-        query: (text, values) => this.#count(client.query({ text, values, ...limit } as pg.QueryConfig)),
+        query: (text, values) => this.#count(client.query({ text, values, ...limit } as PatientQuery)),
         hot: (name, text, values) => this.#count(client.query({ name, text, values })),
       });
       await client.query('commit');
@@ -163,7 +164,8 @@ export class Database implements HotQueryable {
   async problem(): Promise<string | null> {
     try {
       this.#roundTrips += 1;
-      await this.#general.query({ text: 'select 1', query_timeout: READY_MS } as pg.QueryConfig);
+      const query: PatientQuery = { text: 'select 1', answerMs: READY_MS };
+      await patiently(() => this.#general.query(query));
       return null;
     } catch (error) {
       // Where a name has several addresses the failures come together, under no message of their own.
@@ -174,11 +176,11 @@ export class Database implements HotQueryable {
 
   /** A connection of its own, for LISTEN and for locks that live as long as the session. */
   async dedicated(): Promise<pg.Client> {
-    const client = new pg.Client({
+    const client = new PatientClient({
       ...this.#options.connection,
       keepAlive: true,
       connectionTimeoutMillis: GENERAL.connectMs,
-      query_timeout: GENERAL.answerMs,
+      answerMs: GENERAL.answerMs,
     });
     survives(client);
     await client.connect();
@@ -197,16 +199,18 @@ export class Database implements HotQueryable {
   }
 
   #pool(max: number, limits: typeof HOT): pg.Pool {
-    const pool = new pg.Pool({
+    const config: pg.PoolConfig & PatientClientConfig = {
       ...this.#options.connection,
+      Client: PatientClient,
       max,
       connectionTimeoutMillis: limits.connectMs,
-      query_timeout: limits.answerMs,
+      answerMs: limits.answerMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       // The pool waits for the promise before it hands the connection out; its types do not say so.
       onConnect: (client) => client.query(limits.settings) as unknown as void,
-    });
+    };
+    const pool = new pg.Pool(config);
     pool.on('connect', survives);
     // An idle connection that breaks is replaced on next use; without a listener it would end the process.
     pool.on('error', (error) => {
