@@ -29,6 +29,7 @@ const fault = (kind: Fault['kind'], pid: number | null, [from, to]: [number, num
 const stored = (sent: number, state: Partial<StoredTry> = {}): StoredTry => ({
   delivery_id: 'd',
   sent,
+  started: sent * 1_000,
   is_stale: false,
   is_answered: true,
   error: null,

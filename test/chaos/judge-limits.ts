@@ -2,6 +2,7 @@ import { calmStretches, type Stretch, without } from './calm.ts';
 import type { Receipt } from './chaos-receiver.ts';
 import { CHARACTERS, type Character, type Limit, profileOf } from './characters.ts';
 import type { Problems } from './problems.ts';
+import { showTime } from './show.ts';
 import type { Stored, StoredDelivery } from './stored.ts';
 import type { Seen } from './verdict.ts';
 import { madeAt, workStretches } from './work-stretches.ts';
@@ -43,7 +44,7 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     problems.expectNone(
       'a limit is exact',
       `times ${character} got more than ${limit.count} requests in ${limit.seconds} s`,
-      over.map((from) => windowFrom(receipts, from, limit)),
+      over.map((n) => ({ ...windowFrom(receipts, n, limit), from: showTime(receipts[n]!.at, seen) })),
     );
     const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, limit).requests));
     const figures = { character, most, limit: limit.count };
@@ -72,7 +73,7 @@ function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
   const end = receipts.findIndex((one, n) => n > from && one.at - after >= lengthMs);
   const inside = receipts.slice(from, end < 0 ? receipts.length : end);
   const pids = [...new Set(inside.map(({ pid }) => pid))];
-  return { at: new Date(at).toISOString(), requests: inside.length, withinMs: inside.at(-1)!.at - at, pids };
+  return { requests: inside.length, withinMs: inside.at(-1)!.at - at, pids };
 }
 
 interface Limited {
@@ -128,7 +129,7 @@ function judgeWaits(
         .filter((d) => seen.characterOf(d.endpoint_id) === character)
         .map((d) => ({ id: d.id, at: madeAt(d, seen.load), arrivedAt: arrivals.get(d.id) ?? Infinity }))
         .filter(({ at }) => at >= from && at < to)
-        .map(({ id, at, arrivedAt }) => ({ id, waitedMs: arrivedAt - at }));
+        .map(({ id, at, arrivedAt }) => ({ id, made: showTime(at, seen), waitedMs: arrivedAt - at }));
     const slowestTwin = Math.max(0, ...waitsOf('healthy').map(({ waitedMs }) => waitedMs));
     const allowedMs = slowestTwin + HANDOVER_MS + HANDOVER_ROUND_TRIPS * delayMs;
     problems.expectNone(

@@ -1,6 +1,7 @@
 import { profileOf } from './characters.ts';
 import { whyUnrecorded } from './duplicates.ts';
 import type { Problems } from './problems.ts';
+import { showReceipt } from './show.ts';
 import type { Stored } from './stored.ts';
 import type { Seen } from './verdict.ts';
 
@@ -17,7 +18,13 @@ export function judgeOnce({ deliveries }: Stored, seen: Seen, problems: Problems
   problems.expectNone(
     PROMISE,
     'deliveries arrived more than once',
-    once.map((d) => arrived.get(d.id) ?? []).filter((receipts) => receipts.length > 1),
+    once
+      .map(({ id }) => ({ id, arrived: arrived.get(id) ?? [] }))
+      .filter((delivery) => delivery.arrived.length > 1)
+      .map((delivery) => ({
+        id: delivery.id,
+        arrived: delivery.arrived.map((one) => showReceipt(one, seen)),
+      })),
   );
   problems.expectNone(
     PROMISE,
@@ -27,10 +34,12 @@ export function judgeOnce({ deliveries }: Stored, seen: Seen, problems: Problems
   problems.expectNone(
     PROMISE,
     'deliveries were answered 200 and ended as Failure, and no fault explains it',
-    once.filter((d) => {
-      const [receipt] = arrived.get(d.id) ?? [];
-      if (d.status !== 'Failure' || receipt?.isAcknowledged !== true) return false;
-      return whyUnrecorded(receipt, seen.faults).length === 0;
-    }),
+    once
+      .filter((d) => {
+        const [receipt] = arrived.get(d.id) ?? [];
+        if (d.status !== 'Failure' || receipt?.isAcknowledged !== true) return false;
+        return whyUnrecorded(receipt, seen.faults).length === 0;
+      })
+      .map(({ id, description }) => ({ id, description, arrived: showReceipt(arrived.get(id)![0]!, seen) })),
   );
 }

@@ -1,6 +1,7 @@
 import { profileOf } from './characters.ts';
 import { whyUnrecorded } from './duplicates.ts';
 import type { Problems } from './problems.ts';
+import { showReceipt, showTime } from './show.ts';
 import type { Stored } from './stored.ts';
 import type { Seen } from './verdict.ts';
 
@@ -21,20 +22,26 @@ export function judgeTries({ deliveries, tries }: Stored, seen: Seen, problems: 
     recorded.set(key, left - 1);
     return left <= 0 && whyUnrecorded(receipt, seen.faults).length === 0;
   });
-  problems.expectNone('every request is recorded', 'requests arrived and are not recorded', unrecorded);
-  const perDelivery = Map.groupBy(tries, ({ delivery_id }) => delivery_id);
-  const again = deliveries
-    .filter((d) => d.num_trials > 1 && profileOf(seen.characterOf(d.endpoint_id)).isSteady)
-    .map((d) => ({
-      id: d.id,
-      character: seen.characterOf(d.endpoint_id),
-      tries: (perDelivery.get(d.id) ?? []).map(({ sent, error, is_stale }) => ({ sent, error, is_stale })),
-    }));
-  const characters = [...Map.groupBy(again, ({ character }) => character)];
-  for (const [character, broken] of characters)
+  problems.expectNone(
+    'every request is recorded',
+    'requests arrived and are not recorded',
+    unrecorded.map((receipt) => `${receipt.deliveryId} ${showReceipt(receipt, seen)}`),
+  );
+  const triesOf = Map.groupBy(tries, ({ delivery_id }) => delivery_id);
+  const arrived = Map.groupBy(seen.receipts, ({ deliveryId }) => deliveryId);
+  const again = deliveries.filter(
+    (d) => d.num_trials > 1 && profileOf(seen.characterOf(d.endpoint_id)).isSteady,
+  );
+  for (const [character, broken] of Map.groupBy(again, (d) => seen.characterOf(d.endpoint_id)))
     problems.expectNone(
       'our faults use no retry',
       `deliveries to ${character} were tried more than once though each was answered`,
-      broken,
+      broken.map(({ id }) => ({
+        id,
+        tries: triesOf
+          .get(id)
+          ?.map(({ started, error }) => `${showTime(started, seen)} ${error ?? 'answered'}`),
+        arrived: arrived.get(id)?.map((receipt) => showReceipt(receipt, seen)),
+      })),
     );
 }

@@ -47,6 +47,7 @@ const receipt = (deliveryId: string, character: Character, at: number): Receipt 
 const recorded = ({ deliveryId, sentAt }: Receipt): StoredTry => ({
   delivery_id: deliveryId,
   sent: sentAt / 1000,
+  started: sentAt,
   is_stale: false,
   is_answered: true,
   error: null,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos-run.ts';
 import { FAULT_KINDS, type FaultKind } from './fault-schedule.ts';
+import { showReceipt, showTime } from './show.ts';
 
 /**
  * npm run chaos -- --minutes N --nodes N --seed N
@@ -46,13 +47,13 @@ if (values.logs !== undefined) {
   await mkdir(values.logs, { recursive: true });
   for (const [name, text] of logs) await writeFile(join(values.logs, `${name}.log`), text);
 }
-const startedAt = faults[0]?.from ?? 0;
-const seconds = (at: number) => ((at - startedAt) / 1000).toFixed(1);
-console.log(`fault times count from ${new Date(startedAt).toISOString()}`);
+console.log(`times count from ${new Date(faults[0]?.from ?? 0).toISOString()}`);
 for (const { kind, node, pid, from, to, delayMs } of faults)
-  console.log(`fault: ${seconds(from)} to ${seconds(to)} s ${kind} ${node} ${pid ?? ''} ${delayMs || ''}`);
+  console.log(
+    `fault: ${showTime(from, report)} to ${showTime(to, report)} ${kind} ${node} ${pid ?? ''} ${delayMs || ''}`,
+  );
 for (const { deliveryId, receipts, faults: causes } of duplicates) {
-  const tries = receipts.map(({ at, pid, character }) => `${seconds(at)} s by ${pid} to ${character}`);
+  const tries = receipts.map((receipt) => showReceipt(receipt, report));
   console.log(`duplicate: ${deliveryId} ${tries.join(', ')}; explained by ${causes.join(', ') || 'nothing'}`);
 }
 console.log({ seed, ...figures, faults: faults.length, duplicates: duplicates.length });

@@ -25,6 +25,8 @@ export interface StoredTry {
   delivery_id: string;
   /** The signed time of its request, in seconds. */
   sent: number;
+  /** When it began, in milliseconds. */
+  started: number;
   is_stale: boolean;
   is_answered: boolean;
   error: string | null;
@@ -47,6 +49,7 @@ const DELIVERIES = `
   ) a on a.delivery_id = d.id`;
 const TRIES = `
   select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
+    extract(epoch from requested_at)::float8 * 1000 as started,
     http_status is not null as is_answered, error
   from delivery_attempts order by requested_at`;
 
