@@ -29,7 +29,6 @@ const delivery = (id: string, character: Character, state: Partial<StoredDeliver
   status: 'Success',
   description: null,
   num_trials: 1,
-  counted: 1,
   succeeded: 1,
   ...state,
 });

@@ -16,8 +16,7 @@ export interface StoredDelivery {
   status: string;
   description: string | null;
   num_trials: number;
-  /** Attempts that count, and how many of them succeeded. */
-  counted: number;
+  /** Attempts that succeeded and changed its state. */
   succeeded: number;
 }
 
@@ -42,16 +41,16 @@ export interface Stored {
 
 const DELIVERIES = `
   select d.id, d.event_id, d.event_type, d.endpoint_id, d.status, d.description, d.num_trials,
-    coalesce(a.counted, 0)::int as counted, coalesce(a.succeeded, 0)::int as succeeded
+    coalesce(a.succeeded, 0)::int as succeeded
   from event_deliveries d left join (
-    select delivery_id, count(*) as counted, count(*) filter (where succeeded) as succeeded
-    from delivery_attempts where not is_stale group by delivery_id
+    select delivery_id, count(*) as succeeded
+    from delivery_attempts where not is_stale and succeeded group by delivery_id
   ) a on a.delivery_id = d.id`;
 const TRIES = `
   select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
     extract(epoch from requested_at)::float8 * 1000 as started,
     http_status is not null as is_answered, error
-  from delivery_attempts order by requested_at`;
+  from delivery_attempts order by requested_at, id`;
 
 export async function readStored(database: ChaosDatabase): Promise<Stored> {
   return {

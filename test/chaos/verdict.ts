@@ -7,7 +7,7 @@ import { judgeLimits, type LimitFigures } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
-import type { Stored } from './stored.ts';
+import type { Stored, StoredTry } from './stored.ts';
 
 /**
  * What must hold once the faults are over and the queue is empty. Every broken promise is a problem. What explains a
@@ -90,7 +90,11 @@ function judgeEvents({ events, deliveries }: Stored, { load }: Seen, problems: P
 }
 
 function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, problems: Problems): void {
-  const { deliveries, queued, expansions } = stored;
+  const { deliveries, tries, queued, expansions } = stored;
+  const triesOf = Map.groupBy(
+    tries.filter((own) => !own.is_stale),
+    (own) => own.delivery_id,
+  );
   const acknowledged = new Set(receipts.filter((one) => one.isAcknowledged).map((one) => one.deliveryId));
   const expectNone = (what: string, broken: unknown[]) => problems.expectNone(LOST, what, broken);
   expectNone(
@@ -107,10 +111,20 @@ function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, proble
   );
   expectNone(
     'deliveries count other tries than were recorded',
-    deliveries.filter((d) => d.counted !== d.num_trials),
+    deliveries.filter((d) => d.num_trials !== countedTries(triesOf.get(d.id) ?? [])),
   );
   expectNone('queue rows are left', queued);
   expectNone('expansions are left', expansions);
+}
+
+/** A kept connection that closed before an answer costs no try, once: the next request belongs to the same try. */
+function countedTries(tries: StoredTry[]): number {
+  let isSecondRequest = false;
+  return tries.filter(({ error }) => {
+    isSecondRequest =
+      !isSecondRequest && /closed a connection kept from an earlier request/.test(error ?? '');
+    return !isSecondRequest;
+  }).length;
 }
 
 function repeated<T>(values: T[]): T[] {
