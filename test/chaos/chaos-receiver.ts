@@ -8,7 +8,7 @@ import { TestAuthority } from '../support/issue-certificate.ts';
 import { type Answering, answer } from './answers.ts';
 import type { Character } from './characters.ts';
 import { LoopWatch } from './loop-watch.ts';
-import { processOfPort } from './process-of-port.ts';
+import { type Sender, Senders } from './senders.ts';
 import type { TokenServer } from './token-server.ts';
 
 /**
@@ -18,8 +18,7 @@ import type { TokenServer } from './token-server.ts';
 export interface Receipt {
   deliveryId: string;
   character: Character;
-  /** Of the sending node; null where it cannot be told. */
-  pid: number | null;
+  sender: Sender;
   /** When it was sent, by the signed header: whole seconds. Unlike `at` it does not depend on how busy we are. */
   sentAt: number;
   /** It arrived after this and not later than `at`. */
@@ -33,13 +32,12 @@ const CONNECT_MS = [200, 1_000] as const;
 
 export class ChaosReceiver {
   readonly receipts: Receipt[] = [];
-  /** Processes that may be senders. */
-  readonly senders = new Set<number>();
+  readonly senders = new Senders();
   /** PEM of the authority behind the certificate of `connecting`. */
   readonly authorityFile: string;
   readonly #authority = new TestAuthority();
   readonly #tokens: TokenServer;
-  readonly #pids = new WeakMap<Socket, number | null>();
+  readonly #senderOf = new WeakMap<Socket, Sender>();
   readonly #served = new WeakMap<Socket, number>();
   readonly #sockets = new Set<Socket>();
   readonly #watch = new LoopWatch();
@@ -73,12 +71,18 @@ export class ChaosReceiver {
     return `${isLate ? 'https' : 'http'}://127.0.0.1:${port}/${character}`;
   }
 
+  /** The longest that we may have taken to notice something. */
+  get slowestLookMs(): number {
+    return this.#watch.slowestMs;
+  }
+
   heal(): void {
     this.#isHealed = true;
   }
 
   async stop(): Promise<void> {
     this.#watch.stop();
+    await this.senders.stop();
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all([this.#plain, this.#late].map((server) => new Promise((done) => server.close(done))));
     await rm(dirname(this.authorityFile), { recursive: true, force: true });
@@ -86,8 +90,7 @@ export class ChaosReceiver {
 
   #connected(socket: Socket): void {
     this.#keep(socket);
-    // Looking it up takes time; once the faults are over nothing depends on it.
-    if (!this.#isHealed) this.#pids.set(socket, processOfPort(socket.remotePort ?? 0, this.senders));
+    this.#senderOf.set(socket, this.senders.of(socket.remotePort ?? 0));
   }
 
   #keep(socket: Socket): void {
@@ -109,7 +112,7 @@ export class ChaosReceiver {
     const receipt: Receipt = {
       deliveryId: String(request.headers['webhook-id']),
       character: (request.url ?? '').slice(1) as Character,
-      pid: this.#pids.get(socket) ?? null,
+      sender: this.#senderOf.get(socket) ?? { pid: null },
       sentAt: Number(request.headers['webhook-timestamp']) * 1000,
       after: this.#watch.lastLook,
       at: Date.now(),

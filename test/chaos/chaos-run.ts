@@ -27,6 +27,8 @@ export interface ChaosReport extends Omit<Verdict, 'problems'> {
   refused: Record<string, number>;
   slowestAnswerMs: number;
   drainedInMs: number;
+  /** The longest that the harness itself may have taken to notice a request. */
+  slowestLookMs: number;
   faults: Fault[];
   /** What each process said, by node and process. */
   logs: Map<string, string>;
@@ -98,6 +100,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
     refused: Object.fromEntries(load.refused),
     slowestAnswerMs: Math.round(load.slowestMs),
     drainedInMs,
+    slowestLookMs: receiver.slowestLookMs,
     faults: injector.faults,
     logs: new Map(
       nodes.flatMap(({ name, programs }) => programs.map(({ pid, stderr }) => [`${name}-${pid}`, stderr])),

@@ -10,7 +10,7 @@ const SECOND = 2;
 const receipt = (second: number, pid: number | null): Receipt => ({
   deliveryId: 'd',
   character: 'healthy',
-  pid,
+  sender: { pid },
   sentAt: second * 1_000,
   after: second * 1_000,
   at: second * 1_000 + 20,

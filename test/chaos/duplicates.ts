@@ -74,7 +74,9 @@ export function whyUnrecorded(sent: Receipt, faults: Fault[], next?: Receipt): s
     ({ from, to }) => from <= until + ROUNDING_MS + CLOCK_MS && to >= sent.sentAt - CLOCK_MS,
   );
   // A process that cannot be told may be any.
-  const own = between.filter(({ pid }) => pid !== null && (sent.pid === null || pid === sent.pid));
+  const own = between.filter(
+    ({ pid }) => pid !== null && (sent.sender.pid === null || pid === sent.sender.pid),
+  );
   const ofDatabase = between.filter(({ kind }) => kind === 'kill database');
   const isTakeover = until - sent.sentAt >= SOONEST_TAKEOVER_MS;
   const explaining = [

@@ -72,7 +72,7 @@ function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
   const lengthMs = seconds * 1000 - JITTER_MS;
   const end = receipts.findIndex((one, n) => n > from && one.at - after >= lengthMs);
   const inside = receipts.slice(from, end < 0 ? receipts.length : end);
-  const pids = [...new Set(inside.map(({ pid }) => pid))];
+  const pids = [...new Set(inside.map(({ sender }) => sender.pid))];
   return { requests: inside.length, withinMs: inside.at(-1)!.at - at, pids };
 }
 

@@ -36,7 +36,7 @@ const delivery = (id: string, character: Character, state: Partial<StoredDeliver
 const receipt = (deliveryId: string, character: Character, at: number): Receipt => ({
   deliveryId,
   character,
-  pid: PID,
+  sender: { pid: PID },
   sentAt: Math.floor(at / 1000) * 1000,
   after: at,
   at,

@@ -6,11 +6,14 @@
 const TICK_MS = 5;
 
 export class LoopWatch {
+  /** The longest between two ticks. */
+  slowestMs = 0;
   #last = Date.now();
   #lastButOne = this.#last;
   readonly #timer = setInterval(() => {
     this.#lastButOne = this.#last;
     this.#last = Date.now();
+    this.slowestMs = Math.max(this.slowestMs, this.#last - this.#lastButOne);
   }, TICK_MS);
 
   get lastLook(): number {

@@ -7,6 +7,6 @@ export function showTime(at: number, { faults }: { faults: Fault[] }): string {
 }
 
 export function showReceipt(receipt: Receipt, run: { faults: Fault[] }): string {
-  const { character, pid, at, isAcknowledged } = receipt;
-  return `${showTime(at, run)} at ${character} by ${pid}${isAcknowledged ? ', acknowledged' : ''}`;
+  const { character, sender, at, isAcknowledged } = receipt;
+  return `${showTime(at, run)} at ${character} by ${sender.pid}${isAcknowledged ? ', acknowledged' : ''}`;
 }

@@ -1,13 +1,13 @@
 import type { ChaosLoad } from './chaos-load.ts';
 import type { Receipt } from './chaos-receiver.ts';
-import { type Character, endpointsOf, profileOf } from './characters.ts';
+import { type Character, endpointsOf, type Profile, profileOf } from './characters.ts';
 import { type Duplicate, findDuplicates } from './duplicates.ts';
 import type { Fault } from './fault-injector.ts';
 import { judgeLimits, type LimitFigures } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
-import type { Stored, StoredTry } from './stored.ts';
+import type { Stored, StoredDelivery, StoredTry } from './stored.ts';
 
 /**
  * What must hold once the faults are over and the queue is empty. Every broken promise is a problem. What explains a
@@ -96,10 +96,11 @@ function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, proble
     (own) => own.delivery_id,
   );
   const acknowledged = new Set(receipts.filter((one) => one.isAcknowledged).map((one) => one.deliveryId));
+  const profile = (d: StoredDelivery) => profileOf(characterOf(d.endpoint_id));
   const expectNone = (what: string, broken: unknown[]) => problems.expectNone(LOST, what, broken);
   expectNone(
     'deliveries did not succeed',
-    deliveries.filter((d) => d.status !== 'Success' && !profileOf(characterOf(d.endpoint_id)).isOnce),
+    deliveries.filter((d) => d.status !== 'Success' && !profile(d).isOnce),
   );
   expectNone(
     'successes without a request that was acknowledged',
@@ -111,14 +112,15 @@ function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, proble
   );
   expectNone(
     'deliveries count other tries than were recorded',
-    deliveries.filter((d) => d.num_trials !== countedTries(triesOf.get(d.id) ?? [])),
+    deliveries.filter((d) => d.num_trials !== countedTries(triesOf.get(d.id) ?? [], profile(d))),
   );
   expectNone('queue rows are left', queued);
   expectNone('expansions are left', expansions);
 }
 
 /** A kept connection that closed before an answer costs no try, once: the next request belongs to the same try. */
-function countedTries(tries: StoredTry[]): number {
+function countedTries(tries: StoredTry[], { isOnce }: Profile): number {
+  if (isOnce) return tries.length;
   let isSecondRequest = false;
   return tries.filter(({ error }) => {
     isSecondRequest =
