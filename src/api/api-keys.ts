@@ -8,7 +8,17 @@ import { audited } from '../store/audit-entries.ts';
 import type { ApiContext } from './context.ts';
 import { createKey } from './create-key.ts';
 import { endingAccess } from './end-access.ts';
-import { found, invalid, iso, isoOrNull, NullableTime, parseTime, RequiredText, Time } from './fields.ts';
+import {
+  found,
+  invalid,
+  iso,
+  isoOrNull,
+  Nothing,
+  NullableTime,
+  parseTime,
+  RequiredText,
+  Time,
+} from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const Role = Type.Object({ type: Type.String(), project: Type.String() });
@@ -91,7 +101,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     summary: 'Revokes a key.',
     status: 200,
     message: 'Key revoked',
-    data: Type.Null(),
+    data: Nothing,
     handle: async ({ project, params, actor }) => {
       const id = params['keyID'] ?? '';
       const by = { projectId: project.id, actor };

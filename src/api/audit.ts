@@ -7,7 +7,7 @@ import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../store/audit-entries.ts';
 import { requireInstanceKey } from './auth.ts';
 import type { ApiContext } from './context.ts';
-import { dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from './fields.ts';
+import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
 
 const actions = Object.keys(auditActions) as AuditAction[];
@@ -30,8 +30,7 @@ const AuditEntry = Type.Object({
 
 const filterQuery = {
   ...pageQuery,
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
+  ...dateQuery,
   actorType: Type.Optional(Type.String({ description: `One of ${actorTypes.join(', ')}.` })),
   actorId: Type.Optional(Type.String({ description: 'The key or portal link.' })),
   action: Type.Optional(Type.String({ description: 'Such as `endpoint.updated`.' })),

@@ -5,7 +5,7 @@ import { queryValue, queryValues } from '../domain/pagination.ts';
 import { countsPerInterval, type Interval } from '../store/endpoint-counters.ts';
 import { countDeliveriesByStatus } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
-import { dateRange, iso, Repeated, Time } from './fields.ts';
+import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID';
@@ -36,8 +36,6 @@ const StatusTotals = Type.Object(
   Object.fromEntries(deliveryStatuses.map((status) => [status, Type.Integer()] as const)),
 );
 
-const dates = { startDate: Type.Optional(Type.String()), endDate: Type.Optional(Type.String()) };
-
 /** Figures for the pages people look at. */
 export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContext): void {
   registerOperation(app, {
@@ -47,8 +45,8 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     tag,
     summary: 'Counts deliveries and attempts per day, week, month or year.',
     query: Type.Object({
-      ...dates,
-      type: Type.Optional(Type.String({ description: '`daily` (default), `weekly`, `monthly`, `yearly`.' })),
+      ...dateQuery,
+      type: Type.Optional(oneOf(Object.keys(intervals), '`daily` by default.')),
     }),
     status: 200,
     message: 'Summary fetched',
@@ -80,7 +78,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     id: 'getStatusTotals',
     tag,
     summary: 'Counts the deliveries of some dates by their state.',
-    query: Type.Object({ ...dates, endpointId: Repeated('Only deliveries to these endpoints.') }),
+    query: Type.Object({ ...dateQuery, endpointId: Repeated('Only deliveries to these endpoints.') }),
     status: 200,
     message: 'Totals fetched',
     data: StatusTotals,

@@ -16,11 +16,11 @@ import {
 import type { ProjectRow } from '../store/projects.ts';
 import { type LockedDelivery, lockDeliveries } from '../store/resend-deliveries.ts';
 import type { ApiContext } from './context.ts';
-import { deliveryFilter, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
+import { deliveryFilter, deliveryFilterNames, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
 import { EventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 import { found } from './fields.ts';
-import { Job, toJob } from './jobs.ts';
+import { Job, startedJob } from './jobs.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { startJob } from './start-job.ts';
 
@@ -161,12 +161,12 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     message: 'Batch retry started',
     data: Job,
     portal: 'write',
-    handle: async (call) => {
+    handle: async (call, _request, reply) => {
       const { project, actor } = call;
       const filter = await retryFilter(call);
       const count = counting(project, filter);
       const by = { projectId: project.id, actor };
-      return toJob(await startJob(context, by, { type: 'batch_retry', input: filter, count }));
+      return startedJob(reply, await startJob(context, by, { type: 'batch_retry', input: filter, count }));
     },
   });
   registerOperation(app, {
@@ -194,13 +194,13 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Cancelling started',
     data: Job,
-    handle: async ({ project, query, scope, actor }, request) => {
+    handle: async ({ project, query, scope, actor }, request, reply) => {
       const place = { project, scope };
       const asked = await deliveryFilter(context, place, { ...query, ...bodyFilters(request.body) });
       const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
       const count = counting(project, filter);
       const by = { projectId: project.id, actor };
-      return toJob(await startJob(context, by, { type: 'batch_cancel', input: filter, count }));
+      return startedJob(reply, await startJob(context, by, { type: 'batch_cancel', input: filter, count }));
     },
   });
 }
@@ -218,7 +218,7 @@ function bodyFilters(body: unknown): Call<unknown>['query'] {
   const isText = (item: unknown) => typeof item === 'string';
   const filters: Call<unknown>['query'] = {};
   for (const [name, given] of Object.entries(value ?? {})) {
-    if (!(name in deliveryFilterQuery) || given === null) continue;
+    if (!deliveryFilterNames.has(name) || given === null) continue;
     if (!isText(given) && !(Array.isArray(given) && given.every(isText)))
       throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
     filters[name] = given as string | string[];

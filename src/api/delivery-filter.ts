@@ -6,21 +6,25 @@ import { queryValue, queryValues } from '../domain/pagination.ts';
 import type { DeliveryFilter } from '../store/event-deliveries.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
-import { dateRange, Repeated } from './fields.ts';
+import { dateQuery, dateRange, oneOf, Repeated } from './fields.ts';
 import type { Call } from './operation.ts';
 
 export const deliveryFilterQuery = {
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
+  ...dateQuery,
   endpointId: Repeated('Only deliveries to these endpoints.'),
   eventId: Type.Optional(Type.String()),
   subscriptionId: Type.Optional(Type.String()),
   eventType: Type.Optional(Type.String()),
-  event_type: Type.Optional(Type.String()),
-  status: Repeated('Only deliveries in these states.'),
+  status: Repeated('Only deliveries in these states.', oneOf(deliveryStatuses)),
   idempotencyKey: Type.Optional(Type.String()),
   brokerMessageId: Type.Optional(Type.String()),
 };
+
+/** Names that clients use for the same. They are taken, and left out of the OpenAPI document. */
+export const deliveryFilterNames: ReadonlySet<string> = new Set([
+  ...Object.keys(deliveryFilterQuery),
+  'event_type',
+]);
 
 /** None has this id: stands for "no endpoint at all", where an empty list would mean "any". */
 const NO_ENDPOINT = '';

@@ -10,7 +10,7 @@ import { updatedAt } from '../store/row-times.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
 import { Endpoint } from './endpoint-schema.ts';
 import { AnyJson, HeaderValues, payloadJson } from './event-schema.ts';
-import { iso, isoOrNull, NullableTime, oneOf, Time } from './fields.ts';
+import { iso, isoOrNull, Nothing, NullableTime, oneOf, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 import { waitingForSchema } from './waiting-for-schema.ts';
 
@@ -49,8 +49,8 @@ export const EventDelivery = Type.Object({
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   event_metadata: Type.Object({ uid: Type.String(), event_type: Type.String(), created_at: Time }),
   source_metadata: NullableSourceSummary,
-  device_metadata: Type.Null(),
-  cli_metadata: Type.Null(),
+  device_metadata: Nothing,
+  cli_metadata: Nothing,
   acknowledged_at: NullableTime,
   created_at: Time,
   updated_at: Time,

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { inScope } from '../domain/endpoint-scope.ts';
 import { queryValues } from '../domain/pagination.ts';
-import { countsOfPeriod } from '../store/endpoint-counters.ts';
+import { countDeliveriesByEndpoint } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { checkedOAuth2 } from './endpoint-credentials.ts';
 import { OAuth2 } from './endpoint-schema.ts';
-import { dateRange, iso, NullableTime, Repeated } from './fields.ts';
+import { dateQuery, dateRange, iso, NullableTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
@@ -16,11 +16,11 @@ const MAX_IDS = 100;
 const PeriodFailureRate = Type.Object({
   uid: Type.String(),
   period_failure_rate: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Percent of attempts that failed; null without attempts.',
+    description: 'Percent of the deliveries that ended which failed; null if none has ended.',
   }),
   success_count: Type.Integer(),
   failure_count: Type.Integer(),
-  retry_count: Type.Integer(),
+  retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next try.' }),
 });
 
 const TokenTest = Type.Object({
@@ -39,33 +39,35 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     path: `${path}/period-failure-rates`,
     id: 'getPeriodFailureRates',
     tag,
-    summary: 'Counts the attempts of up to 100 endpoints within dates.',
+    summary: 'Counts the deliveries of up to 100 endpoints within dates by their outcome.',
     query: Type.Object({
       endpointId: Repeated('The endpoints.'),
-      startDate: Type.Optional(Type.String()),
-      endDate: Type.Optional(Type.String()),
+      ...dateQuery,
     }),
     status: 200,
     message: 'Failure rates fetched',
     data: Type.Array(PeriodFailureRate),
     portal: 'read',
     handle: async ({ project, query, scope }) => {
-      const { fromMs = null, toMs = null } = dateRange(query);
+      const { fromMs, toMs } = dateRange(query);
       const { endpoints } = await context.cache.get(project.id);
       const ids = [...new Set(queryValues(query, 'endpointId'))]
         .filter((id) => endpoints.has(id) && inScope(scope, id))
         .slice(0, MAX_IDS);
-      const rows = await countsOfPeriod(context.db, ids, { fromMs, toMs });
-      const byId = new Map(rows.map((row) => [row.endpoint_id, row]));
+      const rows = await context.db.reading((tx) =>
+        countDeliveriesByEndpoint(tx, project.id, { fromMs, toMs, endpointIds: ids }),
+      );
       return ids.map((uid) => {
-        const { successes = 0, failures = 0, retries = 0 } = byId.get(uid) ?? {};
-        const attempts = successes + failures;
+        const count = (state: string) =>
+          rows.find(({ endpoint_id, status }) => endpoint_id === uid && status === state)?.count ?? 0;
+        const [successes, failures] = [count('Success'), count('Failure')];
+        const ended = successes + failures;
         return {
           uid,
-          period_failure_rate: attempts === 0 ? null : (100 * failures) / attempts,
+          period_failure_rate: ended === 0 ? null : (100 * failures) / ended,
           success_count: successes,
           failure_count: failures,
-          retry_count: retries,
+          retry_count: count('Retry'),
         };
       });
     },

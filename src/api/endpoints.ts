@@ -22,7 +22,7 @@ import {
 } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
-import { found, iso, mapPage, PageOf, pageQuery } from './fields.ts';
+import { found, iso, mapPage, Nothing, PageOf, pageQuery } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { endpointChanges, newEndpointChanges } from './versions/endpoint-changes.ts';
 
@@ -101,7 +101,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     summary: 'Deletes an endpoint and its subscriptions.',
     status: 200,
     message: 'Endpoint deleted',
-    data: Type.Null(),
+    data: Nothing,
     portal: 'manage',
     handle: (call) => endpoints.delete(one(call)),
   });

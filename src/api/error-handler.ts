@@ -45,7 +45,11 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
   }
   switch ('code' in error ? error.code : '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('body_too_large', { limit: request.routeOptions.bodyLimit });
+      return new AppError('body_too_large', {
+        part: 'request body',
+        limit: request.routeOptions.bodyLimit,
+        setting: 'POSTHORN_MAX_BODY_BYTES',
+      });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new AppError('unsupported_media_type', { type: request.headers['content-type'] ?? '' });
     case 'FST_ERR_BAD_URL':

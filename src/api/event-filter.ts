@@ -5,12 +5,11 @@ import { queryValue, queryValues } from '../domain/pagination.ts';
 import type { EventFilter } from '../store/events.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
-import { dateRange, Repeated } from './fields.ts';
+import { dateQuery, dateRange, Repeated } from './fields.ts';
 import type { Call } from './operation.ts';
 
 export const eventFilterQuery = {
-  startDate: Type.Optional(Type.String()),
-  endDate: Type.Optional(Type.String()),
+  ...dateQuery,
   endpointId: Repeated('Only events for these endpoints.'),
   sourceId: Repeated('Only events of these sources.'),
   ownerId: Type.Optional(Type.String({ description: 'Only events for endpoints of this owner.' })),
@@ -19,7 +18,7 @@ export const eventFilterQuery = {
   query: Type.Optional(
     Type.String({
       description:
-        'Part of the event type or idempotency key, or the beginning of the id. A JSON object counts as `body`.',
+        'Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`.',
     }),
   ),
   body: Type.Optional(Type.String({ description: 'A JSON object that the payload must contain.' })),
@@ -40,10 +39,9 @@ export async function eventSearch(
   project: ProjectRow,
   query: Call<unknown>['query'],
 ): Promise<EventSearch> {
-  const text = queryValue(query, 'query')?.trim();
-  const isObject = text?.startsWith('{') ?? false;
-  const patterns = [isObject ? text : undefined, queryValue(query, 'body')].flatMap((json) =>
-    json === undefined ? [] : [parseObject(json)],
+  const { text, json } = splitSearch(queryValue(query, 'query')?.trim() ?? '');
+  const patterns = [json, queryValue(query, 'body')].flatMap((object) =>
+    object === undefined ? [] : [parseObject(object)],
   );
   const dates = dateRange(query);
   const isSearch = text !== undefined || patterns.length > 0;
@@ -58,10 +56,38 @@ export async function eventSearch(
       sourceIds: queryValues(query, 'sourceId'),
       idempotencyKey: queryValue(query, 'idempotencyKey'),
       brokerMessageId: queryValue(query, 'brokerMessageId'),
-      text: isObject || text === '' ? undefined : text,
+      text,
+      textSourceIds: text === undefined ? [] : await sourcesNamed(context, project, text),
     },
     patterns,
   };
+}
+
+/** The text and the JSON object of a search; it may hold either, or both in any order. */
+function splitSearch(search: string): { text: string | undefined; json: string | undefined } {
+  const [from, to] = [search.indexOf('{'), search.lastIndexOf('}') + 1];
+  const json = from === -1 || to <= from ? undefined : search.slice(from, to);
+  if (search.startsWith('{') && json === undefined) return { text: undefined, json: search };
+  if (json === undefined || (!search.startsWith('{') && !isJson(json)))
+    return { text: search || undefined, json: undefined };
+  const text = `${search.slice(0, from)} ${search.slice(to)}`.trim();
+  return { text: text || undefined, json };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // A text with braces in it, which is looked for as it is.
+    return false;
+  }
+}
+
+async function sourcesNamed(context: ApiContext, project: ProjectRow, text: string): Promise<string[]> {
+  const { sources } = await context.cache.get(project.id);
+  const wanted = text.toLowerCase();
+  return [...sources.values()].filter(({ name }) => name.toLowerCase().includes(wanted)).map(({ id }) => id);
 }
 
 /** How far back a search without dates reaches. */

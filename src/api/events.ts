@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import type { Actor } from '../domain/audit.ts';
 import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
-import { parsePageRequest } from '../domain/pagination.ts';
+import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import type { BatchReplay } from '../ingest/event-replayer.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import { READING_MS } from '../store/database.ts';
@@ -24,8 +24,8 @@ import {
   toEndpointSummary,
   toEvent,
 } from './event-schema.ts';
-import { found, invalid, mapPage, PageOf, pageQuery } from './fields.ts';
-import { Job, toJob } from './jobs.ts';
+import { found, invalid, mapPage, Nothing, PageOf, pageQuery } from './fields.ts';
+import { Job, startedJob } from './jobs.ts';
 import { newEvent } from './new-event.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { startJob } from './start-job.ts';
@@ -170,17 +170,27 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     id: 'batchReplayEvents',
     tag,
     summary: 'Replays every event that the filters name, as a job; duplicates are left out.',
-    query: Type.Object(eventFilterQuery),
+    query: Type.Object({
+      ...eventFilterQuery,
+      only_endpoint: Type.Optional(
+        Type.Boolean({
+          description: 'Sends to the endpoints that the filters name and to no other that subscribes.',
+        }),
+      ),
+    }),
     status: 200,
     message: 'Batch replay started',
-    data: Job,
+    data: Nothing,
+    beside: { job: Job },
     portal: 'write',
-    handle: async ({ project, query, scope, actor }) => {
+    handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
-      const input = scopedReplay(filter, scope);
+      const input = scopedReplay(onlyNamed(filter, query), scope);
       const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
       const by = { projectId: project.id, actor };
-      return toJob(await startJob(context, by, { type: 'batch_replay', input, count }));
+      const job = await startJob(context, by, { type: 'batch_replay', input, count });
+      beside['job'] = startedJob(reply, job);
+      return null;
     },
   });
   registerOperation(app, {
@@ -201,8 +211,19 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
+function onlyNamed(filter: EventFilter, query: Call<unknown>['query']): BatchReplay {
+  if (queryValue(query, 'only_endpoint') !== 'true') return filter;
+  const { endpointIds = [] } = filter;
+  if (endpointIds.length === 0)
+    throw new AppError('bad_query', {
+      name: 'only_endpoint',
+      detail: 'needs endpointId or ownerId beside it',
+    });
+  return { ...filter, only: endpointIds };
+}
+
 /** A portal replays events of its owner's endpoints, to those endpoints alone. */
-function scopedReplay(filter: EventFilter, scope: EndpointScope | undefined): BatchReplay {
+function scopedReplay(filter: BatchReplay, scope: EndpointScope | undefined): BatchReplay {
   if (scope === undefined) return filter;
   const owned = [...scope.endpointIds];
   const named = filter.endpointIds ?? [];

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type TSchema, type TString, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import type { Page } from '../domain/pagination.ts';
 import { readDate, readTime, TIME_HINT } from '../domain/time.ts';
@@ -6,6 +6,12 @@ import { readDate, readTime, TIME_HINT } from '../domain/time.ts';
 /** Building blocks that the resources' schemas share. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
 export const NullableTime = Type.Union([Time, Type.Null()]);
+
+/** Always null, for clients that look for it. As a type of its own (`type: null`) it crashes generators. */
+export const Nothing = Type.Unsafe<null>({
+  anyOf: [{ type: 'object' }, { type: 'null' }],
+  description: 'Always null.',
+});
 
 export const oneOf = <T extends string>(values: readonly T[], description?: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) });
@@ -29,16 +35,28 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
 
 /** Query parameters of every list. */
 export const pageQuery = {
-  perPage: Type.Optional(Type.String({ description: 'Items per page, 20 by default, 1,000 at most.' })),
-  direction: Type.Optional(Type.String({ description: '`next` (default) or `prev`.' })),
+  perPage: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: 'Items per page; 20 by default.' }),
+  ),
+  direction: Type.Optional(oneOf(['next', 'prev'], '`next` by default.')),
   next_page_cursor: Type.Optional(Type.String()),
   prev_page_cursor: Type.Optional(Type.String()),
-  sort: Type.Optional(Type.String({ description: '`ASC` or `DESC` (default).' })),
+  sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: the newest first.')),
 };
 
 /** A parameter that may be repeated. */
-export const Repeated = (description: string) =>
-  Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { description }));
+export const Repeated = <Item extends TSchema = TString>(
+  description: string,
+  item: Item | TString = Type.String(),
+) => Type.Optional(Type.Array(item, { description }));
+
+/** Query parameters of everything that takes dates. */
+export const dateQuery = {
+  startDate: Type.Optional(
+    Type.String({ description: 'From then on: 2026-01-31T15:04:05, UTC, or RFC 3339.' }),
+  ),
+  endDate: Type.Optional(Type.String({ description: 'Until then, in the same form.' })),
+};
 
 let lastIso = { ms: 0, text: new Date(0).toISOString() };
 

@@ -8,7 +8,7 @@ import { changeConfig } from '../store/config-version.ts';
 import type { Queryable } from '../store/database.ts';
 import { getSubscription, type SubscriptionRow, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
-import { found } from './fields.ts';
+import { found, Nothing } from './fields.ts';
 import { checkFilterSize } from './filter-conditions.ts';
 import { addedFilters, changedFilters, checkEventTypes, filterNotes } from './filter-input.ts';
 import {
@@ -130,7 +130,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     summary: 'Deletes a filter; the subscription no longer takes its event type.',
     status: 200,
     message: 'Filter deleted',
-    data: Type.Null(),
+    data: Nothing,
     portal: 'write',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { idTime } from '../domain/ids.ts';
@@ -52,6 +52,12 @@ export function toJob(row: JobRow): Static<typeof Job> {
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
   };
+}
+
+/** Names the path of a job that a call has started, and shows the job. */
+export function startedJob(reply: FastifyReply, row: JobRow): Static<typeof Job> {
+  reply.header('location', `/api/v1/projects/${row.project_id}/jobs/${row.id}`);
+  return toJob(row);
 }
 
 const path = '/api/v1/projects/:projectID/jobs';

@@ -10,6 +10,7 @@ import type { ApiContext } from './context.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
 import { payloadJson } from './event-schema.ts';
 import {
+  dateQuery,
   dateRange,
   found,
   iso,
@@ -59,8 +60,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     summary: 'Lists meta events.',
     query: Type.Object({
       ...pageQuery,
-      startDate: Type.Optional(Type.String()),
-      endDate: Type.Optional(Type.String()),
+      ...dateQuery,
     }),
     status: 200,
     message: 'Meta events fetched',

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
-import { AppError } from '../domain/errors.ts';
 import { DEFAULT_REQUEST_ID_HEADER } from '../domain/project-config.ts';
 import { compactJson, cutTopLevel } from '../domain/raw-json.ts';
 import type { NewEvent } from '../ingest/new-event.ts';
+import { payloadTooLarge } from '../ingest/read-limited.ts';
 import { givenTrace } from '../platform/trace-context.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import type { ProjectRow } from '../store/projects.ts';
@@ -23,7 +23,7 @@ export async function newEvent(
   const { project, body } = call;
   const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? 'null'));
   if (payload.length > project.config.max_payload_read_size) {
-    throw new AppError('body_too_large', { limit: project.config.max_payload_read_size });
+    throw payloadTooLarge(project.config.max_payload_read_size);
   }
   const headers = customHeaders(body.custom_headers ?? {});
   return {

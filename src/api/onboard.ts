@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Actor } from '../domain/audit.ts';
 import { parseCsv } from '../domain/csv.ts';
@@ -9,7 +9,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import { checkEndpoint } from './endpoint-input.ts';
 import { invalid } from './fields.ts';
-import { Job, toJob } from './jobs.ts';
+import { Job, startedJob } from './jobs.ts';
 import { ONBOARD_CHUNK, type OnboardItem } from './onboard-job.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { startJob } from './start-job.ts';
@@ -61,7 +61,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     tag: 'Endpoints',
     summary: 'Makes many endpoints with their subscriptions, as a job.',
     query: Type.Object({
-      dry_run: Type.Optional(Type.String({ description: '`true` only checks the items.' })),
+      dry_run: Type.Optional(Type.Boolean({ description: 'Only checks the items.' })),
     }),
     body: OnboardRequest,
     fromMultipart: (body, contentType) => ({ items: itemsOfCsv(body, contentType) }),
@@ -69,7 +69,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     message: 'Onboarding started',
     variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
     data: Type.Union([Accepted, Checked]),
-    handle: async ({ project, body, query, actor }) => {
+    handle: async ({ project, body, query, actor }, _request, reply) => {
       const items = body.items;
       if (items.length === 0) throw invalid('items', 'must not be empty');
       if (items.length > MAX_ITEMS) throw invalid('items', `must be at most ${MAX_ITEMS}`);
@@ -78,14 +78,14 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
       const checked = { total_rows: items.length, valid_count: items.length - invalidRows.size, errors };
       if (isDryRun(query)) return checked;
       if (errors.length > 0) throw validationFailed(checked);
-      return accept(context, { projectId: project.id, actor }, items as OnboardItem[]);
+      return accept(context, { projectId: project.id, actor, reply }, items as OnboardItem[]);
     },
   });
 }
 
 async function accept(
   context: ApiContext,
-  by: { projectId: string; actor: Actor },
+  { reply, ...by }: { projectId: string; actor: Actor; reply: FastifyReply },
   items: OnboardItem[],
 ): Promise<Static<typeof Accepted>> {
   const job = await startJob(context, by, {
@@ -95,7 +95,7 @@ async function accept(
     count: items.length,
   });
   return {
-    ...toJob(job),
+    ...startedJob(reply, job),
     batch_count: Math.ceil(items.length / ONBOARD_CHUNK),
     total_items: items.length,
     message: `Job ${job.id} makes the endpoints.`,
@@ -130,8 +130,8 @@ function problemsOf(
     }
   }
   if ((item.event_type ?? '').length > 256) wrong('event_type', 'is longer than 256 characters');
-  if (item.auth_username && !item.auth_password) wrong('auth_password', 'is required with auth_username');
-  if (!item.auth_username && item.auth_password) wrong('auth_username', 'is required with auth_password');
+  if (Boolean(item.auth_username) !== Boolean(item.auth_password))
+    wrong('auth_username/auth_password', 'need each other: give both or neither');
   return errors;
 }
 

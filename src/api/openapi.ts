@@ -24,5 +24,12 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     security: [{ key: [] }],
   },
+  transform: ({ schema, url, route }) => ({
+    url,
+    schema: {
+      ...schema,
+      ...(route.config?.query !== undefined && { querystring: route.config.query }),
+    },
+  }),
   refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };

@@ -96,12 +96,14 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
   app.route({
     method: operation.method,
     url: operation.path,
+    // For the OpenAPI document only. Clients send parameters empty or out of range, which means "not given", so the
+    // handlers read them by hand.
+    config: { query: operation.query },
     schema: {
       operationId: operation.id,
       tags: [operation.tag],
       summary: operation.summary,
       params: pathParameters(operation.path),
-      ...(operation.query !== undefined && { querystring: operation.query }),
       ...(body !== undefined && { body }),
       response: {
         [status]: envelope(data, operation.beside),
@@ -215,6 +217,9 @@ function parseBody(
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    query?: TObject | undefined;
+  }
   interface FastifyRequest {
     bodyText?: string;
     caller?: Caller;

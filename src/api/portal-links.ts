@@ -19,7 +19,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import { endingAccess } from './end-access.ts';
 import { endpointView } from './endpoint-view.ts';
-import { found, invalid, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
+import { found, invalid, Nothing, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
@@ -55,7 +55,6 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
       ...pageQuery,
       ownerId: Type.Optional(Type.String()),
       name: Type.Optional(Type.String({ description: 'Part of the name.' })),
-      q: Type.Optional(Type.String({ description: 'The same as name.' })),
       endpointId: Repeated('Only links that open one of these endpoints.'),
     }),
     status: 200,
@@ -108,7 +107,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     summary: 'Ends a portal link and every token of it.',
     status: 200,
     message: 'Portal link revoked',
-    data: Type.Null(),
+    data: Nothing,
     handle: async ({ project, params, actor }) => {
       const id = params['portalLinkID'] ?? '';
       return endingAccess(context, project.id, () =>

@@ -11,7 +11,7 @@ import { runFunction } from '../routing/run-function.ts';
 import { latestEvents, type StoredEvent } from '../store/events.ts';
 import { getSubscription, type SubscriptionRow } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
-import { AnyJson, payloadJson } from './event-schema.ts';
+import { payloadJson } from './event-schema.ts';
 import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
 import { found, iso, oneOf } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
@@ -45,13 +45,15 @@ const PreviewSubscription = Type.Object({
   ),
 });
 
+const NullableJson = (description: string) => Type.Unsafe<RawJson | null>({ description });
+
 const PreviewedEvent = Type.Object({
   event_id: Type.String(),
   event_type: Type.String(),
   acknowledged_at: Type.String({ format: 'date-time' }),
   ...Verdict.properties,
-  before: Type.Union([AnyJson('The payload, where it matched and there is a function.'), Type.Null()]),
-  after: Type.Union([AnyJson('What the function makes of it.'), Type.Null()]),
+  before: NullableJson('The payload, where it matched and there is a function; else null.'),
+  after: NullableJson('What the function makes of it; null if it fails or there is none.'),
   function_error: Type.Union([Type.String(), Type.Null()]),
 });
 

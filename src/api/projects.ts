@@ -15,7 +15,7 @@ import { checkUrl } from './check-url.ts';
 import type { ApiContext } from './context.ts';
 import { createProject } from './create-project.ts';
 import { endingAccess } from './end-access.ts';
-import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
+import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
 import { updated } from './updated.ts';
@@ -27,7 +27,7 @@ export const Project = Type.Object({
   logo_url: Type.String(),
   organisation_id: Type.String(),
   config: ProjectConfig,
-  statistics: Type.Null(),
+  statistics: Nothing,
   retained_events: Type.Integer(),
   created_at: Time,
   updated_at: Time,
@@ -133,7 +133,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     summary: 'Deletes a project; its keys stop working at once.',
     status: 200,
     message: 'Project deleted',
-    data: Type.Null(),
+    data: Nothing,
     handle: async ({ project, actor }) => {
       await endingAccess(context, project.id, () =>
         audited(context, { projectId: project.id, actor }, async (tx) => {

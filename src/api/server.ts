@@ -1,10 +1,16 @@
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { stringifyWithRaw } from '../domain/raw-json.ts';
 import { readTime } from '../domain/time.ts';
 import type { Logger } from '../platform/logger.ts';
+import { answerUnreadable } from './answer-unreadable.ts';
 import type { Authenticator } from './auth.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
 import { openApiOptions } from './openapi.ts';
@@ -37,6 +43,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
     },
     frameworkErrors: handleError,
+    clientErrorHandler: answerUnreadable,
     ajv: {
       customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
       onCreate: (ajv) => void ajv.addFormat('date-time', (text: string) => readTime(text) !== null),
@@ -81,14 +88,20 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}/?$`);
     for (const name of [method].flat()) routes.push({ method: name, pattern });
   });
-  app.setNotFoundHandler((request: FastifyRequest, reply) => {
-    const path = request.url.replace(/\?.*$/, '');
-    const allowed = [
-      ...new Set(routes.filter((route) => route.pattern.test(path)).map((route) => route.method)),
-    ];
-    const { method } = request;
-    if (allowed.length === 0) throw new AppError('route_not_found', { method, path });
-    reply.header('allow', allowed.join(', '));
-    throw new AppError('method_not_allowed', { method, path, allowed: allowed.join(', ') });
+  const refusal = ({ method, url }: FastifyRequest, reply: FastifyReply): AppError => {
+    const path = url.replace(/\?.*$/, '');
+    const matching = routes.filter((route) => route.pattern.test(path));
+    const allowed = [...new Set(matching.map((route) => route.method))].join(', ');
+    if (allowed === '') return new AppError('route_not_found', { method, path });
+    reply.header('allow', allowed);
+    return new AppError('method_not_allowed', { method, path, allowed });
+  };
+  // Before the body is looked at: the framework has rules of its own for the bodies of some methods, such as QUERY.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) done(refusal(request, reply));
+    else done();
+  });
+  app.setNotFoundHandler((request, reply) => {
+    throw refusal(request, reply);
   });
 }

@@ -2,12 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
+import { sourceTypes } from '../domain/source.ts';
 import { changeConfig } from '../store/config-version.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import type { SourceRow } from '../store/sources.ts';
 import { deleteSubscriptionsOfSource } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
-import { found, mapPage, PageOf, pageQuery } from './fields.ts';
+import { found, mapPage, Nothing, oneOf, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
@@ -41,7 +42,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     query: Type.Object({
       ...pageQuery,
       q: Type.Optional(Type.String({ description: 'Part of the name.' })),
-      type: Type.Optional(Type.String()),
+      type: Type.Optional(oneOf(sourceTypes)),
       provider: Type.Optional(Type.String()),
     }),
     status: 200,
@@ -95,7 +96,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     summary: 'Deletes a source and its subscriptions.',
     status: 200,
     message: 'Source deleted',
-    data: Type.Null(),
+    data: Nothing,
     handle: (call) => remove(context, call, call.params['sourceID'] ?? ''),
   });
 }

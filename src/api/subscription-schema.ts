@@ -4,7 +4,7 @@ import { updatedAt } from '../store/row-times.ts';
 import type { SourceRow } from '../store/sources.ts';
 import type { SubscriptionRow } from '../store/subscriptions.ts';
 import { Endpoint } from './endpoint-schema.ts';
-import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
+import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
 import { Source, toSource } from './source-schema.ts';
 
@@ -29,7 +29,7 @@ export const Subscription = Type.Object({
   status: oneOf(['active', 'inactive']),
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   source_metadata: Type.Union([Source, Type.Null()]),
-  device_metadata: Type.Null(),
+  device_metadata: Nothing,
   function: Type.String(),
   delivery_mode: oneOf(['at_least_once', 'at_most_once']),
   alert_config: Type.Optional(AlertConfig),

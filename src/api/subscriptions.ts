@@ -17,7 +17,7 @@ import {
 } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { endpointView } from './endpoint-view.ts';
-import { found, invalid, mapPage, PageOf, pageQuery, Repeated } from './fields.ts';
+import { found, invalid, mapPage, Nothing, PageOf, pageQuery, Repeated } from './fields.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
 import {
@@ -100,7 +100,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     summary: 'Deletes a subscription.',
     status: 200,
     message: 'Subscription deleted',
-    data: Type.Null(),
+    data: Nothing,
     portal: 'write',
     handle: (call) => subscriptions.delete(one(call)),
   });

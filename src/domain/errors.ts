@@ -38,11 +38,20 @@ export const errorTable = {
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },
   method_not_allowed: { status: 405, message: '{method} is not allowed on {path}; allowed: {allowed}.' },
   name_taken: { status: 409, message: 'There is already a {resource} named {name}.' },
-  body_too_large: { status: 413, message: 'The request body is larger than the limit of {limit} bytes.' },
+  body_too_large: {
+    status: 413,
+    message: 'The {part} is larger than {limit} bytes, the limit that {setting} sets.',
+  },
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type {type} is not supported here; send application/json.',
   },
+  headers_too_large: {
+    status: 431,
+    message: 'The headers and the address of the request together are larger than {limit} bytes.',
+  },
+  request_timeout: { status: 408, message: 'The request did not arrive in time; try again.' },
+  bad_request: { status: 400, message: 'This is not a request of HTTP/1.1 that can be read: {detail}' },
   rate_limited: {
     status: 429,
     message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.',

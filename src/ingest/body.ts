@@ -96,12 +96,18 @@ function parseMultipartBody(bytes: Buffer, contentType: string, maxBytes: number
   return reading.kind === 'too_many' ? { kind: 'too_large' } : jsonOfFields(reading.fields, maxBytes);
 }
 
-/** A flat object of strings in the order sent; of a repeated name the first value, as a form reader gives it. */
+/** A flat object of strings in the order sent; a repeated name has the list of its values. */
 function jsonOfFields(fields: Iterable<[string, string]>, maxBytes: number): Body {
-  const first = new Map<string, string>();
-  for (const [name, value] of fields) if (!first.has(name)) first.set(name, value);
+  const byName = new Map<string, string[]>();
+  for (const [name, value] of fields) {
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, [value]);
+    else known.push(value);
+  }
   // Written by hand: an object would sort names that look like numbers and trip over `__proto__`.
-  const members = [...first].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const members = [...byName].map(
+    ([name, values]) => `${JSON.stringify(name)}:${JSON.stringify(values.length === 1 ? values[0] : values)}`,
+  );
   const text = `{${members.join(',')}}`;
   if (Buffer.byteLength(text) > maxBytes) return { kind: 'too_large' };
   return { kind: 'json', text, value: JSON.parse(text) as unknown };

@@ -24,7 +24,7 @@ import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions
  * Sends stored events again: each is matched anew against the config as it is now, as the target it was accepted with
  * says, and gets new deliveries that name it. One that failed in a function of its source goes through it again. The batch form goes through events in id order up to its job's id; ids
  * younger than five seconds before that are read only when the job is five seconds old, since commits with such ids
- * may still have been under way, so none is skipped.
+ * may still have been under way, so none is skipped. A filter that ends before them has nothing to wait for.
  */
 export interface EventReplayerDeps {
   db: Database;
@@ -85,8 +85,9 @@ export class EventReplayer {
   /** One chunk of a batch replay. Events that nothing matches any more count as failed. */
   chunk = async (tx: Queryable, job: JobRow): Promise<JobChunk> => {
     const ageMs = this.#deps.now() - idTime(job.id);
-    const settled = ageMs >= SETTLE_MS;
     const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
+    const endsBefore = filter.toMs !== undefined && filter.toMs < idTime(job.id) - SETTLE_MS;
+    const settled = endsBefore || ageMs >= SETTLE_MS;
     const events = await eventsAfter(tx, eventConditions(job.project_id, filter), {
       after: job.cursor,
       before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),

@@ -7,7 +7,7 @@ import { compileSource } from './compiled-source.ts';
 import type { IngestRequest } from './ingest-request.ts';
 import { extractEventType } from './location.ts';
 import type { NewEvent } from './new-event.ts';
-import { readLimited } from './read-limited.ts';
+import { payloadTooLarge, readLimited } from './read-limited.ts';
 import { requestTrace } from './request-trace.ts';
 import type { FoundSource, SourceFinder } from './source-finder.ts';
 import { slackChallenge } from './verify/slack.ts';
@@ -111,7 +111,7 @@ function ingestRequest(deps: IngestDeps, request: FastifyRequest): IngestRequest
 
 async function decode(request: IngestRequest, limit: number): Promise<Payload> {
   const body = await readBody(request.body, request.headers, limit);
-  if (body.kind === 'too_large') throw new AppError('body_too_large', { limit });
+  if (body.kind === 'too_large') throw payloadTooLarge(limit);
   if (body.kind === 'bad_encoding') throw new AppError('bad_encoding', { detail: body.message });
   return body;
 }

@@ -1,14 +1,5 @@
 import type { Queryable } from './database.ts';
 
-/** Attempts of one endpoint within a time. */
-export interface PeriodCounts {
-  endpoint_id: string;
-  successes: number;
-  failures: number;
-  /** Attempts beyond the first of their delivery. */
-  retries: number;
-}
-
 /** Null stands for an open end. Whole minutes: that is how attempts are counted. */
 export interface Period {
   fromMs: number | null;
@@ -17,19 +8,6 @@ export interface Period {
 
 const WITHIN = `minute >= coalesce(date_trunc('minute', to_timestamp($2::float8 / 1000)), '-infinity')
   and minute <= coalesce(to_timestamp($3::float8 / 1000), 'infinity')`;
-
-export function countsOfPeriod(
-  db: Queryable,
-  endpointIds: readonly string[],
-  period: Period,
-): Promise<PeriodCounts[]> {
-  return db.query<PeriodCounts>(
-    `select endpoint_id, sum(successes)::int as successes, sum(failures)::int as failures,
-       greatest(sum(successes + failures - deliveries), 0)::int as retries
-     from endpoint_counters where endpoint_id = any($1) and ${WITHIN} group by endpoint_id`,
-    [endpointIds, period.fromMs, period.toMs],
-  );
-}
 
 export type Interval = 'day' | 'week' | 'month' | 'year';
 

@@ -165,6 +165,23 @@ export async function countDeliveries(
   return row?.count ?? 0;
 }
 
+/** The same of some endpoints, each by itself. */
+export async function countDeliveriesByEndpoint(
+  db: Queryable,
+  projectId: string,
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs'> & { endpointIds: readonly string[] },
+): Promise<{ endpoint_id: string; status: string; count: number }[]> {
+  const where = new Where()
+    .add('d.project_id = ?', projectId)
+    .add('d.endpoint_id = any(?)', [...filter.endpointIds]);
+  addIdRange(where, 'd.id', filter);
+  return db.query(
+    `select d.endpoint_id, d.status, count(*) as count from event_deliveries d
+     where ${where.toString()} group by d.endpoint_id, d.status`,
+    where.values,
+  );
+}
+
 /** How many deliveries of some dates are in each state. */
 export async function countDeliveriesByStatus(
   db: Queryable,

@@ -70,6 +70,8 @@ export interface EventFilter {
   brokerMessageId?: string | undefined;
   /** Part of the idempotency key or event type, or the beginning of the id; case does not matter. */
   text?: string | undefined;
+  /** Sources whose events count as found by the text. */
+  textSourceIds?: string[];
 }
 
 /** How the message id of a broker stands in an event's stored headers. */
@@ -97,10 +99,11 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
   if (text === undefined) return where;
   if (isId(text.toUpperCase())) return where.add('id = ?', text.toUpperCase());
   return where.add(
-    '(starts_with(id, upper(?)) or position(lower(?) in lower(event_type)) > 0 or position(lower(?) in lower(idempotency_key)) > 0)',
+    '(starts_with(id, upper(?)) or position(lower(?) in lower(event_type)) > 0 or position(lower(?) in lower(idempotency_key)) > 0 or source_id = any(?))',
     text,
     text,
     text,
+    filter.textSourceIds ?? [],
   );
 }
 

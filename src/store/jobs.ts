@@ -113,11 +113,25 @@ export async function workOnJob(
     });
   } catch (error) {
     if (taken === undefined) throw error;
+    if (await endJobOfDeletedProject(db, taken.id)) return true;
     onError(taken, error);
     return false;
   }
   await chunk?.committed?.();
   return taken !== undefined;
+}
+
+/** A job cannot go on without its project. Whether the project is gone is asked only where a chunk has failed. */
+async function endJobOfDeletedProject(db: Queryable, id: string): Promise<boolean> {
+  const ended = await db.query(
+    `update jobs set status = 'cancelled', error = 'The project was deleted.', sealed = null, finished_at = now(),
+       updated_at = now()
+     where id = $1 and ${OPEN}
+       and not exists (select from projects p where p.id = jobs.project_id and p.deleted_at is null)
+     returning id`,
+    [id],
+  );
+  return ended.length > 0;
 }
 
 async function saveChunk(tx: Queryable, job: JobRow, chunk: JobChunk): Promise<void> {

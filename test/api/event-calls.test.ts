@@ -280,7 +280,7 @@ test('a batch replay sends what the filters name, leaves duplicates out and repo
   await project.post('/events/broadcast', { event_type: 'unmatched', data: {} });
   await receiver.received(3);
   expect(await project.get('/events/countbatchreplayevents')).toEqual({ num: 4 });
-  const job = await project.post('/events/batchreplay', undefined, 200);
+  const { job } = (await (await project.raw('POST', '/events/batchreplay')).json()) as Json;
   expect(job).toMatchObject({ type: 'batch_replay', total: 4, done: 0 });
   await receiver.received(6);
   const done = await eventually(
@@ -300,7 +300,7 @@ test('one project sees and touches nothing of another', async () => {
   await subscribe(project, receiver.url);
   const event = await project.post('/events/broadcast', { event_type: 'a', data: { secret: 1 } });
   const [delivery] = await deliveriesOf(event.uid);
-  const job = await project.post('/events/batchreplay', undefined, 200);
+  const { job } = (await (await project.raw('POST', '/events/batchreplay')).json()) as Json;
   const { content } = await project.get('/endpoints');
   const stranger = await newProject('stranger');
   const missing: [string, string][] = [

@@ -164,8 +164,14 @@ describe('a broadcast', () => {
   test('larger than the project allows is 413', async () => {
     await app.project.put('', { name: 'default', config: { max_payload_read_size: 64 } });
     const sized = (bytes: number) => ({ event_type: 'order.paid', data: 'x'.repeat(bytes - 2) });
-    const made = await change(() => broadcast(sized(65), 413));
+    let answer: Json;
+    const made = await change(async () => {
+      answer = await broadcast(sized(65), 413);
+    });
     expect(made).toEqual({});
+    expect(answer.message).toBe(
+      'The payload is larger than 64 bytes, the limit that max_payload_read_size of the project sets.',
+    );
     await delivered(sized(64));
     await app.project.put('', { name: 'default', config: { max_payload_read_size: 1_048_576 } });
   });

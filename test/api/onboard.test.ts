@@ -98,7 +98,7 @@ test('every bad row is named, and nothing is made of the good ones', async () =>
     [2, 'url'],
     [3, 'url'],
     [4, 'name'],
-    [4, 'auth_password'],
+    [4, 'auth_username/auth_password'],
   ]);
   const checked = await project.post('/onboard?dry_run=true', { items }, 200);
   expect(checked).toEqual(answer.data);

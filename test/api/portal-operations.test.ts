@@ -67,7 +67,7 @@ describe('through a portal', () => {
     expect((await portal.get(`/events/countbatchreplayevents?endpointId=${others.endpoint.uid}`)).num).toBe(
       0,
     );
-    const job = await portal.post('/events/batchreplay', undefined, 200);
+    const { job } = (await (await portal.raw('POST', '/events/batchreplay')).json()) as Json;
     await eventually(
       () => app.project.get(`/jobs/${job.uid}`),
       (found) => found.status === 'completed',

@@ -54,7 +54,8 @@ beforeAll(async () => {
     () => app.project.get('/meta-events'),
     (page) => page.content[0]?.status === 'Success',
   );
-  const job = await app.project.post('/events/batchreplay?idempotencyKey=none', undefined, 200);
+  const replay = await app.project.raw('POST', '/events/batchreplay?idempotencyKey=none');
+  const { job } = (await replay.json()) as Json;
   await eventually(
     () => app.project.get(`/jobs/${job.uid}`),
     (state) => state.status === 'completed',

@@ -246,7 +246,12 @@ const portalLink: Resource = {
   }),
 };
 
-const version = (uid: string) => ({ uid, hash: 'SHA512', encoding: 'base64', created_at: '2026-01-01' });
+const version = (uid: string) => ({
+  uid,
+  hash: 'SHA512',
+  encoding: 'base64',
+  created_at: '2026-01-01T00:00:00.000Z',
+});
 
 const project: Resource = {
   operation: 'PUT /api/v1/projects/{projectID}',

@@ -8,6 +8,7 @@ import {
   id,
   integer,
   listOf,
+  nothing,
   nullable,
   object,
   text,
@@ -191,7 +192,7 @@ export class Journey {
     await this.call('200 GET /events', pageOf(listedEvent), { query });
     await this.call('200 GET /events/countbatchreplayevents', fields({ num: integer }), { query });
     await this.call(`200 PUT /events/${sent.uid}/replay`, event);
-    await this.call('200 POST /events/batchreplay', object, { query: { endpointId: [endpointId] } });
+    await this.call('200 POST /events/batchreplay', nothing, { query: { endpointId: [endpointId] } });
     return sent;
   }
 

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Json } from '../support/client.ts';
+
+/** Rules that generators of clients need; CONTRIBUTING.md says how to run them over the document. */
+const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
+
+const operations: [string, Json][] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  Object.entries<Json>(item).map(([method, operation]): [string, Json] => [`${method} ${path}`, operation]),
+);
+
+/** Every schema below a value, with where it stands. */
+function* schemasOf(value: Json, at: string): Generator<[string, Json]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [at, value];
+  for (const [name, child] of Object.entries(value)) yield* schemasOf(child, `${at}.${name}`);
+}
+
+const oneName = (name: string) => name.replaceAll(/[^a-z0-9]/gi, '').toLowerCase();
+
+it('no two parameters of an operation become one name in camel case', () => {
+  for (const [name, { parameters = [] }] of operations) {
+    const names = parameters.map((parameter: Json) => oneName(parameter.name));
+    expect([name, names]).toEqual([name, [...new Set(names)]]);
+  }
+});
+
+it('no two fields of an object become one name in camel case', () => {
+  for (const [at, { properties }] of schemasOf(document, '')) {
+    if (typeof properties !== 'object' || at.endsWith('.properties')) continue;
+    const names = Object.keys(properties).map(oneName);
+    expect([at, names]).toEqual([at, [...new Set(names)]]);
+  }
+});
+
+it('every operation has an id of its own', () => {
+  const ids = operations.map(([, { operationId }]) => operationId).filter((id) => id !== undefined);
+  expect(ids.map(oneName)).toEqual([...new Set(ids.map(oneName))]);
+});
+
+it('every query parameter has one type, and lists have one for their items', () => {
+  const simple = ['string', 'integer', 'number', 'boolean'];
+  for (const [name, { parameters = [] }] of operations)
+    for (const { name: parameter, schema } of parameters) {
+      const type = schema.type === 'array' ? schema.items.type : schema.type;
+      expect([name, parameter, simple.includes(type)]).toEqual([name, parameter, true]);
+    }
+});
+
+it('numbers, booleans and choices among query parameters are told as such', () => {
+  const typeOf = (operationId: string, name: string): Json => {
+    const found = operations.find(([, operation]) => operation.operationId === operationId);
+    return found?.[1].parameters.find((parameter: Json) => parameter.name === name)?.schema;
+  };
+  expect(typeOf('listEvents', 'perPage')).toMatchObject({ type: 'integer', maximum: 1000 });
+  expect(typeOf('listEvents', 'sort')).toMatchObject({ enum: ['ASC', 'DESC'] });
+  expect(typeOf('listEventDeliveries', 'status').items.enum).toContain('Success');
+  expect(typeOf('batchReplayEvents', 'only_endpoint')).toMatchObject({ type: 'boolean' });
+  expect(typeOf('onboard', 'dry_run')).toMatchObject({ type: 'boolean' });
+});
+
+it('null stands only beside another type, which says what else a field may be', () => {
+  for (const [at, schema] of schemasOf(document, '')) {
+    if (at.endsWith('.properties')) continue;
+    if (!/\.anyOf\.\d+$/.test(at)) expect([at, schema.type === 'null']).toEqual([at, false]);
+    if (!Array.isArray(schema.anyOf)) continue;
+    const others = schema.anyOf.filter(({ type }: Json) => type !== 'null');
+    expect([
+      at,
+      others.every((other: Json) => other.type !== undefined || other.anyOf !== undefined),
+    ]).toEqual([at, true]);
+  }
+});
