@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+
+/** bin/posthorn beside a Node of npm ci that does not start, as on a minimal Debian. */
+const ROOT = join(import.meta.dirname, '../..');
+const BROKEN = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'posthorn-launcher-'));
+  for (const path of ['app/bin', 'app/node_modules/.bin', 'machine', 'older'])
+    mkdirSync(join(folder, path), { recursive: true });
+  cpSync(join(ROOT, 'bin/posthorn'), join(folder, 'app/bin/posthorn'));
+  symlinkSync(join(ROOT, 'src'), join(folder, 'app/src'));
+  symlinkSync(join(ROOT, 'node_modules/isolated-vm'), join(folder, 'app/node_modules/isolated-vm'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function script(path: string, text: string): void {
+  const file = join(folder, path);
+  writeFileSync(file, `#!/bin/sh\n${text}\n`);
+  chmodSync(file, 0o755);
+}
+
+const breakPinned = (message = BROKEN) =>
+  script('app/node_modules/.bin/node', `echo "${message}" >&2\nexit 127`);
+
+/** As npm has it: node_modules/.bin first. */
+function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const places = ['app/node_modules/.bin', 'older', 'machine'].map((place) => join(folder, place));
+  const env = { ...process.env, PATH: [...places, '/usr/bin', '/bin'].join(':') };
+  return new Promise((resolve) => {
+    execFile(join(folder, 'app/bin/posthorn'), args, { env }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+/** Says what it was called with and in which process, or runs nothing. */
+const fakeNode = (version: string) =>
+  `[ "$1" = --version ] && { echo ${version}; exit 0; }\necho "${version} in $$:" "$@"`;
+
+test('the Node of npm ci is used where it starts', async () => {
+  script('app/node_modules/.bin/node', fakeNode('v26.10.0'));
+  script('machine/node', fakeNode('v30.0.0'));
+  const { code, stdout } = await run(['serve', 'a b']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^v26\.10\.0 in \d+: .*src\/main\.ts serve a b\n$/);
+});
+
+test('where it does not start, the first new enough Node of the machine is, with the same arguments', async () => {
+  breakPinned();
+  script('older/node', fakeNode('v22.3.0'));
+  symlinkSync(process.execPath, join(folder, 'machine/node'));
+  const { code, stdout, stderr } = await run(['version']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toBe(`posthorn ${manifest.version}\n`);
+});
+
+test('without one it says in words what to install', async () => {
+  breakPinned();
+  script('older/node', fakeNode('v22.3.0'));
+  // New enough, and without the native module.
+  script('machine/node', `[ "$1" = -e ] && exit 1\n${fakeNode('v99.0.0')}`);
+  const { code, stdout, stderr } = await run(['serve']);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('libatomic.so.1');
+  expect(stderr).toMatch(/apt-get install libatomic1\b.* or Node 26 or newer\n$/);
+});
+
+test('without npm ci it says to run it', async () => {
+  const { code, stderr } = await run(['serve']);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/run npm ci, or install Node 26 or newer\n$/);
+});
+
+test('signals reach the program: the launcher becomes it', async () => {
+  breakPinned();
+  script(
+    'machine/node',
+    `[ "$1" = --version ] && { echo v26.0.0; exit 0; }\n[ "$1" = -e ] && exit 0\nkill -TERM $$\nsleep 30`,
+  );
+  const places = [join(folder, 'machine'), '/usr/bin', '/bin'].join(':');
+  const signal = await new Promise((resolve) => {
+    execFile(join(folder, 'app/bin/posthorn'), ['serve'], { env: { PATH: places } }, (error) =>
+      resolve(error?.signal),
+    );
+  });
+  expect(signal).toBe('SIGTERM');
+});
+
+test('npm start goes the same way', () => {
+  expect(manifest.scripts.start).toBe('exec bin/posthorn serve');
+});
