@@ -78,6 +78,30 @@ describe('convoy-go', () => {
     expect([project.status, project.answer.data.name]).toEqual([202, 'renamed']);
   });
 
+  test('finds and updates a project as its types have it', async () => {
+    const config = {
+      ratelimit: null,
+      strategy: null,
+      signature: { header: '', hash: '' },
+      retention_policy: { policy: '720h' },
+      disable_endpoint: false,
+      replay_attacks: false,
+      is_retention_policy_enabled: false,
+    };
+    const updated = await send('POST', '', { body: { name: 'typed', type: 'outgoing', config } });
+    expect(updated.status).toBe(202);
+    const { answer } = await send('GET', '');
+    for (const { retention_policy, signature } of [updated.answer.data.config, answer.data.config]) {
+      expect(retention_policy).toEqual({ policy: '720h', retention_policy_enabled: true });
+      expect(signature.header).toBe('X-Convoy-Signature');
+    }
+  });
+
+  test('reads only a text or null as the data of a batch replay', async () => {
+    const { status, answer } = await send('POST', '/events/batchreplay', { query: {} });
+    expect([status, answer.data]).toEqual([200, null]);
+  });
+
   test('finds a 4xx marked as a failure, which is how it tells', async () => {
     for (const { status, answer } of [
       await send('GET', '/endpoints/none'),
