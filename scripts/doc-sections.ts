@@ -58,13 +58,14 @@ export function actionSection(): string {
 
 export function presetSection(): string {
   return table(
-    ['provider', 'sender', 'secret', 'signature in', 'needs too'],
-    providerPresets.map(({ name, title, secretName, signatureHeaders, otherHeaders }) => [
+    ['provider', 'sender', 'secret', 'signature in', 'needs too', 'event type from'],
+    providerPresets.map(({ name, title, secretName, signatureHeaders, otherHeaders, eventTypeLocation }) => [
       code(name),
       title,
       secretName,
       signatureHeaders.map(code).join(', '),
       otherHeaders.map(code).join(', '),
+      code(eventTypeLocation ?? ''),
     ]),
   );
 }

@@ -7,6 +7,16 @@ import { describeValidationErrors, fieldsWithZero } from './validation.ts';
 
 export const REFUSAL_ID = 'Refusal';
 
+export const WARNINGS = Type.Array(Type.String(), {
+  description:
+    'What is odd about the body, such as fields that are not known. `X-Posthorn-Strict: true` refuses such a call.',
+});
+
+/** The part of an envelope that carries warnings: none where there are none. */
+export function warningsOf({ warnings = [] }: FastifyRequest): { warnings?: string[] } {
+  return warnings.length === 0 ? {} : { warnings };
+}
+
 /** How any operation answers when it does not do what was asked. */
 export const REFUSAL = Type.Object(
   {
@@ -14,6 +24,7 @@ export const REFUSAL = Type.Object(
     message: Type.String({ description: 'What is wrong, for a person.' }),
     code: Type.String({ description: 'What is wrong, for a program: one of those in docs/errors.md.' }),
     data: Type.Optional(Type.Unknown()),
+    warnings: Type.Optional(WARNINGS),
   },
   { $id: REFUSAL_ID },
 );
@@ -35,6 +46,7 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
     message: known.message,
     code: known.code,
     ...(known.data !== undefined && { data: known.data }),
+    ...warningsOf(request),
   });
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type FilterConditions, type FilterRecord, filterScopes } from '../domain/subscription.ts';
 import { validateFilter } from '../matcher/filter.ts';
+import { neverMatches } from '../matcher/never-matches.ts';
 import { invalid } from './fields.ts';
 
 /** Conditions as they are written, and the rules that hold for them wherever they are written. */
@@ -24,6 +25,11 @@ export function readConditions(given: ScopeConditions, field: string): Partial<F
     if (written !== undefined) conditions[scope] = written;
   }
   return conditions;
+}
+
+/** Conditions that can never hold, named by their place below `field`. */
+export function filterWarnings(given: ScopeConditions | undefined, field: string): string[] {
+  return neverMatches(given ?? {}).map((problem) => (field === '' ? problem : `${field}.${problem}`));
 }
 
 /** Each node holds every subscription's filters in memory, so that what one of them may take is limited. */

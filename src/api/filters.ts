@@ -9,7 +9,7 @@ import type { Queryable } from '../store/database.ts';
 import { getSubscription, type SubscriptionRow, saveSubscription } from '../store/subscriptions.ts';
 import type { ApiContext } from './context.ts';
 import { found, Nothing } from './fields.ts';
-import { checkFilterSize } from './filter-conditions.ts';
+import { checkFilterSize, filterWarnings } from './filter-conditions.ts';
 import { addedFilters, changedFilters, checkEventTypes, filterNotes } from './filter-input.ts';
 import {
   CreateFilter,
@@ -97,6 +97,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Filter created',
     data: Filter,
+    warn: (body) => filterWarnings(body, ''),
     portal: 'write',
     handle: async (call) => {
       const given = [{ filter: call.body, field: '' }];
@@ -114,6 +115,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filter updated',
     data: Filter,
+    warn: (body) => filterWarnings(body, ''),
     portal: 'write',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';
@@ -154,6 +156,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Filters created',
     data: Type.Array(Filter),
+    warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
     portal: 'write',
     handle: async (call): Promise<Out[]> => {
       const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
@@ -172,6 +175,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       status: 200,
       message: 'Filters updated',
       data: Type.Array(Filter),
+      warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
       portal: 'write',
       handle: async (call): Promise<Out[]> => {
         const given = call.body.map((change, index) => ({ change, field: `${index}.` }));

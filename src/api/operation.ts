@@ -9,8 +9,9 @@ import { requestTrace } from '../ingest/request-trace.ts';
 import type { TraceContext } from '../platform/trace-context.ts';
 import type { ProjectRow } from '../store/projects.ts';
 import { actorOf, type Caller } from './auth.ts';
-import { REFUSAL_ID } from './error-handler.ts';
+import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
+import { unknownFieldsOf } from './unknown-fields.ts';
 import { dropNulls } from './validation.ts';
 import {
   callerVersion,
@@ -64,6 +65,10 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   /** Another answer than `status` and `message`, for calls that ask for something else. */
   variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
+  /** What clients write back whole, where it is not `data`: its fields are no unknown ones. */
+  resource?: TSchema;
+  /** What is legal in a body and surely not meant. */
+  warn?(body: Static<Body>): string[];
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
   portal?: PortalRight;
   /** How earlier API versions saw the resource. */
@@ -92,6 +97,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
   operation: Operation<Body, Data>,
 ): void {
   const { body, data, message, status, changes = [] } = operation;
+  const unknownFields = body === undefined ? undefined : unknownFieldsOf(body, operation.resource ?? data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
     method: operation.method,
@@ -116,6 +122,8 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
         if (body !== undefined) {
           const version = callerVersion(request.headers['x-convoy-version']);
           request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
+          request.warnings = unknownFields?.(request.body) ?? [];
+          refuseIfStrict(request);
         }
         done();
       } catch (error) {
@@ -124,6 +132,10 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
     },
     handler: async (request, reply) => {
       const { call, wasScoped } = makeCall<Static<Body>>(request);
+      if (operation.warn !== undefined) {
+        request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
+        refuseIfStrict(request);
+      }
       const result = (await operation.handle(call, request, reply)) ?? null;
       if (operation.portal !== 'anyone' && !wasScoped())
         throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
@@ -138,13 +150,19 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       const told = operation.variant?.(call) ?? { status, message };
       return reply
         .code(told.status)
-        .send({ status: true, message: told.message, data: answer, ...call.beside });
+        .send({ status: true, message: told.message, data: answer, ...call.beside, ...warningsOf(request) });
     },
   });
 }
 /** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
 function wantsBytes(accept: string | undefined): boolean {
   return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
+}
+
+/** `X-Posthorn-Strict: true` makes a refusal of every warning. */
+function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
+  if (warnings.length === 0 || headers['x-posthorn-strict'] !== 'true') return;
+  throw new AppError('validation_failed', { fields: warnings.join('; ') });
 }
 
 function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; summary: string }): void {
@@ -179,7 +197,13 @@ function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(
 }
 
 function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
-  return Type.Object({ status: Type.Boolean(), message: Type.String(), data, ...beside });
+  return Type.Object({
+    status: Type.Boolean(),
+    message: Type.String(),
+    data,
+    ...beside,
+    warnings: Type.Optional(WARNINGS),
+  });
 }
 
 function pathParameters(path: string): TSchema {
@@ -222,6 +246,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     bodyText?: string;
+    /** What is odd about the body. */
+    warnings?: string[];
     caller?: Caller;
     project?: ProjectRow;
     scope?: EndpointScope;

@@ -14,10 +14,11 @@ import type { ApiContext } from './context.ts';
 import { payloadJson } from './event-schema.ts';
 import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
 import { found, iso, oneOf } from './fields.ts';
+import { filterWarnings } from './filter-conditions.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { MASK } from './portal-view.ts';
 import { changedSubscriptionFields } from './subscription-input.ts';
-import { UpdateSubscription } from './subscription-schema.ts';
+import { Subscription, UpdateSubscription } from './subscription-schema.ts';
 import { checkFunction } from './test-function.ts';
 
 /**
@@ -77,6 +78,8 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     status: 200,
     message: 'Subscription previewed',
     data: Preview,
+    resource: Subscription,
+    warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'write',
     handle: (call) => preview(context, call),
   });

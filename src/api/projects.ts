@@ -90,6 +90,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 201,
     message: 'Project created',
     data: Type.Object({ project: Project, api_key: NewApiKey }),
+    resource: Project,
     handle: async ({ caller, body, actor }) => {
       requireInstanceKey(caller);
       checkMetaUrl(context, body.config);

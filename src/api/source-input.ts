@@ -33,7 +33,7 @@ export function newSource(input: Static<typeof CreateSource>): SourceInput {
     body_function: '',
     header_function: '',
     idempotency_keys: [],
-    event_type_location: '',
+    event_type_location: findPreset(provider)?.eventTypeLocation ?? '',
     forward_headers: [],
     custom_response: { body: '', content_type: '' },
     provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,

@@ -18,6 +18,7 @@ import {
 import type { ApiContext } from './context.ts';
 import { endpointView } from './endpoint-view.ts';
 import { found, invalid, mapPage, Nothing, PageOf, pageQuery, Repeated } from './fields.ts';
+import { filterWarnings } from './filter-conditions.ts';
 import { type Call, registerOperation } from './operation.ts';
 import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
 import {
@@ -47,6 +48,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 201,
     message: 'Subscription created',
     data: Subscription,
+    warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'write',
     handle: (call) => subscriptions.create(one(call), call.body),
   });
@@ -89,6 +91,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 202,
     message: 'Subscription updated',
     data: Subscription,
+    warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'write',
     handle: (call) => subscriptions.update(one(call), call.body),
   });
@@ -126,6 +129,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Filter tried',
     data: Type.Boolean({ description: 'Whether the filter lets the request through.' }),
+    warn: ({ schema }) => filterWarnings(schema, 'schema'),
     beside: { explain: FilterExplanation },
     portal: 'anyone',
     handle: async ({ body, beside }) => {

@@ -20,6 +20,7 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
     headers: {
       authorization: instance_key,
       'content-type': 'application/json',
+      'x-posthorn-strict': 'true',
       [CLI_USER_HEADER]: encodeURIComponent(userName()),
     },
     body: JSON.stringify(body),

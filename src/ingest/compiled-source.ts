@@ -5,6 +5,7 @@ import { compileIdempotencyKey } from './idempotency.ts';
 import type { IngestRequest } from './ingest-request.ts';
 import { type Location, parseLocation } from './location.ts';
 import { compileVerifier } from './verify/compile-verifier.ts';
+import { findPreset } from './verify/presets.ts';
 import type { Verifier } from './verify/verifier.ts';
 
 /** A source made ready for requests, once per version of its row. */
@@ -13,6 +14,8 @@ export interface CompiledSource {
   headers: HeaderPolicy;
   idempotencyKey(request: IngestRequest, payload: Payload): string | null;
   eventType: Location | null;
+  /** The location is the provider's usual one: a request without a value there is taken all the same. */
+  isUsualLocation: boolean;
 }
 
 const compiled = new WeakMap<SourceRow, CompiledSource>();
@@ -33,6 +36,7 @@ function compile(row: SourceRow): CompiledSource {
     headers: compileHeaderPolicy({ ...verified, forward_headers: row.forward_headers }),
     idempotencyKey: compileIdempotencyKey(row.id, row.idempotency_keys.flatMap(location)),
     eventType: row.event_type_location === '' ? null : (location(row.event_type_location)[0] ?? null),
+    isUsualLocation: row.event_type_location === findPreset(row.provider)?.eventTypeLocation,
   };
 }
 

@@ -73,12 +73,15 @@ function splitWords(text: string): { words: string[]; wildcard: boolean } {
   return { words, wildcard };
 }
 
-/** As `parseLocation`, for a source's event type: what a signature does not cover may not choose the type. */
+/**
+ * As `parseLocation`, for a source's event type. A signature covers the body alone, but senders such as GitHub say the
+ * type in a header; the query is part of the URL, which anyone may write, so there it is not looked for.
+ */
 export function parseEventTypeLocation(text: string, source: VerifiedSource): LocationReading {
   const reading = parseLocation(text);
-  if (!reading.ok || reading.location.part === 'body' || !verifiesBySignature(source)) return reading;
+  if (!reading.ok || reading.location.part !== 'query' || !verifiesBySignature(source)) return reading;
   const message =
-    'the event type must come from the body, since the signature of this source covers nothing else';
+    'the event type must come from the body or a header, since the signature of this source does not cover the query';
   return { ok: false, message };
 }
 

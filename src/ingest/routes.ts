@@ -117,11 +117,10 @@ async function decode(request: IngestRequest, limit: number): Promise<Payload> {
 }
 
 function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload): Omit<NewEvent, 'trace'> {
-  const { headers, idempotencyKey, eventType } = compileSource(row);
-  const type =
-    eventType === null
-      ? ({ ok: true, eventType: row.mask_id } as const)
-      : extractEventType(eventType, request, payload);
+  const { headers, idempotencyKey, eventType, isUsualLocation } = compileSource(row);
+  const unnamed = { ok: true, eventType: row.mask_id } as const;
+  const read = eventType === null ? unnamed : extractEventType(eventType, request, payload);
+  const type = !read.ok && isUsualLocation ? unnamed : read;
   if (!type.ok)
     throw new AppError('wrong_state', { detail: `The event type cannot be told: ${type.message}` });
   return {

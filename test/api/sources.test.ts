@@ -259,10 +259,10 @@ const bad: [string, object, string[]][] = [
   [
     'an event type outside of what is signed',
     http({
-      event_type_location: 'request.header.x-type',
+      event_type_location: 'request.query.type',
       verifier: { type: 'hmac', hmac: { header: 'h', secret: 's', hash: 'SHA256', encoding: 'hex' } },
     }),
-    ['event_type_location: the event type must come from the body'],
+    ['event_type_location: the event type must come from the body or a header'],
   ],
   [
     'a response over the limit',
@@ -317,7 +317,7 @@ test('an update changes what is given and keeps the rest, the verifier included'
 });
 
 test('an update that breaks a rule changes nothing', async () => {
-  const made = await app.project.post('/sources', http({ event_type_location: 'request.header.x' }));
+  const made = await app.project.post('/sources', http({ event_type_location: 'request.query.x' }));
   const hmac = { header: 'h', secret: 's', hash: 'SHA256', encoding: 'hex' };
   const path = `/sources/${made.uid}`;
   await app.project.put(path, http({ name: 'no', verifier: { type: 'hmac', hmac } }), 400);

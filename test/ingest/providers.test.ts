@@ -263,3 +263,20 @@ test.each(['stripe', 'slack', 'standard_webhooks'])(
     );
   },
 );
+
+test.each([
+  ['github', 'X-GitHub-Event', 'push'],
+  ['shopify', 'X-Shopify-Topic', 'orders/create'],
+])('a new source of %s finds the event type in %s by itself', async (name, header, eventType) => {
+  const found = Object.values(providers).find(({ provider }) => provider === name) as Provider;
+  const verifier = { type: 'hmac', hmac: { secret: found.secret } };
+  const source = await app.project.post('/sources', { name, type: 'http', provider: name, verifier });
+  expect(source.event_type_location).toBe(`request.header.${header}`);
+  const typed = { 'content-type': found.contentType, ...found.headers(found.body, source.url) };
+  const { [header.toLowerCase()]: _, ...untyped } = typed as Record<string, string>;
+  for (const headers of [typed, untyped])
+    expect((await post(source, found.body, headers as Record<string, string>)).status).toBe(200);
+  const { content } = await app.project.get(`/events?sourceId=${source.uid}`);
+  // A request without the header is taken too, under the type of any source without a location.
+  expect(content.map((event: Json) => event.event_type)).toEqual([source.mask_id, eventType]);
+});

@@ -19,6 +19,8 @@ export interface ProviderPreset {
   signatureHeaders: readonly string[];
   /** Further headers that are signed or needed to verify. */
   otherHeaders: readonly string[];
+  /** Where the provider says what happened; a new source takes it for its `event_type_location`. */
+  eventTypeLocation?: string;
   compile: (secret: string) => Verifier;
 }
 
@@ -38,6 +40,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'webhook secret',
     signatureHeaders: ['x-hub-signature-256', 'x-hub-signature'],
     otherHeaders: [],
+    eventTypeLocation: 'request.header.X-GitHub-Event',
     compile: (secret) =>
       hmacVerifier({
         header: 'x-hub-signature-256',
@@ -54,6 +57,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'client secret',
     signatureHeaders: ['x-shopify-hmac-sha256'],
     otherHeaders: [],
+    eventTypeLocation: 'request.header.X-Shopify-Topic',
     compile: (secret) =>
       hmacVerifier({ header: 'x-shopify-hmac-sha256', hash: 'SHA256', encoding: 'base64', secret }),
   },
@@ -73,6 +77,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'endpoint signing secret (whsec_...)',
     signatureHeaders: ['stripe-signature'],
     otherHeaders: [],
+    eventTypeLocation: 'request.body.type',
     compile: stripeVerifier,
   },
   {
@@ -93,6 +98,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'signing token (whsec_...) or secret token',
     signatureHeaders: ['x-gitlab-token', 'webhook-signature'],
     otherHeaders: ['webhook-id', 'webhook-timestamp'],
+    eventTypeLocation: 'request.body.object_kind',
     compile: gitlabVerifier,
   },
   {

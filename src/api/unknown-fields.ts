@@ -1,0 +1,162 @@
+import type { TSchema } from 'typebox';
+
+/**
+ * Fields of a body that no schema knows: most often a misspelt one, or a right one in the wrong place. Clients write
+ * whole answers back, so fields of the answer's own schema are known too. Compiled once per operation; a call costs one
+ * lookup per field, and free-form values (payloads, headers, filters) are not looked into.
+ */
+interface Schema {
+  type?: unknown;
+  properties?: Record<string, Schema>;
+  patternProperties?: unknown;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+interface Known {
+  /** What may be written; null: free-form, or a single value. */
+  written: Map<string, Known | null>;
+  /** What is only read, taken in silence. */
+  read: ReadonlySet<string>;
+  items: Known | null;
+}
+
+/** A field with its place in the schema, without the indexes of lists. */
+interface Place {
+  parent: string;
+  name: string;
+}
+
+const MAX_NAMED = 20;
+const MAX_NAME_CHARS = 64;
+
+export function unknownFieldsOf(body: TSchema, answer: TSchema): (value: unknown) => string[] {
+  const known = compile(body as Schema, [answer as Schema]);
+  const places = known === null ? [] : placesIn(known, '');
+  return (value) => {
+    const found: { place: Place; at: string }[] = [];
+    if (known !== null) walk(value, known, { at: '', parent: '', found });
+    return found.slice(0, MAX_NAMED).map(({ place, at }) => describe(place, at, places));
+  };
+}
+
+function compile(schema: Schema, answers: readonly Schema[]): Known | null {
+  const branches = branchesOf(schema);
+  if (branches.some(isFreeForm)) return null;
+  const answered = answers.flatMap(branchesOf);
+  const written = new Map<string, Known | null>();
+  for (const [name, child] of branches.flatMap(({ properties }) => Object.entries(properties ?? {})))
+    written.set(
+      name,
+      compile(
+        child,
+        answered.flatMap(({ properties }) => properties?.[name] ?? []),
+      ),
+    );
+  const read = new Set(answered.flatMap(({ properties }) => Object.keys(properties ?? {})));
+  const [items] = branches.flatMap((branch) => branch.items ?? []);
+  const itemsKnown =
+    items === undefined
+      ? null
+      : compile(
+          items,
+          answered.flatMap((one) => one.items ?? []),
+        );
+  return written.size === 0 && itemsKnown === null ? null : { written, read, items: itemsKnown };
+}
+
+const branchesOf = (schema: Schema): Schema[] => [schema, ...(schema.anyOf ?? []).flatMap(branchesOf)];
+
+function isFreeForm(schema: Schema): boolean {
+  return (
+    schema.patternProperties !== undefined || (schema.type === 'object' && schema.properties === undefined)
+  );
+}
+
+function placesIn(known: Known, parent: string): Place[] {
+  const inItems = known.items === null ? [] : placesIn(known.items, parent);
+  const own = [...known.written].flatMap(([name, child]) => [
+    { parent, name },
+    ...(child === null ? [] : placesIn(child, joined(parent, name))),
+  ]);
+  return [...own, ...inItems];
+}
+
+const joined = (parent: string, name: string | number): string =>
+  parent === '' ? `${name}` : `${parent}.${name}`;
+
+function walk(
+  value: unknown,
+  known: Known,
+  here: { at: string; parent: string; found: { place: Place; at: string }[] },
+): void {
+  const { at, parent, found } = here;
+  if (Array.isArray(value)) {
+    if (known.items === null) return;
+    for (const [index, item] of value.entries())
+      walk(item, known.items, { at: joined(at, index), parent, found });
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, child] of Object.entries(value)) {
+    if (found.length >= MAX_NAMED) return;
+    const next = known.written.get(name);
+    if (next === undefined) {
+      // Clients in other languages send null for "not given".
+      if (child !== null && !known.read.has(name)) found.push({ place: { parent, name }, at });
+    } else if (next !== null)
+      walk(child, next, { at: joined(at, name), parent: joined(parent, name), found });
+  }
+}
+
+function describe(place: Place, at: string, places: readonly Place[]): string {
+  const name = place.name.length <= MAX_NAME_CHARS ? place.name : `${place.name.slice(0, MAX_NAME_CHARS)}...`;
+  const field = `unknown field ${joined(at, name)}`;
+  if (place.name.length > MAX_NAME_CHARS) return field;
+  const sibling = nearest(
+    place.name,
+    places.filter(({ parent }) => parent === place.parent),
+  );
+  if (sibling !== null) return `${field}; did you mean ${joined(at, sibling)}?`;
+  const [elsewhere] = places
+    .filter((other) => plain(other.name) === plain(place.name))
+    .toSorted((a, b) => shared(b.parent, place.parent) - shared(a.parent, place.parent));
+  return elsewhere === undefined
+    ? field
+    : `${field}; did you mean ${joined(elsewhere.parent, elsewhere.name)}?`;
+}
+
+/** `eventTypes` and `event-types` are `event_types`. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
+
+function shared(left: string, right: string): number {
+  let length = 0;
+  while (length < left.length && left[length] === right[length]) length += 1;
+  return length;
+}
+
+/** The most similar name, if one differs in less than a third of its letters. */
+function nearest(name: string, places: readonly Place[]): string | null {
+  const [best] = places
+    .map((place) => ({ name: place.name, distance: distance(plain(name), plain(place.name)) }))
+    .filter((one) => one.distance <= Math.max(1, Math.floor(name.length / 3)))
+    .toSorted((a, b) => a.distance - b.distance);
+  return best?.name ?? null;
+}
+
+/** Letters to add, drop, change or swap with their neighbour. */
+function distance(left: string, right: string): number {
+  const rows = [Array.from({ length: right.length + 1 }, (_, index) => index)];
+  const cost = (i: number, j: number) => rows[i]?.[j] ?? 0;
+  for (let i = 1; i <= left.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= right.length; j++) {
+      const changed = cost(i - 1, j - 1) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      const swapped = isSwap ? cost(i - 2, j - 2) + 1 : changed;
+      row.push(Math.min(changed, swapped, cost(i - 1, j) + 1, cost(i, j - 1) + 1));
+    }
+  }
+  return cost(left.length, right.length);
+}
