@@ -12,6 +12,7 @@ import { readTime } from '../domain/time.ts';
 import type { Logger } from '../platform/logger.ts';
 import { answerUnreadable } from './answer-unreadable.ts';
 import type { Authenticator } from './auth.ts';
+import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
 import { openApiOptions } from './openapi.ts';
 import { API_VERSION } from './versions/version-change.ts';
@@ -49,6 +50,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       onCreate: (ajv) => void ajv.addFormat('date-time', (text: string) => readTime(text) !== null),
     },
   });
+  closeIdlePatiently(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setSerializerCompiler(() => stringifyWithRaw);
