@@ -329,11 +329,15 @@ create table projects (
 );
 CREATE UNIQUE INDEX projects_name ON public.projects USING btree (name) WHERE (deleted_at IS NULL);
 
-create table rate_limits (
-  key text collate "C" not null,
-  grants double precision[] not null,
-  constraint rate_limits_pkey PRIMARY KEY (key)
+create table rate_leases (
+  endpoint_id text collate "C" not null,
+  node_id text collate "C",
+  epoch bigint not null default 1,
+  quiet_since timestamp with time zone not null default '1970-01-01 00:00:00+00'::timestamp with time zone,
+  sends text,
+  constraint rate_leases_pkey PRIMARY KEY (endpoint_id)
 ) with (fillfactor=50);
+CREATE INDEX rate_leases_node ON public.rate_leases USING btree (node_id) WHERE (node_id IS NOT NULL);
 
 create table schema_migrations (
   name text not null,

@@ -208,7 +208,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const watch = new ConfigWatch({ db, cache, log, onNotice: (id) => authenticator.forget(id) });
+  const onNotice = (id: string) => authenticator.forget(id);
+  const watch = new ConfigWatch({ db, cache, log, onNotice, told: (payload) => engine.told(payload) });
 
   await engine.start();
   // Again, now that others see this node: a re-seal that ended in between may have taken the key off the list.

@@ -6,15 +6,17 @@ import { decodeBody } from './decode-body.ts';
 import { droppedFailure, exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
 import { ExchangeFailure, type Outcome, type Timings } from './outcome.ts';
 import { headerLists } from './response-headers.ts';
+import type { Turn } from './turn.ts';
 
 /**
  * One request and its answer: the handler undici calls, and the one clock over the whole of it. A request is written
  * once: whoever wants another try asks for another exchange, so that each is recorded and counted.
  *
- * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> started (written
- * to the socket) -> done. `done` is entered once, from any state, by the answer's end, the bound on its size, an
- * error, the clock or the caller; later calls of undici change nothing. The clock starts anew when the exchange is
- * placed: time spent waiting for a connection of ours is not the endpoint's.
+ * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> parked (the connection
+ * is open and kept; a turn says when to write, see turn.ts) -> started (written to the socket) -> done. `done` is
+ * entered once, from any state, by the answer's end, the bound on its size, an error, the clock or the caller; later
+ * calls of undici change nothing. The clock starts anew when the exchange is placed: time spent waiting for a
+ * connection of ours is not the endpoint's. Nor is time spent parked, after which the clock starts anew too.
  */
 
 /** The connection an exchange runs on, as the exchange sees it. */
@@ -26,6 +28,8 @@ export interface Line {
   release(exchange: Exchange): void;
   /** The exchange ended before it was written: give up connecting if that was for it alone. */
   abandon(): void;
+  /** Send a parked exchange at once; where its connection has closed, on a new one. */
+  unpark(exchange: Exchange): void;
 }
 
 export interface ExchangeJob {
@@ -34,6 +38,7 @@ export interface ExchangeJob {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   readonly signal: AbortSignal | undefined;
+  readonly turn: Turn | undefined;
   readonly resolverIsDown: () => boolean;
   readonly done: (outcome: Outcome) => void;
 }
@@ -56,6 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #totalMs: number | undefined;
   #progress: Progress | null = null;
   #reused = false;
+  #stopWaiting: (() => void) | null = null;
   #done = false;
   #interimAnswers = 0;
   #status = 0;
@@ -96,9 +102,38 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#done) throw TAKEN_BACK;
     // undici starts a request again that an HTTP/2 endpoint refused or cut off by GOAWAY; that is for the caller to do.
     if (this.#controller !== null) throw REFUSED;
+    if (!this.#mayStart()) throw TAKEN_BACK;
     this.#controller = controller;
     this.#progress = this.#line!.progress;
     this.#reused = this.#line!.use();
+  }
+
+  /** False: it is parked or given up, and not written. */
+  #mayStart(): boolean {
+    const { turn } = this.job;
+    if (turn === undefined) return true;
+    switch (turn.take()) {
+      case 'now':
+        // The attempt is dated by its request.
+        this.#startedAt = Date.now();
+        this.#startedMs = performance.now();
+        return true;
+      case 'later':
+        this.#timer.clear();
+        this.#stopWaiting = turn.wait(() => this.#unpark());
+        return false;
+      case 'never':
+        this.#settle(this.#errorOutcome(new ExchangeFailure('aborted', 'the request was given up', true)));
+        this.#line?.release(this);
+        return false;
+    }
+  }
+
+  #unpark(): void {
+    this.#stopWaiting = null;
+    if (this.#done) return;
+    this.#timer.restart();
+    this.#line!.unpark(this);
   }
 
   onResponseStarted(): void {
@@ -150,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    if (this.#done) return;
+    if (this.#done || this.#stopWaiting !== null) return;
     const dropped = this.#wasDropped(error);
     const failure = dropped
       ? droppedFailure(this.job.target, this.#address())
@@ -219,6 +254,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #settle(outcome: Outcome): void {
     this.#done = true;
     this.#timer.clear();
+    this.#stopWaiting?.();
+    this.#stopWaiting = null;
     this.job.signal?.removeEventListener('abort', this.#onAbort);
     this.job.done(outcome);
   }

@@ -7,6 +7,7 @@ import { NameResolver } from './name-resolver.ts';
 import { type ErrorCode, ExchangeFailure, type Outcome } from './outcome.ts';
 import { parseProxy } from './proxy-tunnel.ts';
 import { type ClientCertificate, TlsSettings } from './tls-settings.ts';
+import type { Turn } from './turn.ts';
 
 /**
  * Sends webhooks (and token requests) over kept-alive connections, to vetted addresses only, within one time limit,
@@ -25,6 +26,8 @@ export interface OutgoingRequest {
   maxResponseBytes: number;
   clientCertificate?: ClientCertificate;
   method?: 'POST' | 'GET';
+  /** Says when it may be written; without one: as soon as it can. */
+  turn?: Turn;
 }
 
 export interface HttpClientOptions {
@@ -112,6 +115,7 @@ export class HttpClient {
       timeoutMs: request.timeoutMs,
       maxResponseBytes: request.maxResponseBytes,
       signal,
+      turn: request.turn,
       resolverIsDown: () => this.#resolver.health.isDown,
       done,
     });

@@ -114,6 +114,10 @@ export class Slot implements Line {
     if (this.active === 1 && this.#connecting !== null) this.discard();
   }
 
+  unpark(exchange: Exchange): void {
+    this.#client.dispatch(exchange.job.options, exchange);
+  }
+
   discard(): void {
     if (this.discarded) return;
     this.discarded = true;

@@ -10,12 +10,6 @@ export const deliveryStatuses = [
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 
-/** The right to start one send: the limits it was taken from, and when, in milliseconds of the database's time. */
-export interface RateGrant {
-  keys: readonly string[];
-  atMs: number;
-}
-
 /** A delivery as the node that holds it has it in memory: all that is needed to try it. */
 export interface HeldDelivery {
   id: string;
@@ -43,8 +37,6 @@ export interface HeldDelivery {
   isSecondRequest: boolean;
   /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
   probeFence: string | null;
-  /** The grant of the rate limits it is under, taken when it was claimed. */
-  grant: RateGrant | null;
   /** null: JSON. */
   contentType: string | null;
   /** JSON text of the event's headers, name to values, as stored: credentials sealed. */

@@ -1,5 +1,3 @@
-import type { RateGrant } from '../domain/event-delivery.ts';
-import { START_DELAY_MS } from '../domain/rate-grants.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { type Probe, releaseProbes, takeProbes } from '../store/breakers.ts';
@@ -7,10 +5,12 @@ import { claimBatch } from '../store/claim-batch.ts';
 import { heldBy, releaseDeliveries, waitingKeys } from '../store/claim-deliveries.ts';
 import type { Database } from '../store/database.ts';
 import type { Claim, Want } from '../store/hold-due.ts';
-import { takeGrants } from '../store/rate-limits.ts';
+import type { DuePlace } from '../store/rate-leases.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
 import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
+import type { RateGroup } from './rate-group.ts';
+import type { RateLeases } from './rate-leases.ts';
 
 /**
  * Brings waiting deliveries to the dispatcher. In memory: for each (key, lane) with waiting rows the time its first
@@ -19,8 +19,9 @@ import type { Lease } from './lease.ts';
  *
  * idle    -> nothing is due; a timer stands at the next due time;
  * round   -> of the due keys, those whose gate is open and whose endpoint has room are chosen, each lane with its
- *            share; rate-limited ones get grants and half-open breakers their probe; then one statement claims a few
- *            rows per key, and the next round is planned.
+ *            share; half-open breakers get their probe; then one statement claims a few rows per key, and the next
+ *            round is planned. Rows under a rate limit are claimed by the node that leases it, and no more of them than
+ *            may soon be sent.
  *
  * One round at a time. A round is also started when room becomes free or a gate may have opened.
  *
@@ -36,6 +37,8 @@ interface DueKey {
   dueAt: number;
   /** The earliest due time told of since this key was last chosen: its row may be too new for the claim to see. */
   toldAt: number;
+  /** This node brought it about, so others may not know. */
+  isOwn: boolean;
 }
 
 type OpenGate = Extract<GateDecision, { open: true }>;
@@ -45,21 +48,19 @@ interface Chosen {
   due: DueKey;
   gate: OpenGate;
   want: Want;
-  /** Rate-limited: what was granted. */
-  grants?: Grants;
+  /** Under rate limits: who counts them, and when more than this may be claimed. */
+  limited?: { group: RateGroup; moreAt: number };
   /** Half-open breaker: the right to its probe. */
   probe?: Probe;
 }
 
-/**
- * Grants in this node's time. The database's clock was read somewhere between asking and being answered, so a send
- * starts no earlier than the answer allows and is void counted from the asking: right however long that took.
- */
-interface Grants {
-  grants: RateGrant[];
-  startAt: number[];
-  voidAt: number[];
-  moreAt: number;
+/** What a round has given out so far. */
+interface Round {
+  budget: number;
+  /** Places in the window, by endpoint. */
+  taken: Map<string, number>;
+  /** Sends, by rate limit. */
+  sends: Map<string, number>;
 }
 
 export interface ClaimerDeps {
@@ -69,8 +70,7 @@ export interface ClaimerDeps {
   lease: Lease;
   decideGate(projectId: string, key: string): GateDecision;
   expansionStored(): void;
-  /** Never rejects. */
-  returnGrants(grants: RateGrant[]): Promise<void>;
+  rateLeases: RateLeases;
   metrics: Metrics;
   log: Logger;
 }
@@ -82,8 +82,12 @@ const ROWS_PER_ROUND = 400;
 const LANE_SHARES = [0.6, 0.3, 0.1];
 /** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
 const WORTH_CLAIMING = 32;
+/** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
+const CLAIMS_PER_LEAD = 8;
 const AFTER_ERROR_MS = 500;
 const PROBE_TAKEN_MS = 1_000;
+/** So that many of them together start one round. */
+const PASSED_OVER_MS = 20;
 /** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
 const UNSURE_MS = 12_000;
 
@@ -98,6 +102,10 @@ export class Claimer implements QueueListener {
   #unsureUntil = Number.NEGATIVE_INFINITY;
   #reconcileAt = 0;
   #choseAt = Number.NEGATIVE_INFINITY;
+  /** How long a round takes of late: a key may become due when one has just begun. */
+  #roundMs = 0;
+  /** Since when a key of this round may have waited for it. */
+  #wantedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
@@ -116,14 +124,38 @@ export class Claimer implements QueueListener {
   }
 
   waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void {
-    const { key, lane } = where;
+    this.#heard({ projectId, ...where }, { dueInMs, isOwn: true });
+  }
+
+  /** Another node says that rows wait there. */
+  told(place: DuePlace): void {
+    this.#heard(place, { dueInMs: 0, isOwn: false });
+  }
+
+  /** Rows of a place under a rate limit can be claimed, or its lease asked for again, so soon. */
+  leased(place: DuePlace, inMs: number): void {
+    this.#heard(place, { dueInMs: inMs, isOwn: false });
+  }
+
+  /** A delivery claimed by this key left without being sent: another can take its turn. */
+  passedOver(key: string): void {
+    for (const lane of LANE_SHARES.keys()) {
+      const due = this.#due.get(`${lane} ${key}`);
+      if (due === undefined) continue;
+      due.dueAt = Math.min(due.dueAt, performance.now() + PASSED_OVER_MS);
+      this.#plan(due.dueAt);
+    }
+  }
+
+  #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
     const dueAt = performance.now() + Math.max(0, dueInMs);
     const id = `${lane} ${key}`;
     const known = this.#due.get(id);
-    if (known === undefined) this.#due.set(id, { projectId, key, lane, dueAt, toldAt: dueAt });
+    if (known === undefined) this.#due.set(id, { projectId, key, lane, dueAt, toldAt: dueAt, isOwn });
     else {
       known.dueAt = Math.min(known.dueAt, dueAt);
       known.toldAt = Math.min(known.toldAt, dueAt);
+      known.isOwn ||= isOwn;
     }
     this.#plan(dueAt);
   }
@@ -151,7 +183,8 @@ export class Claimer implements QueueListener {
   async sweep(): Promise<void> {
     try {
       for (const row of await waitingKeys(this.#deps.db)) {
-        this.waiting(row.project_id, { key: row.key, lane: row.lane }, row.due_in_ms);
+        const place = { projectId: row.project_id, key: row.key, lane: row.lane };
+        this.#heard(place, { dueInMs: row.due_in_ms, isOwn: false });
       }
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'sweep failed; the next one comes in five seconds');
@@ -210,8 +243,10 @@ export class Claimer implements QueueListener {
   }
 
   async #runRound(): Promise<void> {
-    this.#choseAt = performance.now();
+    const startedAt = performance.now();
+    this.#choseAt = startedAt;
     if (!this.#deps.lease.isFresh()) return;
+    this.#wantedAt = startedAt - this.#roundMs;
     await this.#reconcile();
     const chosen = await this.#admit(this.#choose());
     if (chosen.length === 0) return;
@@ -219,7 +254,8 @@ export class Claimer implements QueueListener {
     const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
     const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
-    await this.#returnUnused(chosen, started);
+    await this.#releaseUnused(chosen, started);
+    this.#roundMs = Math.max(performance.now() - startedAt, this.#roundMs * 0.8);
     // What was left out for want of rows in this round, or is due again already, gets another one at once.
     this.wake();
   }
@@ -230,17 +266,15 @@ export class Claimer implements QueueListener {
     try {
       return await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
     } catch (error) {
-      await this.#returnUnused(chosen, []).catch((alsoFailed: unknown) => {
+      await this.#releaseUnused(chosen, []).catch((alsoFailed: unknown) => {
         this.#deps.log.debug({ err: alsoFailed }, 'probes not released; they lapse by themselves');
       });
       throw error;
     }
   }
 
-  /** Rate grants and probes that nothing was started for are free for others. `started`: how many of each choice. */
-  async #returnUnused(chosen: Chosen[], started: number[]): Promise<void> {
-    const unused = chosen.flatMap(({ grants }, n) => grants?.grants.slice(started[n] ?? 0) ?? []);
-    if (unused.length > 0) await this.#deps.returnGrants(unused);
+  /** Probes that nothing was started for are free for others. `started`: how many of each choice. */
+  async #releaseUnused(chosen: Chosen[], started: number[]): Promise<void> {
     const unsent = chosen.flatMap(({ probe }, n) =>
       probe !== undefined && (started[n] ?? 0) === 0 ? [probe] : [],
     );
@@ -252,14 +286,14 @@ export class Claimer implements QueueListener {
     this.#choseAt = now;
     const due = [...this.#due.values()].filter((key) => key.dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
     const chosen: Chosen[] = [];
-    const taken = new Map<string, number>();
+    const round = { taken: new Map<string, number>(), sends: new Map<string, number>() };
     let left = ROWS_PER_ROUND;
     const lanes = LANE_SHARES.map((share, lane) => ({ share, keys: due.filter((key) => key.lane === lane) }));
     for (const { share, keys } of lanes) {
       const others = lanes.filter((lane) => lane.keys !== keys).some((lane) => lane.keys.length > 0);
       let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
       for (const key of keys) {
-        const choice = budget > 0 ? this.#chooseKey(key, { budget, taken }) : null;
+        const choice = budget > 0 ? this.#chooseKey(key, { budget, ...round }) : null;
         if (choice === null) continue;
         chosen.push(choice);
         budget -= choice.want.count;
@@ -269,42 +303,55 @@ export class Claimer implements QueueListener {
     return chosen;
   }
 
-  #chooseKey(due: DueKey, context: { budget: number; taken: Map<string, number> }): Chosen | null {
+  #chooseKey(due: DueKey, round: Round): Chosen | null {
     const gate = this.#deps.decideGate(due.projectId, due.key);
     if (!gate.open) return null;
     const { dispatcher } = this.#deps;
-    const takenSoFar = context.taken.get(gate.endpointId) ?? 0;
+    const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
     const room = dispatcher.room(gate.endpointId) - takenSoFar;
     if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
     if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
-    const count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, context.budget);
+    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, round.budget);
     if (count < 1) return null;
-    context.taken.set(gate.endpointId, takenSoFar + count);
+    const limited = gate.limits.length === 0 ? undefined : this.#chooseLimited(due, gate, { count, round });
+    if (limited === null) return null;
+    count = limited?.count ?? count;
+    round.taken.set(gate.endpointId, takenSoFar + count);
     due.toldAt = Number.POSITIVE_INFINITY;
-    return { due, gate, want: { key: due.key, lane: due.lane, count } };
+    return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
   }
 
-  /** Keeps those that may start something, after asking for grants and probes where those are needed. */
-  async #admit(chosen: Chosen[]): Promise<Chosen[]> {
-    const limited = chosen.filter(({ gate }) => gate.limits.length > 0);
-    if (limited.length > 0) {
-      const requests = limited.map(({ gate, want }) => ({ limits: gate.limits, wanted: want.count }));
-      const asked = performance.now();
-      const answers = await takeGrants(this.#deps.db, requests);
-      const answered = performance.now();
-      for (const [n, { grants, startsInMs, freeInMs }] of answers.entries()) {
-        const choice = limited[n] as Chosen;
-        choice.grants = {
-          grants,
-          startAt: startsInMs.map((ms) => answered + ms),
-          voidAt: startsInMs.map((ms) => asked + ms + START_DELAY_MS),
-          moreAt: answered + freeInMs,
-        };
-        choice.want.count = startsInMs.length;
-        if (choice.want.count === 0) choice.due.dueAt = choice.grants.moreAt;
-      }
+  /** How many of a key under rate limits; null: none for now, or another node counts them. */
+  #chooseLimited(
+    due: DueKey,
+    gate: OpenGate,
+    { count: wanted, round }: { count: number; round: Round },
+  ): { count: number; group: RateGroup; moreAt: number } | null {
+    const { rateLeases } = this.#deps;
+    const { endpointId, limits } = gate;
+    const group = rateLeases.held(endpointId);
+    const now = performance.now();
+    if (group === undefined) {
+      const { projectId, key, lane } = due;
+      rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);
+      due.isOwn = false;
+      due.dueAt = now + SWEEP_MS;
+      return null;
     }
-    const probes = chosen.filter(({ gate, want }) => gate.isProbe && want.count > 0);
+    // A probe is taken for a few seconds only: it is claimed when it can be sent.
+    const lead = gate.isProbe ? { leadMs: 0 } : {};
+    const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
+    if (count === 0) {
+      due.dueAt = Math.max(moreAt, now + 1);
+      return null;
+    }
+    for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
+    return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
+  }
+
+  /** Keeps those that may start something, after asking for probes where those are needed. */
+  async #admit(chosen: Chosen[]): Promise<Chosen[]> {
+    const probes = chosen.filter(({ gate }) => gate.isProbe);
     const taken = await takeProbes(
       this.#deps.db,
       probes.map(({ gate }) => ({ endpointId: gate.endpointId, seconds: gate.probeSeconds })),
@@ -317,15 +364,14 @@ export class Claimer implements QueueListener {
       }
       choice.want.count = 0;
       choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
-      if (choice.grants !== undefined) await this.#deps.returnGrants(choice.grants.grants);
     }
     return chosen.filter(({ want }) => want.count > 0);
   }
 
-  /** How many were started, each with the next of the grants; those without a place are given back by the next round. */
-  #take({ due, probe, grants }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
+  /** How many were started; those without a place are given back by the next round. */
+  #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
     const now = performance.now();
-    if (deliveries.length === want.count) due.dueAt = grants?.moreAt ?? now;
+    if (deliveries.length === want.count) due.dueAt = limited?.moreAt ?? now;
     else
       due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
@@ -335,11 +381,10 @@ export class Claimer implements QueueListener {
         this.unsure();
         continue;
       }
-      const n = started++;
+      started += 1;
       delivery.probeFence = probe?.fence ?? null;
-      delivery.grant = grants?.grants[n] ?? null;
-      if (grants === undefined) this.#deps.dispatcher.start(delivery);
-      else this.#deps.dispatcher.startBetween(delivery, grants.startAt[n] ?? 0, grants.voidAt[n] ?? 0);
+      if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery, this.#wantedAt);
+      this.#deps.dispatcher.start(delivery);
     }
     return started;
   }

@@ -16,6 +16,7 @@ import { storedTrace, type TraceContext } from '../platform/trace-context.ts';
 import type { Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
+import { queueKeyOf } from '../routing/queue-key.ts';
 import { runFunction } from '../routing/run-function.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Finish } from '../store/finish-deliveries.ts';
@@ -23,13 +24,16 @@ import { openHeaders } from '../store/stored-headers.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { endAttemptSpan } from './attempt-span.ts';
 import { type BuiltRequest, buildRequest } from './build-request.ts';
+import { DeliveryTurn } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
+import type { NamedLimit } from './rate-group.ts';
+import type { RateLeases } from './rate-leases.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
- * same; the number of tries so far is data. Stages: gate, body, credentials, request, outcome, judgement; each may
- * end the try early with what to record.
+ * same; the number of tries so far is data. Stages: gate, body, credentials, request, turn (under rate limits), outcome,
+ * judgement; each may end the try early with what to record.
  */
 export interface SenderDeps {
   cache: ConfigCache;
@@ -44,6 +48,7 @@ export interface SenderDeps {
   markStarted(delivery: HeldDelivery): Promise<boolean>;
   /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
   maySend(): boolean;
+  rateLeases: RateLeases;
   /** Null: nothing is traced. */
   tracer: Tracer | null;
 }
@@ -56,8 +61,6 @@ export interface Sent {
   isGone?: boolean;
   /** No tries are left. */
   isExhausted?: boolean;
-  /** Nothing was sent: a rate grant goes back. */
-  isUnsent?: true;
   /** Length of the request, where one was made. */
   durationMs?: number;
   /** Of the connection it was made on. */
@@ -96,7 +99,12 @@ export class DeliverySender {
     if (delivery.isStarted) {
       return ended(delivery, 'Failure', INTERRUPTED);
     }
-    return this.#held(delivery, routing, endpoint) ?? this.#attempt(delivery, { routing, endpoint, signal });
+    const held = this.#held(delivery, routing, endpoint);
+    if (held !== null) return held;
+    const turn = this.#turn(delivery, routing, endpoint);
+    return turn === null
+      ? notOurs(delivery, routing)
+      : this.#attempt(delivery, { routing, endpoint, signal, turn });
   }
 
   async #routing(projectId: string): Promise<ProjectRouting | null> {
@@ -120,17 +128,43 @@ export class DeliverySender {
     );
     if (breaker !== 'closed' && delivery.probeFence === null)
       return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
-    const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '');
-    const key = subscription === undefined ? row.id : routing.queueKey(subscription);
-    if (delivery.grant !== null || routing.limitsOf(row.id, key).length === 0) return null;
-    return { finish: { ...handedBack(delivery, null), key }, effect: 'none', isUnsent: true };
+    return null;
+  }
+
+  /** Undefined: it is under no rate limit; null: another node counts its limits, or none does yet. */
+  #turn(
+    delivery: HeldDelivery,
+    routing: ProjectRouting,
+    endpoint: RoutedEndpoint,
+  ): DeliveryTurn<Sent> | undefined | null {
+    if (limitsOn(delivery, routing).length === 0) return undefined;
+    const { rateLeases, maySend, cache } = this.#deps;
+    const { endpointId } = delivery;
+    const group = rateLeases.held(endpointId);
+    if (group === undefined) return null;
+    const current = () => cache.peek(delivery.projectId) ?? routing;
+    return new DeliveryTurn<Sent>({
+      rateLeases,
+      group,
+      deliveryId: delivery.id,
+      endpointId,
+      maySend,
+      limits: () => limitsOn(delivery, current()),
+      held: () => this.#held(delivery, current(), current().endpoints.get(endpointId) ?? endpoint),
+      back: () => notOurs(delivery, current()),
+    });
   }
 
   async #attempt(
     delivery: HeldDelivery,
-    context: { routing: ProjectRouting; endpoint: RoutedEndpoint; signal: AbortSignal },
+    context: {
+      routing: ProjectRouting;
+      endpoint: RoutedEndpoint;
+      signal: AbortSignal;
+      turn: DeliveryTurn<Sent> | undefined;
+    },
   ): Promise<Sent> {
-    const { endpoint, routing, signal } = context;
+    const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
     const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
     let made: Buffer | null = null;
@@ -157,7 +191,9 @@ export class DeliverySender {
     if (!this.#deps.maySend()) return back(delivery, null);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery, null);
-    const outcome = await this.#exchange(request, row, signal);
+    const outcome = await this.#exchange(request, row, { signal, turn });
+    const unsent = turn === undefined ? null : unwritten(delivery, turn, { outcome, made });
+    if (unsent !== null) return unsent;
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
     const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
@@ -165,13 +201,18 @@ export class DeliverySender {
     return this.#judge(delivery, shown, { request, credentials, made, trace });
   }
 
-  #exchange(request: BuiltRequest, row: RoutedEndpoint['row'], signal: AbortSignal): Promise<Outcome> {
+  #exchange(
+    request: BuiltRequest,
+    row: RoutedEndpoint['row'],
+    { signal, turn }: { signal: AbortSignal; turn: DeliveryTurn<Sent> | undefined },
+  ): Promise<Outcome> {
     const certificate = row.secret.reveal().mtls_client_cert;
     return this.#deps.http.send(
       {
         ...request,
         timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
         maxResponseBytes: MAX_RESPONSE_BYTES,
+        ...(turn !== undefined && { turn }),
         ...(certificate !== null && {
           clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
         }),
@@ -196,7 +237,7 @@ export class DeliverySender {
       trace: TraceContext | null;
     },
   ): Sent {
-    if (outcome.kind === 'error' && outcome.code === 'aborted') {
+    if (isAborted(outcome)) {
       // It may have arrived: at least once means again, at most once means never again.
       return delivery.deliveryMode === 'at_most_once'
         ? { finish: ended(delivery, 'Failure', INTERRUPTED).finish, effect: 'none' }
@@ -262,7 +303,7 @@ function authFailed(
     delayMs: delivery.intervalSeconds * 1000,
     body: made,
   };
-  return { finish, effect: 'none', isUnsent: true };
+  return { finish, effect: 'none' };
 }
 
 function identity(
@@ -282,20 +323,48 @@ function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', descript
   return {
     finish: { ...handedBack(delivery, description), status, delayMs: null },
     effect: 'none',
-    isUnsent: true,
   };
 }
 
 function back(delivery: HeldDelivery, description: string | null): Sent {
-  return { finish: handedBack(delivery, description), effect: 'none', isUnsent: true };
+  return { finish: handedBack(delivery, description), effect: 'none' };
 }
+
+/** Back to the queue, where the node that leases its rate limits will find it. */
+function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
+  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
+  const key = queueKeyOf(routing, { endpoint_id, subscription_id });
+  return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+}
+
+/** What becomes of a delivery that was given up before its request was written; null: there is an outcome to judge. */
+function unwritten(
+  delivery: HeldDelivery,
+  turn: DeliveryTurn<Sent>,
+  { outcome, made }: { outcome: Outcome; made: Buffer | null },
+): Sent | null {
+  if (turn.isTaken || outcome.kind === 'response') return null;
+  if (!isAborted(outcome)) {
+    if (!outcome.ours) turn.countUnwritten();
+    return null;
+  }
+  const sent = turn.refusal ?? back(delivery, null);
+  // What a function made is kept for the next try.
+  return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
+}
+
+function limitsOn(delivery: HeldDelivery, routing: ProjectRouting): NamedLimit[] {
+  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
+  return routing.limitsOf(endpoint_id, queueKeyOf(routing, { endpoint_id, subscription_id }));
+}
+
+const isAborted = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.code === 'aborted';
 
 /** Trouble on our side: tried again soon, and nothing used up. */
 function ourFault(delivery: HeldDelivery, reason: string): Sent {
   return {
     finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
     effect: 'none',
-    isUnsent: true,
   };
 }
 

@@ -1,11 +1,11 @@
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { type HeldDelivery, LANE, type RateGrant } from '../domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { countOutcome, countStart } from './count-outcome.ts';
-import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
+import type { DeliverySender, Sent } from './delivery-sender.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 import { logAttempt } from './log-attempt.ts';
@@ -14,33 +14,26 @@ import { logAttempt } from './log-attempt.ts';
  * The deliveries this node holds, in memory, bounded by the window. Of each:
  *
  *   reserved -> a place is taken before its row is stored as held by this node;
- *   delayed  -> held, and a rate limit grants its send for a moment yet to come;
  *   waiting  -> held and due, queued behind its endpoint's other deliveries;
- *   sending  -> its request is under way;
+ *   sending  -> its request is being made ready, waits for its turn under a rate limit, or is under way;
  *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
  *
  * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap says, so one
  * that hangs cannot take the others' places. New events may fill four fifths of the window; the rest is for claims, so
  * that retries get through under any load. While the lease is not fresh nothing is sent: what waits stays waiting.
  */
-interface Waiting {
-  delivery: HeldDelivery;
-  /** When its rate grant lapses; by the monotonic clock. */
-  voidAt: number;
-}
-
 interface EndpointQueue {
   held: number;
   sending: number;
-  waiting: Waiting[];
+  waiting: HeldDelivery[];
 }
 
 export interface DispatcherDeps {
   sender: Pick<DeliverySender, 'send'>;
   finisher: Finisher;
   lease: Lease;
-  /** Never rejects. */
-  returnGrants(grants: RateGrant[]): Promise<void>;
+  /** A delivery is held no more. */
+  left(deliveryId: string): void;
   metrics: Metrics;
   log: Logger;
   window: number;
@@ -73,7 +66,6 @@ export class Dispatcher implements DeliverySink {
   readonly #caps = new Map<string, ConcurrencyCap>();
   /** Every place taken: delivery id to endpoint id. */
   readonly #places = new Map<string, string>();
-  readonly #delayed = new Map<HeldDelivery, NodeJS.Timeout>();
   readonly #abort = new AbortController();
   readonly #sending = new Set<Promise<void>>();
   #queueListener: QueueListener | undefined;
@@ -107,6 +99,7 @@ export class Dispatcher implements DeliverySink {
     const endpointId = this.#places.get(deliveryId);
     if (endpointId === undefined) return;
     this.#places.delete(deliveryId);
+    this.#deps.left(deliveryId);
     const queue = this.#queue(endpointId);
     queue.held -= 1;
     if (queue.held === 0) this.#endpoints.delete(endpointId);
@@ -114,22 +107,9 @@ export class Dispatcher implements DeliverySink {
   }
 
   start(delivery: HeldDelivery): void {
-    this.#wait({ delivery, voidAt: Number.POSITIVE_INFINITY });
-  }
-
-  /** Starts a delivery between the two moments, by the monotonic clock, or not at all. */
-  startBetween(delivery: HeldDelivery, startAt: number, voidAt: number): void {
-    const start = () => {
-      // Timers may fire up to a millisecond early; a grant may not be used early.
-      const earlyMs = startAt - performance.now();
-      if (earlyMs > 0) {
-        this.#delayed.set(delivery, setTimeout(start, Math.ceil(earlyMs)));
-        return;
-      }
-      this.#delayed.delete(delivery);
-      this.#wait({ delivery, voidAt });
-    };
-    start();
+    const queue = this.#queue(delivery.endpointId);
+    queue.waiting.push(delivery);
+    this.#pump(delivery.endpointId, queue);
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -161,7 +141,7 @@ export class Dispatcher implements DeliverySink {
 
   /** What this node holds at this moment. */
   usage(): { size: number; used: number; waiting: number; sending: number } {
-    let waiting = this.#delayed.size;
+    let waiting = 0;
     let sending = 0;
     for (const queue of this.#endpoints.values()) {
       waiting += queue.waiting.length;
@@ -182,16 +162,11 @@ export class Dispatcher implements DeliverySink {
 
   /** Forgets what is held unsent, since its rows may have been taken over while this node was silent. */
   forgetUnsent(): HeldDelivery[] {
-    for (const timer of this.#delayed.values()) clearTimeout(timer);
-    const waiting = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
-    const forgotten = [...this.#delayed.keys(), ...waiting.map(({ delivery }) => delivery)];
-    this.#delayed.clear();
+    const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     for (const delivery of forgotten) {
       this.unreserve(delivery.id);
       if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
     }
-    const grants = forgotten.flatMap(({ grant }) => grant ?? []);
-    if (grants.length > 0) this.#track(this.#deps.returnGrants(grants));
     return forgotten;
   }
 
@@ -224,22 +199,14 @@ export class Dispatcher implements DeliverySink {
     return cap;
   }
 
-  #wait(waiting: Waiting): void {
-    const { endpointId } = waiting.delivery;
-    const queue = this.#queue(endpointId);
-    queue.waiting.push(waiting);
-    this.#pump(endpointId, queue);
-  }
-
   #pump(endpointId: string, queue: EndpointQueue): void {
     if (queue.waiting.length === 0) return;
     const cap = this.#cap(endpointId).value;
     while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
-      const { delivery, voidAt } = queue.waiting.shift() as Waiting;
+      const delivery = queue.waiting.shift() as HeldDelivery;
       queue.sending += 1;
-      const isVoid = performance.now() > voidAt;
-      if (!isVoid) countStart(this.#deps.metrics, delivery);
-      this.#track(this.#send(delivery, { queue, isVoid }));
+      countStart(this.#deps.metrics, delivery);
+      this.#track(this.#send(delivery, queue));
     }
   }
 
@@ -249,13 +216,10 @@ export class Dispatcher implements DeliverySink {
     this.#sending.add(tracked);
   }
 
-  async #send(delivery: HeldDelivery, context: { queue: EndpointQueue; isVoid: boolean }): Promise<void> {
-    const { queue, isVoid } = context;
+  async #send(delivery: HeldDelivery, queue: EndpointQueue): Promise<void> {
     let sent: Sent | undefined;
     try {
-      sent = isVoid
-        ? { finish: handedBack(delivery, null), effect: 'none', isUnsent: true }
-        : await this.#deps.sender.send(delivery, this.#abort.signal);
+      sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
       // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'delivery could not be tried');
@@ -274,7 +238,6 @@ export class Dispatcher implements DeliverySink {
   /** False: it could not be. The row stays held and is given back like one that could not be tried. */
   async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
     const { finish } = sent;
-    if (sent.isUnsent === true && delivery.grant !== null) await this.#deps.returnGrants([delivery.grant]);
     let moved: boolean;
     try {
       moved = await this.#deps.finisher.finish(finish);

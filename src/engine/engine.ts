@@ -1,7 +1,7 @@
 import { EndpointAuth } from '../dispatch/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { LANE, type RateGrant } from '../domain/event-delivery.ts';
+import { LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -20,11 +20,12 @@ import type { Database } from '../store/database.ts';
 import type { EndpointStore } from '../store/endpoints.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { freeAllHeld, leave } from '../store/nodes.ts';
-import { returnGrants } from '../store/rate-limits.ts';
+import { ANYWHERE, parseDue } from '../store/rate-leases.ts';
 import { CertificateAlerts } from './certificate-alerts.ts';
 import { Claimer } from './claimer.ts';
 import { DeliverySender } from './delivery-sender.ts';
 import { Dispatcher, type OutcomeListener } from './dispatcher.ts';
+import { DueTeller } from './due-teller.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { Expander } from './expander.ts';
 import { Finisher } from './finisher.ts';
@@ -33,6 +34,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Janitor } from './janitor.ts';
 import { Lease } from './lease.ts';
 import { MetaSender } from './meta-sender.ts';
+import { RateLeases } from './rate-leases.ts';
 import { type RetentionReport, runRetention } from './retention-run.ts';
 import { SubscriptionAlerts } from './subscription-alerts.ts';
 
@@ -79,6 +81,8 @@ export class Engine {
   readonly #dispatcher: Dispatcher;
   readonly #finisher: Finisher;
   readonly #claimer: Claimer;
+  readonly #rateLeases: RateLeases;
+  readonly #teller: DueTeller;
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
@@ -94,9 +98,15 @@ export class Engine {
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
     this.#finisher = new Finisher({ db, nodeId: this.nodeId, metrics, log });
-    const giveBack = (grants: RateGrant[]) => this.#giveBack(grants);
+    this.#rateLeases = new RateLeases({
+      db,
+      nodeId: this.nodeId,
+      waiting: (place, inMs) => this.#claimer.leased(place, inMs),
+      log,
+    });
+    this.#teller = new DueTeller({ db, log });
     this.#dispatcher = new Dispatcher({
-      returnGrants: giveBack,
+      left: (deliveryId) => this.#left(deliveryId),
       sender: new MetaSender({
         deliveries: this.#createSender(lease),
         recorder: deps.metaEvents,
@@ -122,7 +132,7 @@ export class Engine {
       metrics,
       log,
       expansionStored: () => this.#expander.wake(),
-      returnGrants: giveBack,
+      rateLeases: this.#rateLeases,
       decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
     });
     this.#expander = new Expander({
@@ -139,7 +149,7 @@ export class Engine {
     });
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
-    if (this.#delivers) this.#dispatcher.listen(this.#claimer, this.#outcomes());
+    this.#dispatcher.listen(this.#delivers ? this.#claimer : this.#teller, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       db,
       node: {
@@ -153,15 +163,18 @@ export class Engine {
       lease,
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
+      rateLeases: this.#rateLeases,
       metrics,
       log,
     });
-    this.#janitor = new Janitor({
-      makePartitions: deps.makePartitions,
-      removeExpired: (signal) => this.#removeExpired(signal),
-      metrics,
-      log,
-    });
+    const removeExpired = (signal: AbortSignal) => this.#removeExpired(signal);
+    this.#janitor = new Janitor({ makePartitions: deps.makePartitions, removeExpired, metrics, log });
+  }
+
+  /** A delivery that waited for a rate limit and was not sent leaves its turn to another. */
+  #left(deliveryId: string): void {
+    const key = this.#rateLeases.left(deliveryId);
+    if (key !== undefined) this.#claimer.passedOver(key);
   }
 
   #createSender(lease: Lease): DeliverySender {
@@ -176,6 +189,7 @@ export class Engine {
       now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
+      rateLeases: this.#rateLeases,
       tracer,
     });
   }
@@ -204,6 +218,7 @@ export class Engine {
     if (this.#deps.isAlone) await freeAllHeld(this.#deps.db);
     await this.#heartbeat.start();
     if (this.#delivers) {
+      this.#rateLeases.start();
       await this.#claimer.start();
       this.#expander.start();
     }
@@ -219,7 +234,13 @@ export class Engine {
     const { db, log } = this.#deps;
     const leftMs = () => Math.max(0, stopBy - performance.now());
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
-    const parts = Promise.all([this.#janitor.stop(), this.#expander.stop(), this.#claimer.stop()]);
+    const parts = Promise.all([
+      this.#janitor.stop(),
+      this.#expander.stop(),
+      this.#claimer.stop(),
+      this.#rateLeases.stop(),
+      this.#teller.stop(),
+    ]);
     const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
     await parts;
     clearTimeout(giveUp);
@@ -236,21 +257,18 @@ export class Engine {
   }
 
   /** A config change may have unpaused an endpoint, and made meta events. */
-  configChanged({ project }: ProjectRouting): void {
+  configChanged({ project, endpoints }: ProjectRouting): void {
     if (!this.#delivers) return;
+    this.#rateLeases.recount(endpoints);
     if (project.config.meta_event.is_enabled) this.metaEventsStored(project.id);
     this.#claimer.wake();
   }
 
-  /** A grant that cannot be given back only lowers the rate for a while. */
-  async #giveBack(grants: RateGrant[]): Promise<void> {
-    const { db, metrics, log } = this.#deps;
-    try {
-      await returnGrants(db, grants);
-      metrics.grantsReturned.inc(grants.length);
-    } catch (error) {
-      log.warn({ err: error }, 'rate grants not returned');
-    }
+  /** Another node says where rows wait. */
+  told(payload: string): void {
+    if (!this.#delivers) return;
+    if (payload === ANYWHERE) void this.#claimer.sweep();
+    else for (const place of parseDue(payload)) this.#claimer.told(place);
   }
 
   metaEventsStored(projectId: string): void {

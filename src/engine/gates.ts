@@ -1,5 +1,5 @@
 import { breakerState } from '../domain/circuit-breaker.ts';
-import type { RateLimit } from '../domain/rate-grants.ts';
+import type { RateLimit } from '../domain/rate-limit.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from './delivery-sender.ts';
 
@@ -12,7 +12,7 @@ export type GateDecision =
   | {
       open: true;
       endpointId: string;
-      /** Limits that each send needs a grant of. */
+      /** Limits that each send is counted under. */
       limits: readonly { key: string; limit: RateLimit }[];
       /** Half-open breaker: one delivery, by the one node that takes the probe. */
       isProbe: boolean;

@@ -1,3 +1,4 @@
+import { SILENT_SECONDS } from '../domain/node-lease.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -7,7 +8,8 @@ import type { Database } from '../store/database.ts';
 import { type BeatingNode, beat, reapSilentNodes } from '../store/nodes.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { BEAT_MS, type Lease, SILENT_SECONDS } from './lease.ts';
+import type { Lease } from './lease.ts';
+import type { RateLeases } from './rate-leases.ts';
 
 /**
  * Keeps this node's lease and watches the others'. Each beat also measures the database's clock.
@@ -26,10 +28,12 @@ export interface HeartbeatDeps {
   lease: Lease;
   dispatcher: Dispatcher;
   claimer: Claimer;
+  rateLeases: RateLeases;
   metrics: Metrics;
   log: Logger;
 }
 
+const BEAT_MS = 2_000;
 /** With beats every two seconds a silence shows after twelve at most: in time for fifteen. */
 const REAP_MS = 1_500;
 const LOOK_FOR_STRAYS_MS = 60_000;
@@ -78,7 +82,7 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { db, node, clock, databaseClock, lease, dispatcher } = this.#deps;
+    const { db, node, clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
     databaseClock.measured(await beat(db, node), sentAt);
@@ -89,6 +93,8 @@ export class Heartbeat {
       this.#connectedSince = null;
       await this.#giveBack();
     }
+    // While it stayed fresh, the database has seen no gap between two beats that another node could take over in.
+    if (!lease.isFresh()) rateLeases.lapse();
     lease.confirmed(sentAt, sentElapsed);
     this.#lastConfirmed = { at: sentAt, elapsed: sentElapsed };
     this.#connectedSince ??= sentElapsed;

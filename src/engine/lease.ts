@@ -1,3 +1,4 @@
+import { FRESH_SECONDS } from '../domain/node-lease.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /**
@@ -5,9 +6,7 @@ import type { Clock } from '../platform/clock.ts';
  * starts no send unless its last confirmed beat is younger than that with room to spare, by the monotonic clock
  * and by the wall clock: the first stops while a machine sleeps, the second can be set back.
  */
-export const BEAT_MS = 2_000;
-export const SILENT_SECONDS = 10;
-const FRESH_MS = 8_000;
+const FRESH_MS = FRESH_SECONDS * 1000;
 
 export class Lease {
   readonly #clock: Clock;

@@ -113,7 +113,6 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     isStarted: false,
     isSecondRequest: false,
     probeFence: null,
-    grant: null,
     contentType: event.contentType,
     headers: event.forwardedHeaders ?? event.headers,
     urlQueryParams: event.urlQueryParams,

@@ -144,12 +144,6 @@ export const metricTable = {
     help: 'Outcomes that changed nothing, since the delivery had been taken over or cancelled.',
     labels: [],
   },
-  grantsReturned: {
-    name: 'posthorn_rate_grants_returned_total',
-    type: 'counter',
-    help: 'Grants of rate limits given back because nothing was sent with them.',
-    labels: [],
-  },
   exportFailing: {
     name: 'posthorn_export_failing',
     type: 'gauge',

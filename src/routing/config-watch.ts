@@ -1,12 +1,14 @@
 import type { Logger } from '../platform/logger.ts';
 
 import type { Database } from '../store/database.ts';
+import { DUE_CHANNEL } from '../store/rate-leases.ts';
 import { CONFIG_CHANNEL } from '../store/tell-nodes.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**
  * Keeps the config cache fresh: a notice makes a change known at once, a poll each second makes it certain (a
- * transaction pooler passes no notices). Losing the listening connection costs only earliness; it is opened
+ * transaction pooler passes no notices). On the same connection nodes tell each other where deliveries wait; a sweep
+ * of the queue finds those too. Losing the listening connection costs only earliness; it is opened
  * again with the next poll.
  */
 const POLL_MS = 1_000;
@@ -17,6 +19,8 @@ export interface ConfigWatchDeps {
   log: Logger;
   /** Something of a project changed: its config, or who may use it. */
   onNotice(projectId: string): void;
+  /** A notice of where deliveries wait came in. */
+  told(payload: string): void;
 }
 
 export class ConfigWatch {
@@ -68,13 +72,17 @@ export class ConfigWatch {
     };
     client.on('error', lost);
     client.on('end', () => lost());
-    client.on('notification', ({ payload }) => {
+    client.on('notification', ({ channel, payload }) => {
       if (payload === undefined) return;
+      if (channel === DUE_CHANNEL) {
+        this.#deps.told(payload);
+        return;
+      }
       this.#deps.onNotice(payload);
       void this.#deps.cache.refreshQuietly(payload);
     });
     try {
-      await client.query(`listen ${CONFIG_CHANNEL}`);
+      await client.query(`listen ${CONFIG_CHANNEL}; listen ${DUE_CHANNEL}`);
     } catch (error) {
       await client.end().catch(lost);
       throw error;

@@ -1,5 +1,5 @@
 import type { ProjectConfig } from '../domain/project-config.ts';
-import { type RateLimit, rateLimit } from '../domain/rate-grants.ts';
+import { type RateLimit, rateLimit } from '../domain/rate-limit.ts';
 import {
   type FilterRecord,
   filterScopes,

@@ -1,5 +1,5 @@
 import { breakerState } from '../domain/circuit-breaker.ts';
-import type { RateLimit } from '../domain/rate-grants.ts';
+import type { RateLimit } from '../domain/rate-limit.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
 

@@ -62,7 +62,6 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     isStarted: row.is_started,
     isSecondRequest: row.is_second_request,
     probeFence: null,
-    grant: null,
     contentType: row.content_type,
     headers: row.headers,
     urlQueryParams: row.url_query_params,

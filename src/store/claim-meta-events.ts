@@ -49,7 +49,6 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     isStarted: false,
     isSecondRequest: row.is_second_request,
     probeFence: null,
-    grant: null,
     contentType: null,
     headers: null,
     urlQueryParams: null,

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from './database.ts';
+import { freeRateLeases, unknownHolders } from './rate-leases.ts';
 
 const REAPER_LOCK = 7_305_503;
 /** Longer than any statement of the hot path may take. */
@@ -68,10 +69,13 @@ export async function reapSilentNodes(
        ) select count(*) from freed`,
       [silentSeconds],
     );
-    await tx.query(
-      `delete from nodes where id = any($1) and beat_at < clock_timestamp() - interval '${REMEMBERED}'`,
+    const forgotten = await tx.query<{ id: string }>(
+      `select id from nodes where id = any($1) and beat_at < clock_timestamp() - interval '${REMEMBERED}' for update`,
       [dead.map((node) => node.id)],
     );
+    const gone = forgotten.map((node) => node.id);
+    await freeRateLeases(tx, also.strays ? [...gone, ...(await unknownHolders(tx))] : gone);
+    await tx.query('delete from nodes where id = any($1)', [gone]);
     return freed?.count ?? 0;
   });
 }
@@ -82,6 +86,7 @@ export async function leave(db: Database, nodeId: string): Promise<void> {
     await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id = $1', [
       nodeId,
     ]);
+    await freeRateLeases(tx, [nodeId]);
     await tx.query('delete from nodes where id = $1', [nodeId]);
   });
 }
@@ -90,6 +95,8 @@ export async function leave(db: Database, nodeId: string): Promise<void> {
 export async function freeAllHeld(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id is not null');
+    const nodes = await tx.query<{ id: string }>('select id from nodes');
+    await freeRateLeases(tx, [...nodes.map((node) => node.id), ...(await unknownHolders(tx))]);
     await tx.query('delete from nodes');
   });
 }

@@ -35,7 +35,8 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['portal_tokens', 'expires_at < now()'],
   ['portal_links', `deleted_at < ${RETENTION}`],
   ['intake_windows', `started_at + (seconds + 3600) * interval '1 second' < now()`],
-  ['rate_limits', 'coalesce(grants[cardinality(grants)], 0) < $2'],
+  // No limit reaches back further than a day.
+  ['rate_leases', `node_id is null and quiet_since < now() - interval '2 days'`],
   // A fan-out of a deleted project goes nowhere.
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],

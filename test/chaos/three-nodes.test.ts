@@ -114,3 +114,29 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   await receiver.received(3);
   await queueEmpty(database);
 }, 90_000);
+
+test('a rate limit holds while the node that counts it stands still, and after another took over', async (context) => {
+  const { database, receiver, nodes, clients } = await startNodes(context);
+  const limit = { rate_limit: 4, rate_limit_duration: 1 };
+  await subscribe(clients[0]!, receiver.url, { eventTypes: ['counted'], endpoint: limit });
+  await broadcast([clients[0]!], 'counted', 1);
+  await receiver.received(1);
+  const holder = async () => (await database.query('select node_id from rate_leases'))[0]?.['node_id'];
+  const [first] = await database.query('select id from nodes order by started_at limit 1');
+  expect(await holder()).toBe(first?.['id']);
+  await broadcast(clients, 'counted', 120);
+  await receiver.received(10);
+  nodes[0]!.program.signal('SIGSTOP');
+  await eventually(holder, (id) => id !== first?.['id'], 30_000);
+  const sinceThen = receiver.requests.length;
+  await receiver.received(sinceThen + 8);
+  nodes[0]!.program.signal('SIGCONT');
+  await queueEmpty(database, 90_000);
+  expect(new Set(idsOf(receiver)).size).toBe(121);
+  const rows = await database.query(
+    'select extract(epoch from requested_at)::float8 * 1000 as at from delivery_attempts order by 1',
+  );
+  const times = rows.map((row) => row['at'] as number);
+  const gaps = times.slice(4).map((at, n) => at - (times[n] as number));
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
+}, 180_000);

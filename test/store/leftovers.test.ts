@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.ts';
-import { takeGrants } from '../../src/store/rate-limits.ts';
 import { removeLeftovers } from '../../src/store/remove-leftovers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -162,14 +161,14 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
-    'rate_limits',
-    'key',
+    'rate_leases',
+    'endpoint_id',
     {
-      goes: [
-        { key: 'unused', grants: [daysAgo(41).getTime(), daysAgo(40).getTime()] },
-        { key: 'none', grants: [] },
+      goes: [{ endpoint_id: 'free for long', quiet_since: daysAgo(3) }],
+      stays: [
+        { endpoint_id: 'held', node_id: 'n', quiet_since: daysAgo(3) },
+        { endpoint_id: 'free lately', quiet_since: daysAgo(1) },
       ],
-      stays: [{ key: 'used', grants: [daysAgo(40).getTime(), daysAgo(1).getTime()] }],
     },
   ],
   [
@@ -277,17 +276,4 @@ test('every table is either removed from or known to need it not', async () => {
   ];
   const known = new Set([...elsewhere, ...cases.map(([table]) => table)]);
   expect(tables.filter((table) => !known.has(table))).toEqual([]);
-});
-
-test('a rate limit whose row goes away while it is asked for still grants', async () => {
-  const request = { limits: [{ key: 'racing', limit: { count: 1_000_000, durationMs: 1 } }], wanted: 1 };
-  const granted: Awaited<ReturnType<typeof takeGrants>> = [];
-  const asking = (async () => {
-    for (let n = 0; n < 50; n += 1) granted.push(...(await takeGrants(db, [request])));
-  })();
-  while (granted.length < 50) await database.query("delete from rate_limits where key = 'racing'");
-  await asking;
-  expect(
-    granted.filter(({ grants }) => grants.length === 1 && Number.isFinite(grants[0]?.atMs)),
-  ).toHaveLength(50);
 });

@@ -5,12 +5,14 @@ import { inject } from 'vitest';
 
 /**
  * A way to the test server that can be frozen: connections stay open and new ones are taken, but nothing gets through,
- * as with a peer that vanished without closing. Thawed, it passes on what it kept.
+ * as with a peer that vanished without closing. Thawed, it passes on what it kept. It can also be slow: then every
+ * answer comes so much later, as from a server far away.
  */
 export interface DatabaseRelay {
   urlOf(database: string): string;
   freeze(): void;
   thaw(): void;
+  slow(answerMs: number): void;
   /** Connections that the client closed while the relay was frozen. */
   readonly givenUp: number;
   close(): void;
@@ -23,6 +25,7 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
   let kept: (() => void)[] = [];
   let isFrozen = false;
   let givenUp = 0;
+  let answerMs = 0;
   const pass = (work: () => void) => (isFrozen ? void kept.push(work) : work());
   const relay = createServer((client) => {
     const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
@@ -32,7 +35,11 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
     ] as const) {
       sockets.add(from);
       from.on('error', () => from.destroy());
-      from.on('data', (chunk) => pass(() => to.write(chunk)));
+      from.on('data', (chunk) => {
+        const write = () => pass(() => to.write(chunk));
+        if (from === client || answerMs === 0) write();
+        else setTimeout(write, answerMs);
+      });
       from.on('close', () => {
         sockets.delete(from);
         pass(() => to.destroy());
@@ -54,6 +61,9 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
       isFrozen = false;
       for (const work of kept) work();
       kept = [];
+    },
+    slow: (ms) => {
+      answerMs = ms;
     },
     get givenUp() {
       return givenUp;
