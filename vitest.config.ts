@@ -1,16 +1,26 @@
 import { defineConfig } from 'vitest/config';
 
-// Where .ci/run wants the counts as JSON.
+// .ci/run names a file here to get the counts as JSON.
 const report = process.env['TEST_REPORT'];
+
+/** Folders whose tests start, kill or freeze whole programs. */
+const slow = [
+  'src/sandbox',
+  ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets'].map((name) => `test/${name}`),
+].map((folder) => `${folder}/**/*.test.ts`);
+const limits = { testTimeout: 120_000, hookTimeout: 120_000 };
+const withDatabase = { ...limits, globalSetup: ['test/support/global-setup.ts'] };
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    // Real servers and real processes: two files at a time keeps a two-core machine honest.
+    // Real servers and real processes: two files at a time leave a two-core machine some room.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    projects: [
+      // Pure functions: no database, no process. They share one worker, since loading the modules takes longest.
+      { test: { ...limits, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow, isolate: false } },
+      { test: { ...withDatabase, name: 'service', include: ['test/**/*.test.ts'], exclude: slow } },
+      { test: { ...withDatabase, name: 'slow', include: slow } },
+    ],
   },
 });

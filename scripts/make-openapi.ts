@@ -24,7 +24,7 @@ export async function makeOpenApi(): Promise<string> {
     metricsPage: null,
   });
   await server.ready();
-  const document = JSON.stringify(server.swagger(), null, 2);
+  const document = JSON.stringify(server.swagger(), null, 1);
   await server.close();
   return `${document}\n`;
 }

@@ -15,7 +15,7 @@ const actions = Object.keys(auditActions) as AuditAction[];
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 const Snapshot = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]);
 
-const AuditEntry = Type.Object({
+export const AuditEntry = Type.Object({
   uid: Type.String(),
   project_id: Type.Union([Type.String(), Type.Null()], {
     description: 'Null: a change of the instance itself.',

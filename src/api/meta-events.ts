@@ -27,7 +27,7 @@ import { registerOperation } from './operation.ts';
 const path = '/api/v1/projects/:projectID/meta-events';
 const tag = 'Meta events';
 
-const MetaEvent = Type.Object({
+export const MetaEvent = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   event_type: Type.String(),

@@ -1,4 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { nameSchemas } from './reference/name-schemas.ts';
+import { namedSchemas } from './reference/named-schemas.ts';
 
 /** How the OpenAPI document is made from the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
@@ -31,5 +33,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       ...(route.config?.query !== undefined && { querystring: route.config.query }),
     },
   }),
+  transformObject: (made) =>
+    'openapiObject' in made ? nameSchemas(made.openapiObject, namedSchemas) : made.swaggerObject,
   refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };

@@ -1,4 +1,3 @@
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source-finder.ts';
@@ -26,6 +25,7 @@ import { registerPortal } from './portal.ts';
 import { registerPortalLinks } from './portal-links.ts';
 import { registerPreviewSubscription } from './preview-subscription.ts';
 import { registerProjects } from './projects.ts';
+import { registerReference } from './reference/routes.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources.ts';
 import { registerSubscriptions } from './subscriptions.ts';
@@ -78,8 +78,7 @@ export async function registerRoutes(
   if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
   if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });
   if (!roles.includes('api')) return;
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-  await app.register(swaggerUi, { routePrefix: '/docs' });
+  registerReference(app);
   await authenticated(app, deps.authenticator, (scope) => {
     for (const register of resources) register(scope, context);
   });

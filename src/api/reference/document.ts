@@ -1,0 +1,65 @@
+/** The parts of an OpenAPI 3.1 document that the reference page reads. */
+export interface Schema {
+  $ref?: string;
+  title?: string;
+  type?: string | string[];
+  description?: string;
+  enum?: unknown[];
+  const?: unknown;
+  examples?: unknown[];
+  format?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  anyOf?: Schema[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+interface Content {
+  content?: Record<string, { schema: Schema }>;
+}
+
+export interface Operation {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  parameters?: Parameter[];
+  requestBody?: Content;
+  responses: Record<string, Content>;
+}
+
+export interface OpenApiDocument {
+  info: { title: string; description?: string };
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+const NAMED = '#/components/schemas/';
+
+/** The name of a schema that is a reference. */
+export function refName(schema: Schema): string | undefined {
+  return schema.$ref?.startsWith(NAMED) === true ? schema.$ref.slice(NAMED.length) : undefined;
+}
+
+/** The schema itself, or the one it refers to. */
+export function resolved(document: OpenApiDocument, schema: Schema): Schema {
+  const name = refName(schema);
+  return name === undefined ? schema : (document.components?.schemas?.[name] ?? {});
+}
+
+/** The schema of the JSON that a request or response carries. */
+export function jsonSchema(content: Content | undefined): Schema | undefined {
+  return content?.content?.['application/json']?.schema;
+}
