@@ -16,7 +16,14 @@ import { ownerScope } from './portal-scope.ts';
 export type Caller =
   | { kind: 'instance'; keyId: string }
   | { kind: 'project'; keyId: string; projectId: string }
-  | { kind: 'portal'; linkId: string; projectId: string; ownerId: string; canManage: boolean };
+  | {
+      kind: 'portal';
+      linkId: string;
+      projectId: string;
+      ownerId: string;
+      canManage: boolean;
+      canCreateEvents: boolean;
+    };
 
 /** The caller, as the audit log names it. `cliUser`: what CLI_USER_HEADER says. */
 export function actorOf(caller: Caller, cliUser?: string | string[]): Actor {
@@ -159,6 +166,7 @@ export class Authenticator {
       projectId: link.project_id,
       ownerId: link.owner_id,
       canManage: link.can_manage_endpoint,
+      canCreateEvents: link.can_create_events,
     };
     return { caller, expiresAtMs: link.opens_until };
   }

@@ -48,7 +48,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event delivery scheduled',
     data: EventDelivery,
-    portal: 'write',
+    portal: 'resend',
     handle: async ({ project, params, scope, actor }) => {
       const id = params['eventDeliveryID'] ?? '';
       await resendAll(
@@ -78,7 +78,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
-    portal: 'write',
+    portal: 'resend',
     handle: async ({ project, body, scope, actor }) => {
       const ids = [...new Set(body.ids)];
       await resendAll(
@@ -160,7 +160,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Batch retry started',
     data: Job,
-    portal: 'write',
+    portal: 'resend',
     handle: async (call, _request, reply) => {
       const { project, actor } = call;
       const filter = await retryFilter(call);

@@ -71,7 +71,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Event created',
     data: Event,
-    portal: 'write',
+    portal: 'create_events',
     handle: async (call) =>
       accept(call, {
         kind: 'endpoints',
@@ -156,7 +156,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Event replayed',
     data: Event,
-    portal: 'write',
+    portal: 'resend',
     handle: async ({ project, params, scope, actor }) => {
       const id = params['eventID'] ?? '';
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
@@ -182,7 +182,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     message: 'Batch replay started',
     data: Nothing,
     beside: { job: Job },
-    portal: 'write',
+    portal: 'resend',
     handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
       const input = scopedReplay(onlyNamed(filter, query), scope);

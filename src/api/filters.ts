@@ -98,7 +98,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     message: 'Filter created',
     data: Filter,
     warn: (body) => filterWarnings(body, ''),
-    portal: 'write',
+    portal: 'manage',
     handle: async (call) => {
       const given = [{ filter: call.body, field: '' }];
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -116,7 +116,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     message: 'Filter updated',
     data: Filter,
     warn: (body) => filterWarnings(body, ''),
-    portal: 'write',
+    portal: 'manage',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';
       const given = [{ change: { ...call.body, uid }, field: '' }];
@@ -133,7 +133,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Filter deleted',
     data: Nothing,
-    portal: 'write',
+    portal: 'manage',
     handle: async (call) => {
       const uid = call.params['filterID'] ?? '';
       await save(context, call, ({ filters }) => {
@@ -157,7 +157,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
     message: 'Filters created',
     data: Type.Array(Filter),
     warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
-    portal: 'write',
+    portal: 'manage',
     handle: async (call): Promise<Out[]> => {
       const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -176,7 +176,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       message: 'Filters updated',
       data: Type.Array(Filter),
       warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
-      portal: 'write',
+      portal: 'manage',
       handle: async (call): Promise<Out[]> => {
         const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
         const row = await save(context, call, (known) => changedFilters(known, given));

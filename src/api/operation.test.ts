@@ -6,7 +6,14 @@ import type { Caller } from './auth.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
 import { type Operation, registerOperation } from './operation.ts';
 
-const portal: Caller = { kind: 'portal', linkId: 'l', projectId: 'p', ownerId: 'me', canManage: false };
+const portal: Caller = {
+  kind: 'portal',
+  linkId: 'l',
+  projectId: 'p',
+  ownerId: 'me',
+  canManage: false,
+  canCreateEvents: false,
+};
 const key: Caller = { kind: 'project', keyId: 'k', projectId: 'p' };
 
 /** The status of a call of one operation by a caller. */

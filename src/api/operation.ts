@@ -44,11 +44,13 @@ export interface Call<Body> {
 }
 
 /**
- * What the holder of a portal link needs to call an operation: nothing more (`read`, `write`) or a link that may
- * manage endpoints (`manage`). `anyone` is for those that touch nothing of any endpoint, so that there is no scope to
- * keep to. Operations that declare nothing are closed to portals.
+ * What the holder of a portal link needs to call an operation: nothing more, for those that look or try something out
+ * (`read`) and those that send again what was sent before (`resend`); a link with `can_manage_endpoint` for those that
+ * change endpoints, subscriptions or filters (`manage`); one with `can_create_events` for new events (`create_events`).
+ * `anyone` is for those that touch nothing of any endpoint, so that there is no scope to keep to. Operations that
+ * declare nothing are closed to portals.
  */
-export type PortalRight = 'read' | 'write' | 'manage' | 'anyone';
+export type PortalRight = 'read' | 'resend' | 'manage' | 'create_events' | 'anyone';
 
 export interface Operation<Body extends TSchema, Data extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -169,7 +171,9 @@ function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; s
   if (caller.kind !== 'portal') return;
   if (operation.portal === undefined) throw new AppError('portal_forbidden', { what: 'this operation' });
   if (operation.portal === 'manage' && !caller.canManage)
-    throw new AppError('portal_forbidden', { what: 'managing endpoints' });
+    throw new AppError('portal_forbidden', { what: 'changing endpoints, subscriptions and filters' });
+  if (operation.portal === 'create_events' && !caller.canCreateEvents)
+    throw new AppError('portal_forbidden', { what: 'new events' });
 }
 
 /**

@@ -11,6 +11,7 @@ export const PortalLink = Type.Object({
   name: Type.String(),
   owner_id: Type.String(),
   can_manage_endpoint: Type.Boolean(),
+  can_create_events: Type.Boolean(),
   endpoints: Type.Array(Type.String(), { description: 'The owner’s endpoints: all that the link opens.' }),
   endpoint_count: Type.Integer(),
   endpoints_metadata: Type.Array(Endpoint),
@@ -31,7 +32,14 @@ const fields = {
       description: 'Endpoints to give to the owner, if they have none yet.',
     }),
   ),
-  can_manage_endpoint: Type.Optional(Type.Boolean({ description: 'False by default.' })),
+  can_manage_endpoint: Type.Optional(
+    Type.Boolean({
+      description: 'May change endpoints, subscriptions and filters, and see secrets. False by default.',
+    }),
+  ),
+  can_create_events: Type.Optional(
+    Type.Boolean({ description: 'May send new events to its endpoints. False by default.' }),
+  ),
   auth_type: Type.Optional(oneOf([...portalAuthTypes, ''])),
   expires_at: Type.Optional(
     Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
@@ -62,6 +70,7 @@ export function toPortalLink(
     name: row.name,
     owner_id: row.owner_id,
     can_manage_endpoint: row.can_manage_endpoint,
+    can_create_events: row.can_create_events,
     endpoints: endpoints.map((endpoint) => endpoint.uid),
     endpoint_count: endpoints.length,
     endpoints_metadata: endpoints,

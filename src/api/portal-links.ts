@@ -183,6 +183,7 @@ async function create(
     name: body.name,
     owner_id: body.owner_id,
     can_manage_endpoint: body.can_manage_endpoint ?? false,
+    can_create_events: body.can_create_events ?? false,
     auth_type: body.auth_type || 'static_token',
     expires_at: expiry(context, body.expires_at) ?? null,
   };

@@ -80,7 +80,7 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     data: Preview,
     resource: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
-    portal: 'write',
+    portal: 'read',
     handle: (call) => preview(context, call),
   });
 }

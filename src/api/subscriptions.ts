@@ -49,7 +49,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription created',
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
-    portal: 'write',
+    portal: 'manage',
     handle: (call) => subscriptions.create(one(call), call.body),
   });
   registerOperation(app, {
@@ -92,7 +92,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription updated',
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
-    portal: 'write',
+    portal: 'manage',
     handle: (call) => subscriptions.update(one(call), call.body),
   });
   registerOperation(app, {
@@ -104,7 +104,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 200,
     message: 'Subscription deleted',
     data: Nothing,
-    portal: 'write',
+    portal: 'manage',
     handle: (call) => subscriptions.delete(one(call)),
   });
   registerOperation(app, {
@@ -116,7 +116,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     status: 202,
     message: 'Subscription status changed',
     data: Subscription,
-    portal: 'write',
+    portal: 'manage',
     handle: (call) => subscriptions.toggle(one(call)),
   });
   registerOperation(app, {

@@ -62,7 +62,7 @@ beforeAll(async () => {
     [each.attempt] = await app.project.get(`/eventdeliveries/${each.delivery.uid}/deliveryattempts`);
   }
   viewer = portal(await token({}));
-  manager = portal(await token({ can_manage_endpoint: true }));
+  manager = portal(await token({ can_manage_endpoint: true, can_create_events: true }));
   direct = new ApiClient(app.project.base, manager.key);
 });
 
@@ -231,30 +231,30 @@ describe('writes', () => {
 
   test('of events go to own endpoints only', async () => {
     const event = (endpoint_id: string) => ({ endpoint_id, event_type: 'w', data: 1 });
-    expect((await viewer.post('/events', event(mine.endpoint.uid))).endpoints).toEqual([mine.endpoint.uid]);
-    expect((await viewer.post('/events', event(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
+    expect((await manager.post('/events', event(mine.endpoint.uid))).endpoints).toEqual([mine.endpoint.uid]);
+    expect((await manager.post('/events', event(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
     const byApp = { app_id: theirs.endpoint.uid, event_type: 'w', data: 1 };
-    expect((await viewer.post('/events', byApp, 400)).code).toBe('not_in_project');
+    expect((await manager.post('/events', byApp, 400)).code).toBe('not_in_project');
   });
 
   test('of subscriptions take own endpoints only', async () => {
     const body = (endpoint_id: string) => ({ name: 's', endpoint_id, filter_config: { event_types: ['z'] } });
-    const made = await viewer.post('/subscriptions', body(mine.endpoint.uid));
+    const made = await manager.post('/subscriptions', body(mine.endpoint.uid));
     expect(made.endpoint_metadata.secrets).toEqual([]);
-    expect((await viewer.post('/subscriptions', body(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
+    expect((await manager.post('/subscriptions', body(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
   });
 
   test('of subscriptions and filters change own ones only', async () => {
     const filters = (side: Json) => `/subscriptions/${side.subscription.uid}/filters`;
     await app.project.post('/event-types', { name: 'filtered' });
-    const made = await viewer.post(filters(mine), { event_type: 'filtered', body: { a: 1 } });
+    const made = await manager.post(filters(mine), { event_type: 'filtered', body: { a: 1 } });
     const own = `${filters(mine)}/${made.uid}`;
     expect(await viewer.get(own)).toMatchObject({ uid: made.uid, event_type: 'filtered' });
     expect((await viewer.get(filters(mine))).map((each: Json) => each.uid)).toContain(made.uid);
-    await viewer.put(own, { body: { a: 2 } }, 200);
-    await viewer.post(`${filters(mine)}/test/filtered`, { payload: { a: 2 } }, 200);
-    await viewer.delete(own);
-    expect((await viewer.put(`/subscriptions/${mine.subscription.uid}`, { name: 'mine' })).name).toBe('mine');
+    await manager.put(own, { body: { a: 2 } }, 200);
+    await manager.post(`${filters(mine)}/test/filtered`, { payload: { a: 2 } }, 200);
+    await manager.delete(own);
+    expect((await manager.put(`/subscriptions/${mine.subscription.uid}`, { name: 'mine' })).name).toBe('mine');
     const theirRow = async () =>
       app.database.query('select * from subscriptions where id = $1', [theirs.subscription.uid]);
     const before = await theirRow();
@@ -277,7 +277,7 @@ describe('writes', () => {
     }
     expect(await theirRow()).toEqual(before);
     const moved = { endpoint_id: theirs.endpoint.uid };
-    const refused = await viewer.put(`/subscriptions/${mine.subscription.uid}`, moved, 400);
+    const refused = await manager.put(`/subscriptions/${mine.subscription.uid}`, moved, 400);
     expect(refused.code).toBe('not_in_project');
   });
 

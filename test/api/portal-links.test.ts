@@ -29,6 +29,7 @@ describe('a portal link', () => {
       name: 'link',
       owner_id: 'nobody yet',
       can_manage_endpoint: false,
+      can_create_events: false,
       endpoints: [],
       endpoint_count: 0,
       endpoints_metadata: [],

@@ -241,6 +241,7 @@ const portalLink: Resource = {
     // Gives endpoints to the owner; no list takes one away.
     endpoints: field([ids.endpoint], [ids.endpoint, ids.other], { shown: () => null, as: [null, null] }),
     can_manage_endpoint: field(true, false),
+    can_create_events: field(true, false),
     auth_type: field('refresh_token', 'static_token', keeps()),
     expires_at: field('2999-01-31T15:04:05.000Z', '2999-02-01T00:00:00.000Z', leaves(null, null)),
   }),
