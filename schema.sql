@@ -302,6 +302,7 @@ create table portal_links (
   expires_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  can_create_events boolean not null default false,
   constraint portal_links_pkey PRIMARY KEY (id),
   constraint portal_links_token_hash_key UNIQUE (token_hash)
 );

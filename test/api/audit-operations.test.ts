@@ -50,6 +50,7 @@ beforeAll(async () => {
     name: 'holder',
     owner_id: 'owner',
     can_manage_endpoint: true,
+    can_create_events: true,
   });
   linkId = link.uid;
   holder = new ApiClient(`${app.url}${PORTAL}`, link.token);

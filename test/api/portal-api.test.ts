@@ -240,8 +240,10 @@ describe('writes', () => {
   test('of subscriptions take own endpoints only', async () => {
     const body = (endpoint_id: string) => ({ name: 's', endpoint_id, filter_config: { event_types: ['z'] } });
     const made = await manager.post('/subscriptions', body(mine.endpoint.uid));
-    expect(made.endpoint_metadata.secrets).toEqual([]);
-    expect((await manager.post('/subscriptions', body(theirs.endpoint.uid), 400)).code).toBe('not_in_project');
+    expect((await viewer.get(`/subscriptions/${made.uid}`)).endpoint_metadata.secrets).toEqual([]);
+    expect((await manager.post('/subscriptions', body(theirs.endpoint.uid), 400)).code).toBe(
+      'not_in_project',
+    );
   });
 
   test('of subscriptions and filters change own ones only', async () => {
@@ -254,7 +256,9 @@ describe('writes', () => {
     await manager.put(own, { body: { a: 2 } }, 200);
     await manager.post(`${filters(mine)}/test/filtered`, { payload: { a: 2 } }, 200);
     await manager.delete(own);
-    expect((await manager.put(`/subscriptions/${mine.subscription.uid}`, { name: 'mine' })).name).toBe('mine');
+    expect((await manager.put(`/subscriptions/${mine.subscription.uid}`, { name: 'mine' })).name).toBe(
+      'mine',
+    );
     const theirRow = async () =>
       app.database.query('select * from subscriptions where id = $1', [theirs.subscription.uid]);
     const before = await theirRow();
