@@ -6,6 +6,7 @@ import type { Character } from './characters.ts';
 import { DatabaseRelays } from './database-relays.ts';
 import { type Fault, FaultInjector } from './fault-injector.ts';
 import { planFaults, type ScheduleOptions } from './fault-schedule.ts';
+import type { Strictness } from './judge-limits.ts';
 import { createMix } from './load-mix.ts';
 import type { Problem, Problems } from './problems.ts';
 import { Service } from './service.ts';
@@ -18,6 +19,7 @@ import { judge, type Verdict } from './verdict.ts';
  * endpoints heal, the queue must drain, and the verdict is given.
  */
 export interface ChaosOptions extends ScheduleOptions {
+  strictness: Strictness;
   say(line: string): void;
 }
 
@@ -91,6 +93,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
     faults: injector.faults,
     tokenWaits: tokens.waits,
     characterOf: (id) => characters.get(id) as Character,
+    strictness: options.strictness,
   });
   await stopCleanly(nodes, database, problems);
   return {

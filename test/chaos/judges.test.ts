@@ -5,7 +5,7 @@ import type { Receipt } from './chaos-receiver.ts';
 import type { Character } from './characters.ts';
 import type { Fault } from './fault-injector.ts';
 import { FAULT_KINDS, planFaults } from './fault-schedule.ts';
-import { judgeLimits } from './judge-limits.ts';
+import { judgeLimits, STRICT } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
@@ -78,6 +78,7 @@ function run(events: Partial<Record<Character, Made[]>>, faults: Fault[] = []) {
     faults,
     tokenWaits: [],
     characterOf: (id) => id as Character,
+    strictness: STRICT,
   };
   return { stored, seen, problems: new Problems() };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos-run.ts';
 import { FAULT_KINDS, type FaultKind } from './fault-schedule.ts';
+import { STRICT } from './judge-limits.ts';
 import { showReceipt, showTime } from './show.ts';
 
 /**
@@ -40,6 +41,7 @@ const report = await runChaos({
   pauseMs: Number(values.pause) * 1_000,
   calmMs: Number(values.calm) * 1_000,
   kinds,
+  strictness: STRICT,
   say: (line) => console.log(line),
 });
 const { duplicates, problems, faults, limits, logs, ...figures } = report;

@@ -3,7 +3,7 @@ import type { Receipt } from './chaos-receiver.ts';
 import { type Character, endpointsOf, type Profile, profileOf } from './characters.ts';
 import { type Duplicate, findDuplicates } from './duplicates.ts';
 import type { Fault } from './fault-injector.ts';
-import { judgeLimits, type LimitFigures } from './judge-limits.ts';
+import { judgeLimits, type LimitFigures, type Strictness } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
@@ -20,6 +20,7 @@ export interface Seen {
   /** When a token was being waited for. */
   tokenWaits: { from: number; to: number }[];
   characterOf(endpointId: string): Character;
+  strictness: Strictness;
 }
 
 export interface Verdict {
