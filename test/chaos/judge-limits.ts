@@ -80,7 +80,7 @@ function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
   const end = receipts.findIndex((one, n) => n > from && one.at - after >= lengthMs);
   const inside = receipts.slice(from, end < 0 ? receipts.length : end);
   const pids = [...new Set(inside.map(({ sender }) => sender.pid))];
-  return { requests: inside.length, withinMs: inside.at(-1)!.at - at, pids };
+  return { requests: inside.length, withinMs: inside.at(-1)!.at - at, noticedLateMs: at - after, pids };
 }
 
 interface Limited {
