@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, Program } from '../support/program.ts';
 
-/** A place for a node: one address, and one process after the other at it. */
+/** Why a process may end by itself. */
+export const LOST_DATABASE = /database|ECONN|ENOENT|terminat|connection error|57P0|starting up/i;
 const SECRET_KEY = 'the same thirty-two or more characters';
 
+/** A place for a node: one address, and one process after the other at it. */
 export class ChaosNode {
   readonly name: string;
   readonly dataDir: string;
@@ -57,7 +59,7 @@ export class ChaosNode {
         await program.ready();
         return;
       } catch (error) {
-        if (!/database|ECONN|ENOENT|terminat|57P0|starting up/i.test(program.stderr)) throw error;
+        if (!LOST_DATABASE.test(program.stderr)) throw error;
         await delay(200);
       }
     }

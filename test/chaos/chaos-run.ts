@@ -1,6 +1,6 @@
 import { ChaosDatabase } from './chaos-database.ts';
 import { ChaosLoad } from './chaos-load.ts';
-import { ChaosNode } from './chaos-node.ts';
+import { ChaosNode, LOST_DATABASE } from './chaos-node.ts';
 import { ChaosReceiver } from './chaos-receiver.ts';
 import type { Character } from './characters.ts';
 import { DatabaseRelays } from './database-relays.ts';
@@ -148,7 +148,7 @@ async function stopCleanly(nodes: ChaosNode[], database: ChaosDatabase, problems
   const programs = nodes.flatMap((node) => node.programs);
   const crashed = programs.filter(({ stderr }) => /posthorn: .*Error|unhandled|Uncaught/i.test(stderr));
   for (const { stderr } of crashed) {
-    if (!/database|ECONN|ENOENT/i.test(stderr)) broken(`a node crashed: ${stderr.slice(-2000)}`);
+    if (!LOST_DATABASE.test(stderr)) broken(`a node crashed: ${stderr.slice(-2000)}`);
   }
   const held = await database.query(
     'select delivery_id, node_id from delivery_queue where node_id is not null',
