@@ -51,7 +51,12 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     problems.expectNone(
       'a limit is exact',
       `times ${character} got more than ${limit.count} requests in ${limit.seconds} s`,
-      over.map((n) => ({ ...windowFrom(receipts, n, limit), from: showTime(receipts[n]!.at, seen) })),
+      over.map((n) => ({
+        ...windowFrom(receipts, n, limit),
+        from: showTime(receipts[n]!.at, seen),
+        // By the clock of the sender.
+        started: [n, n + limit.count].map((place) => showTime(startOf(receipts[place]!, stored), seen)),
+      })),
     );
     const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, limit).requests));
     const figures = { character, most, limit: limit.count };
@@ -72,6 +77,12 @@ function overLimit(receipts: Receipt[], { count, seconds }: Limit): number[] {
     const oneTooMany = receipts[n + count];
     return oneTooMany !== undefined && oneTooMany.at - receipts[n]!.after < seconds * 1000 - JITTER_MS;
   });
+}
+
+/** When the request was begun, by its attempt; of several attempts the latest before it arrived. */
+function startOf({ deliveryId, at }: Receipt, { tries }: Stored): number {
+  const own = tries.filter(({ delivery_id, started }) => delivery_id === deliveryId && started <= at);
+  return own.at(-1)?.started ?? Number.NaN;
 }
 
 function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
