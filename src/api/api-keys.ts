@@ -20,6 +20,7 @@ import {
   Time,
 } from './fields.ts';
 import { registerOperation } from './operation.ts';
+import { showRows } from './show-rows.ts';
 
 const Role = Type.Object({ type: Type.String(), project: Type.String() });
 
@@ -72,7 +73,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Keys fetched',
     data: Type.Array(ApiKey),
-    handle: async ({ project }) => (await listApiKeys(db, project.id)).map(toApiKey),
+    handle: async ({ project }) => showRows(await listApiKeys(db, project.id), toApiKey),
   });
   registerOperation(app, {
     method: 'POST',

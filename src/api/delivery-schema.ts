@@ -9,8 +9,9 @@ import type { StoredDelivery } from '../store/event-deliveries.ts';
 import { updatedAt } from '../store/row-times.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
 import { Endpoint } from './endpoint-schema.ts';
-import { AnyJson, HeaderValues, payloadJson } from './event-schema.ts';
+import { AnyJson, Event, HeaderValues, payloadJson } from './event-schema.ts';
 import { iso, isoOrNull, Nothing, NullableTime, oneOf, Time } from './fields.ts';
+import { shownOrNull } from './show-rows.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 import { waitingForSchema } from './waiting-for-schema.ts';
 
@@ -47,7 +48,10 @@ export const EventDelivery = Type.Object({
   latency_seconds: Type.Integer(),
   metadata: RetryMetadata,
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
-  event_metadata: Type.Object({ uid: Type.String(), event_type: Type.String(), created_at: Time }),
+  event_metadata: Type.Object(
+    { uid: Type.String(), event_type: Type.String(), created_at: Time },
+    { description: 'The event in short form.' },
+  ),
   source_metadata: NullableSourceSummary,
   device_metadata: Nothing,
   cli_metadata: Nothing,
@@ -56,6 +60,9 @@ export const EventDelivery = Type.Object({
   updated_at: Time,
   deleted_at: NullableTime,
 });
+
+/** As a single read gives it: with the whole event. */
+export const WholeEventDelivery = Type.Object({ ...EventDelivery.properties, event_metadata: Event });
 
 export const HeaderText = Type.Record(Type.String(), Type.String());
 
@@ -117,7 +124,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
     latency_seconds: Math.floor((row.latency_ms ?? 0) / 1000),
     metadata: toRetryMetadata(row, waiting),
-    endpoint_metadata: endpoint === undefined ? null : links.showEndpoint(endpoint),
+    endpoint_metadata: endpoint === undefined ? null : shownOrNull(() => links.showEndpoint(endpoint)),
     event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
     source_metadata: toSourceSummary(links.routing.sources, row.source_id),
     device_metadata: null,

@@ -3,13 +3,14 @@ import { Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import { SealError } from '../platform/sealer.ts';
 import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+import { toAppError } from './show-rows.ts';
 import { describeValidationErrors, fieldsWithZero } from './validation.ts';
 
 export const REFUSAL_ID = 'Refusal';
 
 export const WARNINGS = Type.Array(Type.String(), {
   description:
-    'What is odd about the body, such as fields that are not known. `X-Posthorn-Strict: true` refuses such a call.',
+    'What is odd about the body, such as fields that are not known (`X-Posthorn-Strict: true` refuses such a call), and rows that a list left out since they cannot be shown.',
 });
 
 /** The part of an envelope that carries warnings: none where there are none. */
@@ -29,12 +30,13 @@ export const REFUSAL = Type.Object(
   { $id: REFUSAL_ID },
 );
 
+const LOGGED: ReadonlySet<string> = new Set(['internal', 'secret_unreadable', 'row_damaged']);
+
 /** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request);
   const caller = { request: request.id, ip: request.ip };
-  if (known.code === 'internal' || known.code === 'secret_unreadable')
-    request.log.error({ err: error, ...caller }, 'request failed');
+  if (LOGGED.has(known.code)) request.log.error({ err: error, ...caller }, 'request failed');
   else request.log.debug({ code: known.code, ...caller }, 'request refused');
   if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
   if (known.code === 'rate_limited') {
@@ -71,8 +73,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
       return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
     default:
   }
-  if (error instanceof SealError)
-    return new AppError('secret_unreadable', { detail: error.message }, { cause: error });
+  if (error instanceof SealError || error instanceof SyntaxError) return toAppError(error);
   if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
   if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
   return new AppError('internal', { request: request.id }, { cause: error });

@@ -6,13 +6,16 @@ import { VERSION } from '../domain/version.ts';
 import type { Queryable } from '../store/database.ts';
 import { getAttempt, listAttempts } from '../store/delivery-attempts.ts';
 import { getDelivery, listDeliveries, type StoredDelivery } from '../store/event-deliveries.ts';
+import { getEvent } from '../store/events.ts';
 import type { ApiContext } from './context.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
-import { DeliveryAttempt, EventDelivery, toAttempt } from './delivery-schema.ts';
+import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
+import { toEvent } from './event-schema.ts';
 import { found, mapPage, PageOf, pageQuery } from './fields.ts';
 import { registerOperation } from './operation.ts';
+import { showRows } from './show-rows.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
@@ -46,11 +49,14 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     summary: 'Fetches a delivery.',
     status: 200,
     message: 'Event delivery fetched',
-    data: EventDelivery,
+    data: WholeEventDelivery,
     portal: 'read',
     handle: async ({ project, params, scope }) => {
       const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
-      return (await deliveryView(context, project.id, [row]))(row);
+      const show = await deliveryView(context, project.id, [row]);
+      const event = found(await getEvent(db, project.id, row.event_id), 'event', row.event_id);
+      const { sources } = await context.cache.get(project.id);
+      return { ...show(row), event_metadata: toEvent(event, sources) };
     },
   });
   registerAttempts(app, context);
@@ -85,7 +91,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     handle: async ({ project, params, scope }) => {
       const id = params['eventDeliveryID'] ?? '';
       await deliveryOf(db, project.id, { id, scope });
-      return (await listAttempts(db, project.id, id)).map((row) => toAttempt(row, VERSION));
+      return showRows(await listAttempts(db, project.id, id), (row) => toAttempt(row, VERSION));
     },
   });
   registerOperation(app, {

@@ -7,6 +7,7 @@ import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredEvent } from '../store/events.ts';
 import type { SourceRow } from '../store/sources.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
+import { Endpoint } from './endpoint-schema.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
 import { NullableSourceSummary, toSourceSummary } from './source-summary.ts';
 import { waitingForSchema } from './waiting-for-schema.ts';
@@ -64,6 +65,12 @@ export const Event = Type.Object({
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
+});
+
+/** As a single read gives it: with its endpoints as a read of each would. */
+export const WholeEvent = Type.Object({
+  ...Event.properties,
+  endpoint_metadata: Type.Array(Endpoint),
 });
 
 const eventFields = {

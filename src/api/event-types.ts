@@ -24,6 +24,7 @@ import {
 import { found, invalid } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { readOpenApi } from './read-openapi.ts';
+import { showRows } from './show-rows.ts';
 import { updated } from './updated.ts';
 
 const path = '/api/v1/projects/:projectID/event-types';
@@ -42,7 +43,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event types fetched',
     data: Type.Array(EventType),
     portal: 'anyone',
-    handle: async ({ project }) => (await listEventTypes(db, project.id)).map(toEventType),
+    handle: async ({ project }) => showRows(await listEventTypes(db, project.id), toEventType),
   });
   registerOperation(app, {
     method: 'POST',

@@ -12,6 +12,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import { searchPayloads } from '../store/search-payloads.ts';
 import type { ApiContext } from './context.ts';
 import { dynamicTarget } from './dynamic-target.ts';
+import { endpointView } from './endpoint-view.ts';
 import { ensureSubscription } from './ensure-subscription.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
 import {
@@ -21,13 +22,14 @@ import {
   DynamicEvent,
   Event,
   FanoutEvent,
-  toEndpointSummary,
   toEvent,
+  WholeEvent,
 } from './event-schema.ts';
 import { found, invalid, mapPage, Nothing, PageOf, pageQuery } from './fields.ts';
 import { Job, startedJob } from './jobs.ts';
 import { newEvent } from './new-event.ts';
 import { type Call, registerOperation } from './operation.ts';
+import { shownOrNull } from './show-rows.ts';
 import { startJob } from './start-job.ts';
 
 const path = '/api/v1/projects/:projectID/events';
@@ -138,7 +140,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     summary: 'Fetches an event.',
     status: 200,
     message: 'Event fetched',
-    data: Event,
+    data: WholeEvent,
     portal: 'read',
     handle: ({ project, params, scope }) =>
       readEvent(context, project, { id: params['eventID'] ?? '', scope }),
@@ -155,7 +157,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     summary: 'Matches an event again and delivers it anew.',
     status: 200,
     message: 'Event replayed',
-    data: Event,
+    data: WholeEvent,
     portal: 'resend',
     handle: async ({ project, params, scope, actor }) => {
       const id = params['eventID'] ?? '';
@@ -236,16 +238,19 @@ async function readEvent(
   context: ApiContext,
   project: ProjectRow,
   { id, scope }: { id: string; scope: EndpointScope | undefined },
-): Promise<Out> {
+): Promise<Static<typeof WholeEvent>> {
   const row = found(await getEvent(context.db, project.id, id, scope), 'event', id);
-  const byId = await context.endpoints.byIds(
-    context.db,
-    project.id,
-    row.endpoints.filter((endpointId) => inScope(scope, endpointId)),
-  );
-  const endpoints = row.endpoints.flatMap((endpointId) => byId.get(endpointId) ?? []);
+  const ids = row.endpoints.filter((endpointId) => inScope(scope, endpointId));
+  const [byId, showEndpoint] = await Promise.all([
+    context.endpoints.byIds(context.db, project.id, ids),
+    endpointView(context, project.id, ids),
+  ]);
+  const endpoints = ids.flatMap((endpointId) => byId.get(endpointId) ?? []);
   const { sources } = await context.cache.get(project.id);
-  return { ...toEvent(row, sources), endpoint_metadata: endpoints.map(toEndpointSummary) };
+  return {
+    ...toEvent(row, sources),
+    endpoint_metadata: endpoints.flatMap((one) => shownOrNull(() => showEndpoint(one)) ?? []),
+  };
 }
 
 /** An endpoint given by id; an app_id means every endpoint that carries it. */

@@ -1,7 +1,8 @@
 import { type TSchema, type TString, Type } from 'typebox';
 import { AppError } from '../domain/errors.ts';
 import type { Page } from '../domain/pagination.ts';
-import { readDate, readTime, TIME_HINT } from '../domain/time.ts';
+import { formatTime, readDate, readTime, TIME_HINT } from '../domain/time.ts';
+import { showRows } from './show-rows.ts';
 
 /** Building blocks that the resources' schemas share. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
@@ -60,9 +61,12 @@ export const dateQuery = {
 
 let lastIso = { ms: 0, text: new Date(0).toISOString() };
 
-/** The last one is kept: an event tells its time twice, and of those that come together most came in one millisecond. */
+/**
+ * The last one is kept: an event tells its time twice, and of those that come together most came in one millisecond.
+ * Throws where what is stored is no time, such as infinity.
+ */
 export function iso(ms: number): string {
-  if (ms !== lastIso.ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  if (ms !== lastIso.ms) lastIso = { ms, text: formatTime(ms) };
   return lastIso.text;
 }
 
@@ -74,7 +78,7 @@ export function mapPage<Row, Item>(
   page: Page<Row>,
   map: (row: Row) => Item,
 ): { content: Item[]; pagination: Page<Row>['pagination'] } {
-  return { content: page.rows.map(map), pagination: page.pagination };
+  return { content: showRows(page.rows, map), pagination: page.pagination };
 }
 
 export function found<T>(value: T | undefined, resource: string, id: string): T {

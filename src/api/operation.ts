@@ -11,6 +11,7 @@ import type { ProjectRow } from '../store/projects.ts';
 import { actorOf, type Caller } from './auth.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
+import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf } from './unknown-fields.ts';
 import { dropNulls } from './validation.ts';
 import {
@@ -141,6 +142,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       const result = (await operation.handle(call, request, reply)) ?? null;
       if (operation.portal !== 'anyone' && !wasScoped())
         throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
+      warnOfUnshown(request, result);
       const { scope } = request;
       const seen =
         scope === undefined || portalView === undefined
@@ -156,6 +158,15 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
     },
   });
 }
+
+function warnOfUnshown(request: FastifyRequest, result: unknown): void {
+  const unshown = unshownOf(result);
+  if (unshown.length === 0) return;
+  for (const { id, error } of unshown)
+    request.log.error({ err: error, row: id, request: request.id }, 'a row cannot be shown');
+  request.warnings = [...(request.warnings ?? []), ...unshown.map(unshownWarning)];
+}
+
 /** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
 function wantsBytes(accept: string | undefined): boolean {
   return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);

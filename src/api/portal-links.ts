@@ -19,10 +19,11 @@ import type { ProjectRow } from '../store/projects.ts';
 import type { ApiContext } from './context.ts';
 import { endingAccess } from './end-access.ts';
 import { endpointView } from './endpoint-view.ts';
-import { found, invalid, Nothing, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
+import { found, invalid, mapPage, Nothing, PageOf, pageQuery, parseTime, Repeated } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
+import { shownOrNull } from './show-rows.ts';
 import { updated } from './updated.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
@@ -67,7 +68,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
         name: queryValue(query, 'name') ?? queryValue(query, 'q'),
         endpointIds: queryValues(query, 'endpointId'),
       });
-      return { content: await allShown(context, project.id, page.rows), pagination: page.pagination };
+      return mapPage(page, await linkView(context, project.id, page.rows));
     },
   });
   registerOperation(app, {
@@ -140,15 +141,14 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
 }
 
 async function shown(context: ApiContext, row: PortalLinkRow): Promise<Static<typeof PortalLink>> {
-  const [link] = await allShown(context, row.project_id, [row]);
-  return link as Static<typeof PortalLink>;
+  return (await linkView(context, row.project_id, [row]))(row);
 }
 
-async function allShown(
+async function linkView(
   context: ApiContext,
   projectId: string,
   rows: PortalLinkRow[],
-): Promise<Static<typeof PortalLink>[]> {
+): Promise<(row: PortalLinkRow) => Static<typeof PortalLink>> {
   const owners = await context.endpoints.byOwners(
     context.db,
     projectId,
@@ -157,14 +157,15 @@ async function allShown(
   const shownIds = [...owners.values()].flat().map((row) => row.id);
   const showEndpoint = await endpointView(context, projectId, shownIds);
   const minted = await mintRefreshTokens(context.db, context.sealer, rows);
-  return rows.map((row) =>
+  return (row) =>
     toPortalLink(row, {
-      endpoints: (owners.get(row.owner_id) ?? []).map(showEndpoint),
+      endpoints: (owners.get(row.owner_id) ?? []).flatMap(
+        (one) => shownOrNull(() => showEndpoint(one)) ?? [],
+      ),
       token: staticToken(context, row),
       authKey: minted.get(row.id) ?? '',
       publicUrl: context.publicUrl(),
-    }),
-  );
+    });
 }
 
 interface By {

@@ -18,6 +18,7 @@ import { endingAccess } from './end-access.ts';
 import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { registerOperation } from './operation.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
+import { showRows } from './show-rows.ts';
 import { updated } from './updated.ts';
 
 export const Project = Type.Object({
@@ -77,7 +78,10 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     data: Type.Array(Project),
     handle: async ({ caller }) => {
       const rows = await context.projects.list(db);
-      return rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId).map(toProject);
+      return showRows(
+        rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId),
+        toProject,
+      );
     },
   });
   registerOperation(app, {

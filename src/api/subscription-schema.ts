@@ -6,6 +6,7 @@ import type { SubscriptionRow } from '../store/subscriptions.ts';
 import { Endpoint } from './endpoint-schema.ts';
 import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from './fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
+import { shownOrNull } from './show-rows.ts';
 import { Source, toSource } from './source-schema.ts';
 
 const AlertConfig = Type.Object({
@@ -110,7 +111,7 @@ export function toSubscription(
     type: row.type as 'api',
     status: row.status as 'active',
     endpoint_metadata: endpoint,
-    source_metadata: source === undefined ? null : toSource(source, links.publicUrl),
+    source_metadata: source === undefined ? null : shownOrNull(() => toSource(source, links.publicUrl)),
     device_metadata: null,
     function: row.function,
     delivery_mode: row.delivery_mode as 'at_least_once',

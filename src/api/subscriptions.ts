@@ -20,6 +20,7 @@ import { endpointView } from './endpoint-view.ts';
 import { found, invalid, mapPage, Nothing, PageOf, pageQuery, Repeated } from './fields.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { type Call, registerOperation } from './operation.ts';
+import { shownOrNull } from './show-rows.ts';
 import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
 import {
   CreateSubscription,
@@ -195,7 +196,7 @@ class Subscriptions {
     return mapPage(page, (row) => {
       const endpoint = endpointRows.get(row.endpoint_id);
       return toSubscription(row, {
-        endpoint: endpoint === undefined ? null : showEndpoint(endpoint),
+        endpoint: endpoint === undefined ? null : shownOrNull(() => showEndpoint(endpoint)),
         source: sourceRows.get(row.source_id),
         publicUrl: this.#context.publicUrl(),
       });
@@ -266,7 +267,7 @@ class Subscriptions {
       row.source_id === '' ? undefined : sources.get(db, row.project_id, row.source_id),
     ]);
     return toSubscription(row, {
-      endpoint: endpoint === undefined ? null : showEndpoint(endpoint),
+      endpoint: endpoint === undefined ? null : shownOrNull(() => showEndpoint(endpoint)),
       source,
       publicUrl: this.#context.publicUrl(),
     });

@@ -68,6 +68,11 @@ export const errorTable = {
     status: 500,
     message: 'A secret that this needs cannot be opened: {detail}.',
   },
+  row_damaged: {
+    status: 500,
+    message:
+      'What is stored of this cannot be shown: {detail}. Lists leave it out; nothing else is affected.',
+  },
   search_timeout: {
     status: 504,
     message: 'This took more than {seconds} s; narrow it with startDate and endDate or further filters.',

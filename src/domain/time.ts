@@ -1,3 +1,5 @@
+import { AppError } from './errors.ts';
+
 /**
  * The one reader of times that come in from outside. A time is RFC 3339, of a day that exists, and lies in the years
  * 1 to 9999 once it is in UTC: those are the times that PostgreSQL and our own answers can both show. A leap second
@@ -40,6 +42,12 @@ export function readDate(text: string): number | null {
   if (!SHORT.test(text)) return readTime(text);
   const [date = '', time = '00:00'] = text.split(/[Tt ]/);
   return readTime(`${date}T${time.length === 5 ? `${time}:00` : time}Z`);
+}
+
+/** RFC 3339 in UTC. Throws where what is stored is no time that can be shown, such as infinity. */
+export function formatTime(ms: number): string {
+  if (Number.isNaN(ms)) throw new AppError('row_damaged', { detail: 'a time is not in the years 1 to 9999' });
+  return new Date(ms).toISOString();
 }
 
 /** Null: outside of the years that are taken. */

@@ -11,7 +11,7 @@ import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import type { Sealer } from '../platform/sealer.ts';
+import { SealError, type Sealer } from '../platform/sealer.ts';
 import { storedTrace, type TraceContext } from '../platform/trace-context.ts';
 import type { Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -166,6 +166,7 @@ export class DeliverySender {
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
+    if (!opens(row)) return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
     const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
     let made: Buffer | null = null;
     if (code !== '' && !delivery.hasOwnBody) {
@@ -266,6 +267,16 @@ export class DeliverySender {
       exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
       certificates: outcome.certificates,
     };
+  }
+}
+
+function opens({ secret }: RoutedEndpoint['row']): boolean {
+  try {
+    secret.reveal();
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
   }
 }
 

@@ -7,14 +7,26 @@ import { inspect } from 'node:util';
 const MARKER = '***';
 
 export class Secret<T> {
-  readonly #value: T;
+  #value: T | undefined;
+  #open: (() => T) | undefined;
 
   constructor(value: T) {
     this.#value = value;
   }
 
+  /** One that is opened when it is first asked for: where it cannot be, only that use fails. */
+  static sealed<T>(open: () => T): Secret<T> {
+    const secret = new Secret<T>(undefined as T);
+    secret.#open = open;
+    return secret;
+  }
+
   reveal(): T {
-    return this.#value;
+    if (this.#open !== undefined) {
+      this.#value = this.#open();
+      this.#open = undefined;
+    }
+    return this.#value as T;
   }
 
   toString(): string {

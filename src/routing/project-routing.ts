@@ -201,9 +201,22 @@ export function subscriptionRefusal(
   return row.source_id !== '' && row.source_id !== event.sourceId ? 'source' : null;
 }
 
+/** The signer is made when it is first needed: an endpoint whose secret cannot be opened stops no other. */
 export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
+  let signer: Signer | undefined;
+  return {
+    row,
+    get signer() {
+      signer ??= endpointSigner(row, config);
+      return signer;
+    },
+    limit: rateLimit(row.rate_limit, row.rate_limit_duration),
+  };
+}
+
+function endpointSigner(row: EndpointRow, config: ProjectConfig): Signer {
   const { secrets, signing_key } = row.secret.reveal();
-  const signer = compileSigner({
+  return compileSigner({
     schemes: config.signature.schemes,
     header: config.signature.header,
     versions: config.signature.versions,
@@ -214,5 +227,4 @@ export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEn
     })),
     ...(signing_key === null ? {} : { ed25519: { privateKey: createPrivateKey(signing_key.private_key) } }),
   });
-  return { row, signer, limit: rateLimit(row.rate_limit, row.rate_limit_duration) };
 }

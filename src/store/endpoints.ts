@@ -262,12 +262,15 @@ export class EndpointStore {
   }
 
   #open({ sealed, slack_webhook_url, teams_webhook_url, ...row }: Sealed): EndpointRow {
-    const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as Partial<EndpointSecrets>;
-    const urls = {
-      slack_webhook_url: slack_webhook_url || (secret.slack_webhook_url ?? ''),
-      teams_webhook_url: teams_webhook_url || (secret.teams_webhook_url ?? ''),
+    const open = () => {
+      const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as Partial<EndpointSecrets>;
+      const urls = {
+        slack_webhook_url: slack_webhook_url || (secret.slack_webhook_url ?? ''),
+        teams_webhook_url: teams_webhook_url || (secret.teams_webhook_url ?? ''),
+      };
+      return { ...secret, ...urls } as EndpointSecrets;
     };
-    return { ...row, secret: new Secret({ ...secret, ...urls } as EndpointSecrets) };
+    return { ...row, secret: Secret.sealed(open) };
   }
 }
 

@@ -1,13 +1,12 @@
 import { idTime } from '../domain/ids.ts';
-
-const iso = (ms: number) => new Date(ms).toISOString();
+import { formatTime } from '../domain/time.ts';
 
 /** When a row of config was made, changed and deleted, as meta events show it. */
 export function rowTimes(row: { id: string; updated_at: number; deleted_at: number | null }) {
   return {
-    created_at: iso(idTime(row.id)),
+    created_at: formatTime(idTime(row.id)),
     updated_at: updatedAt(row),
-    deleted_at: row.deleted_at === null ? null : iso(row.deleted_at),
+    deleted_at: row.deleted_at === null ? null : formatTime(row.deleted_at),
   };
 }
 
@@ -16,5 +15,5 @@ export function rowTimes(row: { id: string; updated_at: number; deleted_at: numb
  * was made: then it was made and not changed since.
  */
 export function updatedAt(row: { id: string; updated_at: number }): string {
-  return iso(Math.max(row.updated_at, idTime(row.id)));
+  return formatTime(Math.max(row.updated_at, idTime(row.id)));
 }

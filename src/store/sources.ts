@@ -161,8 +161,8 @@ export class SourceStore {
   }
 
   #open({ sealed, ...row }: Sealed): SourceRow {
-    const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as SourceSecrets;
-    return { ...row, secret: new Secret(secret) };
+    const open = () => JSON.parse(this.#sealer.open(sealed, place(row.id))) as SourceSecrets;
+    return { ...row, secret: Secret.sealed(open) };
   }
 }
 
