@@ -1,7 +1,7 @@
 import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../../domain/project-config.ts';
 import { ApiKey, NewApiKey } from '../api-keys.ts';
 import { AuditEntry } from '../audit.ts';
-import { DeliveryAttempt, EventDelivery, RetryMetadata } from '../delivery-schema.ts';
+import { DeliveryAttempt, EventDelivery, RetryMetadata, WholeEventDelivery } from '../delivery-schema.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, OAuth2, UpdateEndpoint } from '../endpoint-schema.ts';
 import {
   BroadcastEvent,
@@ -10,6 +10,7 @@ import {
   EndpointSummary,
   Event,
   FanoutEvent,
+  WholeEvent,
 } from '../event-schema.ts';
 import { CreateEventType, EventType, ImportEventTypes, UpdateEventType } from '../event-type-schema.ts';
 import { Pagination } from '../fields.ts';
@@ -25,6 +26,8 @@ import { CreateSubscription, Subscription, UpdateSubscription } from '../subscri
 
 /** The schemas that have a name in the OpenAPI document, and so in the clients that are generated from it. */
 export const namedSchemas = {
+  WholeEvent,
+  WholeEventDelivery,
   AuditEntry,
   MetaEvent,
   ApiKey,
