@@ -9,7 +9,7 @@ import type { ProjectRouting } from '../routing/project-routing.ts';
 import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
-import type { Sent } from './delivery-sender.ts';
+import type { Sent } from './sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**

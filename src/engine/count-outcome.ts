@@ -1,7 +1,7 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import { isMetaQueueKey } from '../domain/meta-event.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { Sent } from './delivery-sender.ts';
+import type { Sent } from './sent.ts';
 
 /** Counts what became of deliveries, once it is recorded. Meta events go the same way and are not counted. */
 export function countOutcome(

@@ -6,10 +6,9 @@ import type {
 import { formBody } from '../dispatch/form-body.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Outcome } from '../dispatch/outcome.ts';
-import type { SeenCertificates } from '../domain/certificate.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
 import { AppError } from '../domain/errors.ts';
-import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
+import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { SealError, type Sealer } from '../platform/sealer.ts';
 import { storedTrace, type TraceContext } from '../platform/trace-context.ts';
@@ -17,9 +16,8 @@ import type { Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../routing/project-routing.ts';
 import { queueKeyOf } from '../routing/queue-key.ts';
-import { runFunction } from '../routing/run-function.ts';
+import { type FunctionRun, runFunction } from '../routing/run-function.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { Finish } from '../store/finish-deliveries.ts';
 import { openHeaders } from '../store/stored-headers.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { endAttemptSpan } from './attempt-span.ts';
@@ -29,6 +27,7 @@ import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 import type { NamedLimit } from './rate-group.ts';
 import type { RateLeases } from './rate-leases.ts';
+import { back, ended, handedBack, identity, ourFault, type Sent } from './sent.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
@@ -53,33 +52,9 @@ export interface SenderDeps {
   tracer: Tracer | null;
 }
 
-/** What came of a try, and what it says about the endpoint. */
-export interface Sent {
-  finish: Finish;
-  effect: 'success' | 'failure' | 'strain' | 'none';
-  /** 410: the endpoint wants no more. */
-  isGone?: boolean;
-  /** No tries are left. */
-  isExhausted?: boolean;
-  /** Length of the request, where one was made. */
-  durationMs?: number;
-  /** Of the connection it was made on. */
-  certificates?: SeenCertificates | null;
-  /** What the log says of the request, where one was made. */
-  exchange?: Exchanged;
-}
-
-export interface Exchanged {
-  outcome: Outcome;
-  requestBytes: number;
-  /** The trace it was sent with, as a span of its own or the event's. */
-  trace: TraceContext | null;
-}
-
 export const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;
 const MAX_RESPONSE_BYTES = 51_200;
-const OUR_FAULT_DELAY_MS = 5_000;
 const INTERRUPTED = 'Its sending was interrupted; at most once, so it is not tried again.';
 const FORM = 'application/x-www-form-urlencoded';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
@@ -155,6 +130,16 @@ export class DeliverySender {
     });
   }
 
+  /** The body that the subscription's function makes; null where it has none or the delivery has its body already. */
+  async #functionBody(
+    delivery: HeldDelivery,
+    routing: ProjectRouting,
+  ): Promise<FunctionRun | { kind: 'none'; body: null }> {
+    const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
+    if (code === '' || delivery.hasOwnBody) return { kind: 'none', body: null };
+    return runFunction(this.#deps.sandbox, code, delivery);
+  }
+
   async #attempt(
     delivery: HeldDelivery,
     context: {
@@ -167,14 +152,10 @@ export class DeliverySender {
     const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
     if (!opens(row)) return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
-    const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
-    let made: Buffer | null = null;
-    if (code !== '' && !delivery.hasOwnBody) {
-      const run = await runFunction(this.#deps.sandbox, code, delivery);
-      if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
-      if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
-      made = run.body;
-    }
+    const run = await this.#functionBody(delivery, routing);
+    if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
+    if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
+    const made = run.body;
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
@@ -317,30 +298,6 @@ function authFailed(
   return { finish, effect: 'none' };
 }
 
-function identity(
-  delivery: HeldDelivery,
-): Pick<Finish, 'deliveryId' | 'projectId' | 'endpointId' | 'fence' | 'key' | 'body'> {
-  return {
-    deliveryId: delivery.id,
-    projectId: delivery.projectId,
-    endpointId: delivery.endpointId,
-    fence: delivery.fence,
-    key: delivery.key,
-    body: null,
-  };
-}
-
-function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Sent {
-  return {
-    finish: { ...handedBack(delivery, description), status, delayMs: null },
-    effect: 'none',
-  };
-}
-
-function back(delivery: HeldDelivery, description: string | null): Sent {
-  return { finish: handedBack(delivery, description), effect: 'none' };
-}
-
 /** Back to the queue, where the node that leases its rate limits will find it. */
 function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
   const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
@@ -370,26 +327,3 @@ function limitsOn(delivery: HeldDelivery, routing: ProjectRouting): NamedLimit[]
 }
 
 const isAborted = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.code === 'aborted';
-
-/** Trouble on our side: tried again soon, and nothing used up. */
-function ourFault(delivery: HeldDelivery, reason: string): Sent {
-  return {
-    finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
-    effect: 'none',
-  };
-}
-
-/** Back to the queue, due at once, nothing used up: a gate closed, or this node is stopping. */
-export function handedBack(delivery: HeldDelivery, description: string | null): Finish {
-  return {
-    ...identity(delivery),
-    status: delivery.numTrials === 0 ? 'Scheduled' : 'Retry',
-    description,
-    numTrials: delivery.numTrials,
-    latencyMs: null,
-    delayMs: 0,
-    lane: delivery.numTrials === 0 ? delivery.lane : LANE.retry,
-    attempt: null,
-    isSecondRequest: delivery.isSecondRequest,
-  };
-}

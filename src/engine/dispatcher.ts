@@ -5,10 +5,11 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import { countOutcome, countStart } from './count-outcome.ts';
-import type { DeliverySender, Sent } from './delivery-sender.ts';
+import type { DeliverySender } from './delivery-sender.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 import { logAttempt } from './log-attempt.ts';
+import type { Sent } from './sent.ts';
 
 /**
  * The deliveries this node holds, in memory, bounded by the window. Of each:

@@ -3,9 +3,9 @@ import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Probe } from '../store/breakers.ts';
 import { BreakerChanges, type BreakerChangesDeps, type Finding } from './breaker-changes.ts';
-import type { Sent } from './delivery-sender.ts';
 import type { OutcomeListener } from './dispatcher.ts';
 import { lastFailure } from './last-failure.ts';
+import type { Sent } from './sent.ts';
 import { StateChanges } from './state-changes.ts';
 
 /**

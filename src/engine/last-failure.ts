@@ -1,5 +1,5 @@
 import type { LastFailure } from '../domain/alert.ts';
-import type { Sent } from './delivery-sender.ts';
+import type { Sent } from './sent.ts';
 
 /** What people are told of an attempt that failed. */
 export function lastFailure({ finish }: Sent): LastFailure {

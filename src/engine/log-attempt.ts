@@ -1,7 +1,7 @@
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import { isMetaQueueKey } from '../domain/meta-event.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sent } from './delivery-sender.ts';
+import type { Sent } from './sent.ts';
 
 /**
  * One wide line per attempt: all that is known of it at the moment its outcome is recorded. At level debug, since at

@@ -13,9 +13,10 @@ import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
 import { attemptRecord } from './attempt-record.ts';
 import type { BuiltRequest } from './build-request.ts';
-import { type DeliverySender, handedBack, type Sent } from './delivery-sender.ts';
+import type { DeliverySender } from './delivery-sender.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 import { outcomeMetaEvent } from './outcome-meta-event.ts';
+import { handedBack, type Sent } from './sent.ts';
 
 /**
  * Sends what the dispatcher holds: meta events itself, deliveries through the delivery sender, and notes on the way

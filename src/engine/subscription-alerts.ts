@@ -9,8 +9,8 @@ import { countFailures, forgetFailures } from '../store/alerts.ts';
 import { changeState } from '../store/config-version.ts';
 import type { Database } from '../store/database.ts';
 import type { MetaEventRecorder } from '../store/meta-event-recorder.ts';
-import type { Sent } from './delivery-sender.ts';
 import { lastFailure } from './last-failure.ts';
+import type { Sent } from './sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
