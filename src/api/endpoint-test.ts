@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Actor } from '../domain/audit.ts';
+import { owned } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { VERSION } from '../domain/version.ts';
 import { listAttempts, type StoredAttempt } from '../store/delivery-attempts.ts';
@@ -34,17 +35,26 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     status: 200,
     message: 'Endpoint tried',
     data: DeliveryAttempt,
-    handle: async ({ project, params, actor }) => {
+    portal: 'resend',
+    handle: async ({ project, params, actor, scope }) => {
       const id = params['endpointID'] ?? '';
-      const endpoint = found(await context.endpoints.get(context.db, project.id, id), 'endpoint', id);
-      return test(context, { project, actor }, endpoint);
+      const known = await context.endpoints.get(context.db, project.id, id);
+      const mayChange = scope?.canManage ?? true;
+      return test(context, { project, actor, mayChange }, found(owned(scope, known), 'endpoint', id));
     },
   });
 }
 
+interface Tester {
+  project: ProjectRow;
+  actor: Actor;
+  /** Whether an endpoint without a subscription gets one. */
+  mayChange: boolean;
+}
+
 async function test(
   context: ApiContext,
-  by: { project: ProjectRow; actor: Actor },
+  by: Tester,
   endpoint: EndpointRow,
 ): Promise<Static<typeof DeliveryAttempt>> {
   const { project } = by;
@@ -64,11 +74,13 @@ async function test(
 /** The id of its delivery. */
 async function sendSample(
   context: ApiContext,
-  { project, actor }: { project: ProjectRow; actor: Actor },
+  { project, actor, mayChange }: Tester,
   endpoint: EndpointRow,
 ): Promise<string> {
-  await ensureSubscription(context, { projectId: project.id, actor }, endpoint.id);
+  if (mayChange) await ensureSubscription(context, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
+  if (!routing.hasSubscription(endpoint.id))
+    throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; make one first.' });
   const { event } = await context.acceptor.accept({
     projectId: project.id,
     target: {

@@ -11,6 +11,7 @@ const METHODS = ['get', 'post', 'put', 'delete'];
 
 /** What a look-only link may do that is no GET: try something out, and send again what was sent before. */
 const OPEN = new Set([
+  'testEndpoint',
   'testFilter',
   'testSubscriptionFunction',
   'tryFilters',
@@ -96,4 +97,18 @@ test('new events need can_create_events, changes need can_manage_endpoint, and n
   const manager = await client({ can_manage_endpoint: true });
   await manager.post('/subscriptions', subscription);
   expect((await manager.post('/events', event, 403)).message).toContain('new events');
+});
+
+test('a look-only link tests its own endpoint, and a test makes no subscription for it', async () => {
+  const own = new ApiClient(`${app.url}/portal-api`, looker.key);
+  const attempt = await own.post(`/endpoints/${ids['endpointID']}/test`, undefined, 200);
+  expect(attempt.status).toBe(true);
+  expect(attempt.request_http_header['Content-Type']).toBe('***');
+  const other = await subscribe(app.project, receiver.url, { endpoint: { owner_id: 'other' } });
+  await own.post(`/endpoints/${other.endpoint.uid}/test`, undefined, 404);
+  const bare = await app.project.post('/endpoints', { name: 'bare', url: receiver.url, owner_id: 'own' });
+  const received = receiver.requests.length;
+  expect((await own.post(`/endpoints/${bare.uid}/test`, undefined, 400)).code).toBe('wrong_state');
+  expect((await app.project.get(`/subscriptions?endpointId=${bare.uid}`)).content).toEqual([]);
+  expect(receiver.requests.length).toBe(received);
 });
