@@ -36,6 +36,8 @@ export interface Plan {
   retryEvents: number;
   fanOut: number;
   toxicBacklog: number;
+  failingEndpoints: number;
+  failingSeconds: number;
   firstSeconds: number;
   changeSeconds: number;
   storedDeliveries: number;
@@ -54,6 +56,8 @@ const DEFAULT: Plan = {
   retryEvents: 400,
   fanOut: 1_000,
   toxicBacklog: 10_000,
+  failingEndpoints: 10_000,
+  failingSeconds: 30,
   firstSeconds: 60,
   changeSeconds: 10,
   storedDeliveries: 0,
@@ -80,6 +84,8 @@ const SMOKE: Plan = {
   retryEvents: 20,
   fanOut: 50,
   toxicBacklog: 200,
+  failingEndpoints: 200,
+  failingSeconds: 1,
   firstSeconds: 1,
   changeSeconds: 1,
   storedDeliveries: 20_000,

@@ -46,6 +46,11 @@ const RULES: Rule[] = [
   { name: 'retry lateness, p99', most: 250, unit: 'ms', value: (f) => f('retry_lateness')['p99Ms'] },
   { name: "others' p99 beside a toxic endpoint", most: 1.2, value: (f) => f('toxic')['ratio'] },
   {
+    name: "others' p99 beside failing endpoints",
+    most: 1.2,
+    value: (f) => f('failing_endpoints')['ratio'],
+  },
+  {
     name: 'ingest over broadcast',
     least: 0.85,
     value: (figure) => ratio(figure('ingest')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),

@@ -70,6 +70,14 @@ const figureRow =
         tail,
         [`without it p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`, `${n('backlog')} due`],
       ],
+      failing_endpoints: () => [
+        tail,
+        [
+          `before they failed p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`,
+          `${n('open')} of ${n('endpoints')} breakers open`,
+          reconciled,
+        ],
+      ],
       first_minute: () => [
         `${n('eventsPerSecond')} events/s`,
         [`${n('steady')} after the first ${n('seconds')} s`],

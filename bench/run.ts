@@ -6,6 +6,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
+import { failingEndpoints } from './figures/failing-endpoints.ts';
 import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
 import { fullTables } from './figures/full-tables.ts';
@@ -29,6 +30,7 @@ const FIGURES: Figure[] = [
   fanOut,
   retryLateness,
   toxic,
+  failingEndpoints,
   firstMinute,
   partitionChange,
   fullTables,

@@ -105,15 +105,28 @@ export class Service {
     return post(`${url}/api/v1/projects/${project_id}${path}`, api_key, body);
   }
 
+  /** The same service as the owner of a new project sees it. */
+  async newTenant(name: string, config: object = {}): Promise<Service> {
+    const { url, instance_key } = this.credentials;
+    const made = await post<{ project: Created; api_key: { key: string } }>(
+      `${url}/api/v1/projects`,
+      instance_key,
+      { name, type: 'outgoing', config },
+    );
+    const credentials = { ...this.credentials, project_id: made.project.uid, api_key: made.api_key.key };
+    return new Service(this.#process, credentials, this.db);
+  }
+
   /** An endpoint and its subscription to one event type. */
   async subscribe(url: string, eventType: string, extra: { endpoint?: object; subscription?: object } = {}) {
     const endpoint = await this.post('/endpoints', { name: 'sink', url, ...extra.endpoint });
-    await this.post('/subscriptions', {
+    const subscription = await this.post('/subscriptions', {
       name: 'all of a type',
       endpoint_id: endpoint.uid,
       filter_config: { event_types: [eventType] },
       ...extra.subscription,
     });
+    return { endpointId: endpoint.uid, subscriptionId: subscription.uid };
   }
 
   /** Ends the service and keeps the connection to its database. */
@@ -140,7 +153,7 @@ export class ApiError extends Error {
   }
 }
 
-async function post(url: string, key: string, body: object): Promise<Created> {
+async function post<Data = Created>(url: string, key: string, body: object): Promise<Data> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -148,7 +161,7 @@ async function post(url: string, key: string, body: object): Promise<Created> {
   });
   const text = await response.text();
   if (!response.ok) throw new ApiError(response.status, `POST ${url}: ${response.status} ${text}`);
-  return (JSON.parse(text) as { data: Created }).data;
+  return (JSON.parse(text) as { data: Data }).data;
 }
 
 async function readWhenThere(path: string, child: ChildProcess): Promise<Credentials> {

@@ -1,0 +1,99 @@
+import type { Figure, Sample } from '../figure.ts';
+import type { Load, LoadResult } from '../load-generator.ts';
+import { measureDeliveries } from '../measure.ts';
+import { addEndpoints } from '../scaling/grow.ts';
+import type { Service } from '../service.ts';
+import type { Stage } from '../stage.ts';
+import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+
+/**
+ * All endpoints of one tenant begin to fail within half a minute and all their circuit breakers open; how much later do
+ * another tenant's deliveries come? Against the same events to the same endpoints while they answer.
+ */
+const RATE_PER_SECOND = 300;
+const CONNECTIONS = 64;
+const TYPE = 'failing';
+/** Nothing listens there. */
+const REFUSED = 'http://127.0.0.1:9/';
+/** Each endpoint had a success before: one failure is half of its attempts. */
+const BREAKER = { sample_rate: 1, minimum_request_count: 1, failure_threshold: 50, error_timeout: 30 };
+/** The sink counts what carries the number of the measurement; this is none. */
+const UNCOUNTED = 0;
+
+export const failingEndpoints: Figure = {
+  name: 'failing_endpoints',
+  rounds: () => 1,
+  run: async (stage) => {
+    const service = await stage.startService();
+    try {
+      const others = await service.newTenant('others');
+      await others.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
+      const tenant = await service.newTenant('failing', { circuit_breaker: BREAKER });
+      const first = await tenant.subscribe(`${stage.sinkUrl}/ok`, `${TYPE}00000`);
+      await addEndpoints(tenant, { ...first, eventType: TYPE }, stage.plan.failingEndpoints);
+      await warmUp(stage, subjectOf(others), LOAD_EVENT);
+      const before = await measure(stage, { tenant, others });
+      await fail(tenant);
+      const after = await measure(stage, { tenant, others });
+      const { open } = await service.query<{ open: number }>(
+        "select count(*)::int as open from endpoint_breakers where state = 'open'",
+      );
+      return { ...compared(before, after), endpoints: stage.plan.failingEndpoints, open };
+    } finally {
+      await service.stop();
+    }
+  },
+};
+
+/** Every endpoint of the tenant moves to where nothing listens. */
+async function fail(tenant: Service): Promise<void> {
+  const project = tenant.credentials.project_id;
+  await tenant.db.query(
+    `with v as (update projects set version = version + 1 where id = '${project}' returning version)
+     update endpoints e set url = '${REFUSED}', version = v.version from v where project_id = '${project}'`,
+  );
+}
+
+/** The others' deliveries, while each of the tenant's endpoints gets one event in turn. */
+async function measure(stage: Stage, of: { tenant: Service; others: Service }): Promise<Sample> {
+  const { failingSeconds: seconds, failingEndpoints: count } = stage.plan;
+  const load: Load = {
+    url: of.tenant.broadcastUrl,
+    authorization: of.tenant.authorization,
+    eventType: TYPE,
+    eventTypes: count,
+    run: UNCOUNTED,
+    connections: CONNECTIONS,
+    count,
+    ratePerSecond: count / seconds,
+  };
+  // Open deliveries of the tenant are left over, so only the others' arrival is waited for.
+  const subject = { ...subjectOf(of.others), isRecorded: async () => true };
+  const [sample, { refused, refusal }] = await Promise.all([
+    measureDeliveries(stage, subject, {
+      eventType: LOAD_EVENT,
+      seconds,
+      connections: CONNECTIONS,
+      ratePerSecond: RATE_PER_SECOND,
+    }),
+    stage.load.call<LoadResult>('run', load),
+  ]);
+  if (refused > 0) throw new Error(`${refused} of the tenant's events refused; the first: ${refusal}`);
+  return sample;
+}
+
+function compared(before: Sample, after: Sample): Sample {
+  const both = (name: string) => (before[name] ?? 0) + (after[name] ?? 0);
+  return {
+    p50Ms: after['p50Ms'] as number,
+    p99Ms: after['p99Ms'] as number,
+    ackP99Ms: after['ackP99Ms'] as number,
+    p50WithoutMs: before['p50Ms'] as number,
+    p99WithoutMs: before['p99Ms'] as number,
+    ackP99WithoutMs: before['ackP99Ms'] as number,
+    ratio: (after['p99Ms'] as number) / (before['p99Ms'] as number),
+    events: both('events'),
+    lost: both('lost'),
+    duplicates: both('duplicates'),
+  };
+}
