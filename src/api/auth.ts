@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
+import { Batcher } from '../platform/batcher.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import { findApiKey } from '../store/api-keys.ts';
+import { type ApiKeyRow, findApiKeys } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import { findLinkByRefreshToken, findLinkByStaticToken } from '../store/portal-links.ts';
 import { CallRate } from './call-rate.ts';
@@ -61,6 +62,7 @@ function cliActor(encoded: string | string[] | undefined): Actor | null {
  * on others when the notice of the change arrives, and where notices do not get through after that second.
  */
 const REMEMBER_MS = 1_000;
+const LOOK_UPS = 500;
 const MAX_REMEMBERED = 10_000;
 
 interface Found {
@@ -88,6 +90,8 @@ interface AuthenticatorDeps {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #rate: CallRate;
+  /** Look-ups share a statement, one at a time: made-up keys cannot fill the pool. */
+  readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
   readonly #known = new Map<string, Remembered>();
   /** Projects whose access changed, and when, by the monotonic clock. */
   readonly #changed = new Map<string, number>();
@@ -95,6 +99,12 @@ export class Authenticator {
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#rate = new CallRate(deps.callsPerSecond);
+    this.#keys = new Batcher({
+      run: (hashes) => findApiKeys(deps.db, hashes),
+      maxWeight: LOOK_UPS,
+      maxInFlight: 1,
+      paceMs: 0,
+    });
   }
 
   async authenticate(request: FastifyRequest): Promise<Caller> {
@@ -146,7 +156,7 @@ export class Authenticator {
 
   async #find(key: string): Promise<Found> {
     if (!key.startsWith('CO.')) return this.#findPortal(key);
-    const row = await findApiKey(this.#deps.db, this.#deps.sealer.lookupHash(key));
+    const row = await this.#keys.add(this.#deps.sealer.lookupHash(key));
     if (row === undefined) throw new AppError('key_rejected');
     const caller: Caller =
       row.project_id === null

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { tellNodes } from './tell-nodes.ts';
 
 export interface ApiKeyRow {
@@ -33,16 +33,31 @@ export async function insertApiKey(
   return row as ApiKeyRow;
 }
 
-/** The live key with this hash; looking it up records its use, to the minute. */
-export async function findApiKey(db: Queryable, hash: Buffer): Promise<ApiKeyRow | undefined> {
-  const [row] = await db.query<ApiKeyRow & { is_recent: boolean }>(
-    `select ${COLUMNS}, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
-     from api_keys where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
-    [hash],
-  );
-  if (row !== undefined && !row.is_recent)
-    await db.query('update api_keys set last_used_at = now() where id = $1', [row.id]);
-  return row;
+const FIND = `
+with found as materialized (
+  select ${COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
+  from api_keys
+  where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
+), used as (
+  update api_keys set last_used_at = now()
+  -- never waits: whoever holds the row is recording its use or revoking it
+  where id = any(array(
+    select k.id from api_keys k
+    where k.id = any(array(select id from found where not is_recent)) for update skip locked))
+)
+select * from found`;
+
+/**
+ * The live keys with these hashes, in their order; looking one up records its use, to the minute. On the pool of accept
+ * and finish: a caller is known however busy the connections for everything else are.
+ */
+export async function findApiKeys(
+  db: Database,
+  hashes: readonly Buffer[],
+): Promise<(ApiKeyRow | undefined)[]> {
+  const rows = await db.hot<ApiKeyRow & { hash: Buffer }>('find-keys', FIND, [hashes]);
+  const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+  return hashes.map((hash) => byHash.get(hash.toString('hex')));
 }
 
 export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow[]> {
