@@ -74,9 +74,22 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
     default:
   }
   if (error instanceof SealError || error instanceof SyntaxError) return toAppError(error);
-  if (isConnectionError(error)) return new AppError('database_unavailable', { retry: 1 }, { cause: error });
+  if (isConnectionError(error)) return databaseError(error, request);
   if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
   return new AppError('internal', { request: request.id }, { cause: error });
+}
+
+/**
+ * An operation may send several statements, and read after it wrote: once its handler runs, what it did is unknown.
+ * Before that, and where it only reads, nothing was changed.
+ */
+function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): AppError {
+  const options = { cause: error };
+  if (method === 'GET' || isUnderWay !== true)
+    return new AppError('database_unavailable', { retry: 1 }, options);
+  const advice =
+    method === 'POST' ? 'Look whether it was before you repeat it.' : 'It is safe to send it again.';
+  return new AppError('outcome_unknown', { retry: 1, advice }, options);
 }
 
 /** The database said no to a text; which one it was is looked up here, where it costs nothing otherwise. */

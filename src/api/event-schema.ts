@@ -59,6 +59,9 @@ export const Event = Type.Object({
   metadata: Type.String(),
   idempotency_key: Type.String(),
   is_duplicate_event: Type.Boolean(),
+  duplicate_of: Type.String({
+    description: 'Of a duplicate: the id of the first event with its idempotency key, while that is known.',
+  }),
   url_query_params: Type.String(),
   url_path: Type.String(),
   acknowledged_at: NullableTime,
@@ -111,7 +114,7 @@ export const DynamicEvent = Type.Object({
 
 /** An event just accepted, without reading it back. */
 export function acceptedEvent(
-  { event, isDuplicate }: { event: EventRow; isDuplicate: boolean },
+  { event, isDuplicate, duplicateOf }: { event: EventRow; isDuplicate: boolean; duplicateOf: string | null },
   config: { endpoints: ReadonlyMap<string, { row: EndpointRow }>; sources: ReadonlyMap<string, SourceRow> },
 ): Static<typeof Event> {
   const stored = {
@@ -123,6 +126,7 @@ export function acceptedEvent(
     status: event.status,
     failure_reason: event.failureReason,
     is_duplicate: isDuplicate,
+    duplicate_of: duplicateOf,
     idempotency_key: event.idempotencyKey,
     endpoints: [...event.endpointIds],
     headers: event.headers,
@@ -163,6 +167,7 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
     metadata: row.metadata ?? '',
     idempotency_key: row.idempotency_key ?? '',
     is_duplicate_event: row.is_duplicate,
+    duplicate_of: row.duplicate_of ?? '',
     url_query_params: row.url_query_params ?? '',
     url_path: row.url_path ?? '',
     acknowledged_at: iso(row.acknowledged_at),

@@ -134,6 +134,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
       }
     },
     handler: async (request, reply) => {
+      request.isUnderWay = true;
       const { call, wasScoped } = makeCall<Static<Body>>(request);
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
@@ -263,6 +264,8 @@ declare module 'fastify' {
     bodyText?: string;
     /** What is odd about the body. */
     warnings?: string[];
+    /** The handler of its operation was called. */
+    isUnderWay?: boolean;
     caller?: Caller;
     project?: ProjectRow;
     scope?: EndpointScope;

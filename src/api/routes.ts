@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { BodyRoom } from '../ingest/body-room.ts';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source-finder.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -76,10 +77,12 @@ export async function registerRoutes(
   if (deps.tracer !== null) traceRequests(app, deps.tracer);
   registerHealth(app, deps.isReady);
   if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
-  if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });
+  const bodies = new BodyRoom();
+  if (roles.includes('ingest'))
+    await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
   registerReference(app);
-  await authenticated(app, deps.authenticator, (scope) => {
+  await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
   });
 }

@@ -9,6 +9,7 @@ import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { stringifyWithRaw } from '../domain/raw-json.ts';
 import { readTime } from '../domain/time.ts';
+import type { BodyRoom } from '../ingest/body-room.ts';
 import type { Logger } from '../platform/logger.ts';
 import { answerUnreadable } from './answer-unreadable.ts';
 import type { Authenticator } from './auth.ts';
@@ -70,14 +71,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 /** Routes below this need a key; the project of the path, if any, must be the caller's. */
 export async function authenticated(
   app: FastifyInstance,
-  authenticator: Authenticator,
+  { authenticator, bodies }: { authenticator: Authenticator; bodies: BodyRoom },
   register: (app: FastifyInstance) => void,
 ): Promise<void> {
   await app.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => {
+    scope.addHook('onRequest', async (request, reply) => {
       request.caller = await authenticator.authenticate(request);
       authenticator.admit(request.caller);
       await authenticator.openProject(request, request.caller);
+      await bodies.enter(request.project?.id ?? '', request.raw, reply.raw);
     });
     register(scope);
   });

@@ -83,7 +83,11 @@ export const errorTable = {
   },
   database_unavailable: {
     status: 503,
-    message: 'The database cannot be reached right now; nothing was stored, try again.',
+    message: 'The database cannot be reached right now; this was not done, try again.',
+  },
+  outcome_unknown: {
+    status: 503,
+    message: 'The database did not answer; this may or may not have been done. {advice}',
   },
   stopping: { status: 503, message: 'This node is shutting down; nothing was stored, try again.' },
 } as const satisfies Record<string, { status: number; message: string }>;

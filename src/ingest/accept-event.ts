@@ -9,9 +9,9 @@ import type { Sealer } from '../platform/sealer.ts';
 import type { OpenSpan, Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { acceptEvents, type EventRow, storedDuplicates } from '../store/accept-events.ts';
+import { acceptEvents, type Duplicates, type EventRow, storedDuplicates } from '../store/accept-events.ts';
 import type { Database } from '../store/database.ts';
-import { isConnectionError, isDataError, isMissingPartition } from '../store/pg-errors.ts';
+import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/pg-errors.ts';
 import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
@@ -29,7 +29,8 @@ import { WaitingRoom } from './waiting-room.ts';
  *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
  *   no partition -> partitions are made and the batch goes again;
  *   answer lost -> the same ids are sent again (inserting twice changes nothing) for a moment; then the callers are
- *                 told to try again, and the dispatcher that rows may be held by this node which it does not know;
+ *                 told that they may or may not be stored (that they are not, where no statement was sent), and the
+ *                 dispatcher that rows may be held by this node which it does not know;
  *   known      -> it turns out that an answer was lost and the event had been stored: the caller is answered, and
  *                 its deliveries, whatever became of them meanwhile, are left to the queue.
  *
@@ -38,6 +39,8 @@ import { WaitingRoom } from './waiting-room.ts';
 export interface AcceptedEvent {
   event: EventRow;
   isDuplicate: boolean;
+  /** Of a duplicate: the first event with its idempotency key, unless that is no longer known. */
+  duplicateOf: string | null;
 }
 
 export interface EventAcceptorDeps {
@@ -71,6 +74,10 @@ const MAX_WAIT_MS = 3_000;
 const TRY_AGAIN_FOR_MS = 1_000;
 const LOST_ANSWER_PAUSE_MS = 300;
 const RETRY_SECONDS = 1;
+const REPEAT =
+  'Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.';
+const LOOK_FIRST =
+  'Look for it among the events before you send it again; with an idempotency key a repeat is never sent twice.';
 
 interface Waiting {
   item: PreparedEvent;
@@ -83,6 +90,8 @@ export class EventAcceptor {
   readonly #batcher: Batcher<Waiting, Result>;
   readonly #limits: IntakeLimits;
   readonly #room = new WaitingRoom();
+  /** The last batch could not be stored. */
+  #isAway = false;
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
@@ -159,6 +168,10 @@ export class EventAcceptor {
     if (!this.#room.enter(visitor)) throw new AppError('overloaded', { retry: 1 });
     try {
       return await this.#accept(event);
+    } catch (error) {
+      // What may have been stored fails as `outcome_unknown`; any other statement comes before the storing.
+      if (!isConnectionError(error)) throw error;
+      throw new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error });
     } finally {
       this.#room.leave(visitor);
     }
@@ -204,7 +217,9 @@ export class EventAcceptor {
     });
   }
 
-  /** A database that hangs makes batches slow to fail: those behind them are refused instead of tried in turn. */
+  /**
+   * A database that is slow or hangs makes batches wait long: those behind them are refused instead of tried in turn.
+   */
   async #storeInTime(waiting: Waiting[]): Promise<Result[]> {
     const tooLate = performance.now() - MAX_WAIT_MS;
     const inTime = waiting.filter(({ since }) => since >= tooLate);
@@ -213,7 +228,7 @@ export class EventAcceptor {
     return waiting.map(({ since }) =>
       since >= tooLate
         ? (results.next().value as Result)
-        : new AppError('database_unavailable', { retry: RETRY_SECONDS }),
+        : new AppError(this.#isAway ? 'database_unavailable' : 'overloaded', { retry: RETRY_SECONDS }),
     );
   }
 
@@ -230,16 +245,16 @@ export class EventAcceptor {
     const current = await this.#alignVersions(items);
     this.#reserve(current);
     try {
-      const { staleProjects, duplicateEvents, knownEvents } = await this.#insert(current);
-      const storedBefore = await this.#readKnown(current.filter(({ event }) => knownEvents.has(event.id)));
+      const { staleProjects, duplicates, knownEvents } = await this.#insert(current);
+      const known = await this.#readKnown(current.filter(({ event }) => knownEvents.has(event.id)));
       return current.map((item) => {
         const { id, projectId } = item.event;
         if (staleProjects.has(projectId)) {
           this.#unreserve([item]);
           return STALE;
         }
-        if (knownEvents.has(id)) return this.#storedBefore(item, storedBefore.has(id));
-        return this.#stored(item, duplicateEvents.has(id));
+        if (knownEvents.has(id)) return this.#storedBefore(item, known.get(id));
+        return this.#stored(item, duplicates.get(id));
       });
     } catch (error) {
       this.#unreserve(current);
@@ -288,47 +303,55 @@ export class EventAcceptor {
       nodeId: this.#deps.nodeId,
     };
     const tryUntil = performance.now() + TRY_AGAIN_FOR_MS;
+    let isLost = false;
     for (let tries = 1; ; tries++) {
       try {
         const accepted = await acceptEvents(this.#deps.db, batch);
         this.#deps.metrics.batchSize.accept.observe(items.length);
+        this.#isAway = false;
         return accepted;
       } catch (error) {
+        this.#isAway = isConnectionError(error);
+        isLost ||= this.#isAway && !isUndone(error);
         if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
         else if (isConnectionError(error) && performance.now() < tryUntil) await pause(LOST_ANSWER_PAUSE_MS);
-        else throw error;
+        else throw isLost ? new LostAnswer(error) : error;
       }
     }
   }
 
-  /** Which of the events that were stored before are duplicates; their rows are committed by now. */
-  #readKnown(known: readonly PreparedEvent[]): Promise<Set<string>> {
-    if (known.length === 0) return Promise.resolve(new Set());
+  /** Which of the events that were stored before are duplicates, and of what; their rows are committed by now. */
+  async #readKnown(known: readonly PreparedEvent[]): Promise<Duplicates> {
+    if (known.length === 0) return new Map();
     this.#deps.sink.unsure();
-    return storedDuplicates(
-      this.#deps.db,
-      known.map(({ event }) => event),
-    );
+    try {
+      return await storedDuplicates(
+        this.#deps.db,
+        known.map(({ event }) => event),
+      );
+    } catch (error) {
+      throw new LostAnswer(error);
+    }
   }
 
-  #storedBefore(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {
+  #storedBefore(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
     this.#unreserve([item]);
     this.#deps.sink.unsure();
-    return isDuplicate ? duplicate(item.event) : { event: item.event, isDuplicate };
+    return accepted(item.event, duplicateOf);
   }
 
-  #stored(item: PreparedEvent, isDuplicate: boolean): AcceptedEvent {
+  #stored(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
     const { sink } = this.#deps;
-    if (isDuplicate) {
+    if (duplicateOf !== undefined) {
       this.#unreserve([item]);
-      return duplicate(item.event);
+      return accepted(item.event, duplicateOf);
     }
     if (item.expansion !== null) sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.held) sink.start(heldDelivery(delivery, item.event));
       else sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
     }
-    return { event: item.event, isDuplicate };
+    return accepted(item.event, undefined);
   }
 
   async #failed(items: PreparedEvent[], error: unknown): Promise<Result[]> {
@@ -336,15 +359,20 @@ export class EventAcceptor {
       const half = Math.ceil(items.length / 2);
       return [...(await this.#store(items.slice(0, half))), ...(await this.#store(items.slice(half)))];
     }
-    if (isConnectionError(error)) {
+    if (error instanceof LostAnswer || isConnectionError(error)) {
       this.#deps.sink.unsure();
       this.#deps.log.error(
         { err: error, events: items.length },
         'events refused: the database cannot be reached',
       );
-      return items.map(
-        () => new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error }),
-      );
+      if (!(error instanceof LostAnswer))
+        return items.map(
+          () => new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error }),
+        );
+      return items.map(({ event }) => {
+        const advice = event.idempotencyKey === null ? LOOK_FIRST : REPEAT;
+        return new AppError('outcome_unknown', { retry: RETRY_SECONDS, advice }, { cause: error });
+      });
     }
     if (isDataError(error)) {
       return items.map(
@@ -360,8 +388,18 @@ export class EventAcceptor {
   }
 }
 
-function duplicate(event: EventRow): AcceptedEvent {
-  return { event: { ...event, status: 'Success', failureReason: null, endpointIds: [] }, isDuplicate: true };
+/** `duplicateOf`: undefined where it is no duplicate. */
+function accepted(event: EventRow, duplicateOf: string | null | undefined): AcceptedEvent {
+  if (duplicateOf === undefined) return { event, isDuplicate: false, duplicateOf: null };
+  const stored = { ...event, status: 'Success', failureReason: null, endpointIds: [] };
+  return { event: stored, isDuplicate: true, duplicateOf };
+}
+
+/** A statement was sent and not answered: what it was to store may be stored. */
+class LostAnswer extends Error {
+  constructor(cause: unknown) {
+    super('the answer of the database was lost', { cause });
+  }
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { compactJson } from '../domain/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import { type Payload, readBody } from './body.ts';
+import type { BodyRoom } from './body-room.ts';
 import { compileSource } from './compiled-source.ts';
 import type { IngestRequest } from './ingest-request.ts';
 import { extractEventType } from './location.ts';
@@ -20,6 +21,7 @@ import { twitterCrcResponse } from './verify/twitter.ts';
  */
 export interface IngestDeps {
   finder: SourceFinder;
+  bodies: BodyRoom;
   acceptor: EventAcceptor;
   publicUrl(): string;
   now(): number;
@@ -40,8 +42,9 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
     scope.addContentTypeParser('*', async (request: FastifyRequest, stream: AsyncIterable<Buffer>) =>
       readLimited(stream, limitOf(request), request.headers['content-length']),
     );
-    scope.addHook('onRequest', async (request) => {
+    scope.addHook('onRequest', async (request, reply) => {
       request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
+      await deps.bodies.enter(request.source.row.project_id, request.raw, reply.raw);
       const { headers } = request.raw;
       if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
     });

@@ -12,18 +12,22 @@ interface Used {
   bytes: number;
 }
 
-const MAX_EVENTS = 20_000;
-const MAX_BYTES = 128 * 1024 * 1024;
+const EVENTS = { events: 20_000, bytes: 128 * 1024 * 1024 };
 
 export class WaitingRoom {
+  readonly #most: Used;
   readonly #all: Used = { events: 0, bytes: 0 };
   readonly #byProject = new Map<string, Used>();
+
+  constructor(most: Used = EVENTS) {
+    this.#most = most;
+  }
 
   /** False: there is no room. */
   enter({ projectId, bytes }: Visitor): boolean {
     const own = this.#byProject.get(projectId) ?? { events: 0, bytes: 0 };
-    if (own.events >= MAX_EVENTS - this.#all.events) return false;
-    if (own.bytes + bytes > MAX_BYTES - this.#all.bytes) return false;
+    if (own.events >= this.#most.events - this.#all.events) return false;
+    if (own.bytes + bytes > this.#most.bytes - this.#all.bytes) return false;
     this.#byProject.set(projectId, own);
     for (const used of [own, this.#all]) {
       used.events += 1;

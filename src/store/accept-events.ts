@@ -66,10 +66,13 @@ export interface ExpansionRow {
   subscriptionIds: readonly string[];
 }
 
+/** Duplicates, each with the first event of its idempotency key; null: that is no longer known. */
+export type Duplicates = Map<string, string | null>;
+
 export interface AcceptResult {
   /** Projects whose config moved on, with nothing of theirs stored. */
   staleProjects: Set<string>;
-  duplicateEvents: Set<string>;
+  duplicates: Duplicates;
   /** Stored before, by a batch whose answer was lost; nothing was added, and whether each is a duplicate is unknown. */
   knownEvents: Set<string>;
 }
@@ -180,24 +183,49 @@ export async function acceptEvents(
     return db.hot<{ what: string; id: string }>(name, text, values);
   });
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
+  const duplicates = pick('duplicate');
   return {
     staleProjects: pick('stale'),
-    duplicateEvents: pick('duplicate'),
+    duplicates: await firstOf(
+      db,
+      events.filter(({ id }) => duplicates.has(id)),
+    ),
     knownEvents: pick('known'),
   };
 }
 
-/** Which of the events are stored as duplicates. */
+/**
+ * The first event of each duplicate's key. Read after the statement that decided: one that lost to an event of the same
+ * batch, or to one that another node was just storing, does not see it.
+ */
+async function firstOf(db: Database, duplicates: readonly EventRow[]): Promise<Duplicates> {
+  if (duplicates.length === 0) return new Map();
+  const rows = await db.hot<{ id: string; first: string | null }>('first-of-key', FIRST_OF_KEY, [
+    plainArray(duplicates.map(({ id }) => id)),
+    plainArray(duplicates.map(({ projectId }) => projectId)),
+    duplicates.map(({ idempotencyKey }) => idempotencyKey),
+  ]);
+  return new Map(rows.map(({ id, first }) => [id, first]));
+}
+
+const FIRST_OF_KEY = `
+select d.id, (select event_id from event_keys k where k.project_id = d.project_id and k.key = d.key) as first
+from unnest($1::text[], $2::text[], $3::text[]) as d(id, project_id, key)`;
+
+/** Which of the events are stored as duplicates, and of what. */
 export async function storedDuplicates(
   db: Database,
   events: readonly Pick<EventRow, 'id' | 'projectId'>[],
-): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>(
-    `select e.id from unnest($1::text[], $2::text[]) as k(project_id, id)
+): Promise<Duplicates> {
+  const rows = await db.query<{ id: string; first: string | null }>(
+    `select e.id, (
+       select event_id from event_keys f where f.project_id = e.project_id and f.key = e.idempotency_key
+     ) as first
+     from unnest($1::text[], $2::text[]) as k(project_id, id)
      join events e on ${byKey('e.id', 'k.id')} where e.is_duplicate`,
     [events.map((event) => event.projectId), events.map((event) => event.id)],
   );
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map(({ id, first }) => [id, first]));
 }
 
 function eventParameters(events: EventRow[]): unknown[] {

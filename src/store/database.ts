@@ -2,7 +2,7 @@ import pg from 'pg';
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { PatientClient, type PatientClientConfig, type PatientQuery, patiently } from './patient-client.ts';
-import { isConnectionError, isTimeout } from './pg-errors.ts';
+import { isConnectionError, isTimeout, markUndone } from './pg-errors.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 /**
@@ -93,19 +93,19 @@ export class Database implements HotQueryable {
 
   async query<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await patiently(() => this.#general.query(text, values))).rows as R[];
+    return (await this.#statement(this.#general, { text, values })).rows as R[];
   }
 
   /** A statement of the hot path: prepared under its name on each hot connection. */
   async hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await patiently(() => this.#hot.query({ name, text, values }))).rows as R[];
+    return (await this.#statement(this.#hot, { name, text, values })).rows as R[];
   }
 
   /** A heartbeat, on the connection that serves nothing else. */
   async beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
-    return (await patiently(() => this.#lease.query({ name, text, values }))).rows as R[];
+    return (await this.#statement(this.#lease, { name, text, values })).rows as R[];
   }
 
   /** `answerMs`: what an answer may take, where that is not the pool's own limit. */
@@ -118,19 +118,36 @@ export class Database implements HotQueryable {
     return this.#transact(this.#hot, work);
   }
 
+  /** As the pool itself would do it, except that a statement that was never sent is known as such. */
+  async #statement(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+    const client = await connected(pool);
+    let failure: Error | undefined;
+    try {
+      return await client.query(statement);
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+
   async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>, answerMs?: number): Promise<T> {
-    const client = await patiently(() => pool.connect());
+    const client = await connected(pool);
     const limit = answerMs === undefined ? {} : { answerMs };
     let broken: Error | undefined;
+    let isCommitting = false;
     try {
       await client.query('begin');
       const result = await work({
         query: (text, values) => this.#count(client.query({ text, values, ...limit } as PatientQuery)),
         hot: (name, text, values) => this.#count(client.query({ name, text, values })),
       });
+      isCommitting = true;
       await client.query('commit');
       return result;
     } catch (error) {
+      if (!isCommitting) markUndone(error);
       // On a connection that does not answer a rollback would only wait as well; closing it has the same effect.
       if (isConnectionError(error)) broken = error as Error;
       else
@@ -218,6 +235,15 @@ export class Database implements HotQueryable {
         this.#options.log.warn({ err: error.message }, 'database connection lost');
     });
     return pool;
+  }
+}
+
+async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await patiently(() => pool.connect());
+  } catch (error) {
+    markUndone(error);
+    throw error;
   }
 }
 

@@ -14,6 +14,8 @@ export interface StoredEvent {
   status: string;
   failure_reason: string | null;
   is_duplicate: boolean;
+  /** The first event with its idempotency key; null where it is none, or that is no longer known. */
+  duplicate_of: string | null;
   idempotency_key: string | null;
   endpoints: string[];
   headers: string | null;
@@ -28,8 +30,13 @@ export interface StoredEvent {
   target: string | null;
 }
 
-const COLUMNS =
+/** Of a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
+const DUPLICATE_OF = `case when is_duplicate then (
+    select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
+  ) end as duplicate_of`;
+const NAMES =
   'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
+const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
 
 export async function getEvent(
   db: Queryable,
@@ -140,7 +147,7 @@ export async function latestEvents(
   const limit = where.values.push(wanted.limit);
   const maxBytes = where.values.push(wanted.maxBytes);
   const rows = await db.query<StoredEvent & { found: number }>(
-    `select ${COLUMNS}, found from (
+    `select ${NAMES}, duplicate_of, found from (
        select *, count(*) over ()::int as found, row_number() over latest as place,
          sum(octet_length(payload)) over latest as bytes
        from (

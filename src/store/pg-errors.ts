@@ -39,6 +39,26 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && CONNECTION_TEXT.test(error.message);
 }
 
+/**
+ * SQLSTATEs with which the server says that it rolled back: serialisation and deadlocks (but not 40003, completion
+ * unknown), out of something, statement timeout, no writes taken, no lock, bad data, a constraint.
+ */
+const ROLLED_BACK = /^(40(?!003)|53|57014$|25006$|55P03$|22|23|54)/;
+
+const undone = new WeakSet<object>();
+
+/** Notes of an error that what failed with it had no effect: it was never sent, or not committed. */
+export function markUndone(error: unknown): void {
+  if (error instanceof Error) undone.add(error);
+}
+
+/** What failed surely had no effect. Else, with a connection error, that is unknown: the answer may have been lost. */
+export function isUndone(error: unknown): boolean {
+  if (error instanceof Error && undone.has(error)) return true;
+  const code = codeOf(error);
+  return code.length === SQLSTATE_LENGTH && ROLLED_BACK.test(code);
+}
+
 /** The values of a row are at fault (class 22, or a text the database cannot hold): others may still go through. */
 export function isDataError(error: unknown): boolean {
   return codeOf(error).startsWith('22') || codeOf(error) === '54000';

@@ -150,8 +150,8 @@ test('an event that is stored again, matched otherwise, gets no second set of de
       nodeId: EARLY,
     });
   const [first, second] = [ids.next(), ids.next()];
-  expect(await store(first)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set() });
-  expect(await store(second)).toMatchObject({ duplicateEvents: new Set(), knownEvents: new Set([eventId]) });
+  expect(await store(first)).toMatchObject({ duplicates: new Map(), knownEvents: new Set() });
+  expect(await store(second)).toMatchObject({ duplicates: new Map(), knownEvents: new Set([eventId]) });
   expect(await app.database.query('select id from event_deliveries')).toEqual([{ id: first }]);
   expect(await app.database.query('select delivery_id as id from delivery_queue')).toEqual([{ id: first }]);
 });

@@ -139,9 +139,9 @@ test('what waited too long for its turn is refused with the time to come back, a
     return [results];
   });
   const results = (await flooding[0]) ?? [];
-  const refused = refusals(results, 'database_unavailable');
+  const refused = refusals(results, 'overloaded');
   expect(refused.length).toBeGreaterThan(1_000);
-  expect(refused[0]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 1 } });
+  expect(refused[0]).toMatchObject({ reason: { status: 429, retryAfterSeconds: 1 } });
   expect(await stored()).toBe(before + 3_000 - refused.length);
 });
 

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { type DatabaseRelay, startDatabaseRelay } from '../support/database-relay.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** What callers are told when the database did what they asked for and its answer was lost, and when it did not. */
+let app: TestApp;
+let relay: DatabaseRelay;
+let receiver: Receiver;
+/** Calls the node behind the relay. */
+let client: ApiClient;
+let nodeUrl: string;
+
+const NOT_DONE = 'The database cannot be reached right now; this was not done, try again.';
+const UNKNOWN = 'The database did not answer; this may or may not have been done.';
+
+beforeEach(async () => {
+  app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  relay = await startDatabaseRelay();
+  receiver = await Receiver.start();
+  const node = await app.addNode({
+    POSTHORN_ROLES: 'api,ingest,deliver',
+    POSTHORN_GRACE: '1',
+    DATABASE_URL: relay.urlOf(app.database.name),
+  });
+  nodeUrl = node.url;
+  client = new ApiClient(app.project.base.replace(app.url, node.url), app.project.key);
+  await subscribe(client, receiver.url);
+  await client.post('/events/broadcast', { event_type: 'warm', data: {} });
+  await receiver.received(1);
+});
+
+afterEach(async () => {
+  relay.loseAnswersTo(null);
+  await app.stop();
+  relay.close();
+  await receiver.stop();
+});
+
+const lists = async (path: string): Promise<Json[]> => (await app.project.get(path)).content;
+
+test('an event whose storing was not confirmed may or may not be stored; a repeat names the first and sends nothing', async () => {
+  relay.loseAnswersTo('accept-events');
+  const event = { event_type: 'a', data: { n: 1 }, idempotency_key: 'order 1' };
+  const response = await client.raw('POST', '/events/broadcast', { body: event });
+  const refusal = (await response.json()) as Json;
+  expect(refusal).toMatchObject({ status: false, code: 'outcome_unknown' });
+  expect(refusal.message).toBe(
+    `${UNKNOWN} Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.`,
+  );
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('1');
+
+  const [stored] = await lists('/events?idempotencyKey=order%201');
+  expect(stored).toMatchObject({ is_duplicate_event: false });
+  relay.loseAnswersTo(null);
+  const repeat = await client.post('/events/broadcast', event);
+  expect(repeat).toMatchObject({ is_duplicate_event: true, duplicate_of: stored.uid });
+  expect(await client.get(`/events/${repeat.uid}`)).toMatchObject({ duplicate_of: stored.uid });
+  expect(await client.get(`/events/${stored.uid}`)).toMatchObject({ duplicate_of: '' });
+  await eventually(
+    () => lists('/eventdeliveries'),
+    (all) => all.length === 2 && all.every(({ status }) => status === 'Success'),
+  );
+  expect(receiver.requests.filter(({ json }) => json.n === 1)).toHaveLength(1);
+});
+
+test('without an idempotency key the caller is told to look first', async () => {
+  relay.loseAnswersTo('accept-events');
+  const refusal = await client.post('/events/broadcast', { event_type: 'a', data: {} }, 503);
+  expect(refusal.message).toContain(`${UNKNOWN} Look for it`);
+  expect(refusal.code).toBe('outcome_unknown');
+});
+
+test('an incoming webhook whose storing was not confirmed is answered alike', async () => {
+  const made = await app.instance.post('/projects', { name: 'in', type: 'incoming' });
+  const incoming = new ApiClient(`${nodeUrl}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const source = await incoming.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const path = `/ingest/${source.mask_id}`;
+  const outside = new ApiClient(nodeUrl, '');
+  await outside.call('POST', path, { body: {}, expected: 200 });
+  relay.loseAnswersTo('accept-events');
+  expect(await outside.call('POST', path, { body: {}, expected: 503 })).toMatchObject({
+    code: 'outcome_unknown',
+  });
+});
+
+test('a change of the config whose commit was not confirmed may or may not have been made', async () => {
+  relay.loseAnswersTo('commit');
+  const refusal = await client.post('/endpoints', { name: 'lost', url: receiver.url }, 503);
+  expect(refusal).toMatchObject({ code: 'outcome_unknown' });
+  expect(refusal.message).toContain(UNKNOWN);
+  relay.loseAnswersTo(null);
+  expect((await lists('/endpoints')).map(({ name }) => name)).toContain('lost');
+});
+
+test('an event that could not be sent to the database was not stored, and a read that failed changed nothing', async () => {
+  relay.close();
+  const refusal = await client.post('/events/broadcast', { event_type: 'a', data: { n: 2 } }, 503);
+  expect(refusal).toMatchObject({ code: 'database_unavailable', message: NOT_DONE });
+  expect(await client.call('GET', '/endpoints', { expected: 503 })).toMatchObject({
+    code: 'database_unavailable',
+    message: NOT_DONE,
+  });
+  expect(await lists('/events')).toHaveLength(1);
+});
