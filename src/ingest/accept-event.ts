@@ -16,6 +16,7 @@ import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
+import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 /**
@@ -73,11 +74,6 @@ const MAX_WAIT_MS = 3_000;
 /** A try is begun for this long after the first; the longest a try takes is the database's own limit. */
 const TRY_AGAIN_FOR_MS = 1_000;
 const LOST_ANSWER_PAUSE_MS = 300;
-const RETRY_SECONDS = 1;
-const REPEAT =
-  'Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.';
-const LOOK_FIRST =
-  'Look for it among the events before you send it again; with an idempotency key a repeat is never sent twice.';
 
 interface Waiting {
   item: PreparedEvent;
@@ -359,32 +355,14 @@ export class EventAcceptor {
       const half = Math.ceil(items.length / 2);
       return [...(await this.#store(items.slice(0, half))), ...(await this.#store(items.slice(half)))];
     }
-    if (error instanceof LostAnswer || isConnectionError(error)) {
+    if (isLost(error)) {
       this.#deps.sink.unsure();
       this.#deps.log.error(
         { err: error, events: items.length },
         'events refused: the database cannot be reached',
       );
-      if (!(error instanceof LostAnswer))
-        return items.map(
-          () => new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error }),
-        );
-      return items.map(({ event }) => {
-        const advice = event.idempotencyKey === null ? LOOK_FIRST : REPEAT;
-        return new AppError('outcome_unknown', { retry: RETRY_SECONDS, advice }, { cause: error });
-      });
     }
-    if (isDataError(error)) {
-      return items.map(
-        () =>
-          new AppError(
-            'validation_failed',
-            { fields: 'the event holds text that cannot be stored' },
-            { cause: error },
-          ),
-      );
-    }
-    return items.map(() => asError(error));
+    return items.map(({ event }) => storeError(event, error));
   }
 }
 
@@ -394,14 +372,5 @@ function accepted(event: EventRow, duplicateOf: string | null | undefined): Acce
   const stored = { ...event, status: 'Success', failureReason: null, endpointIds: [] };
   return { event: stored, isDuplicate: true, duplicateOf };
 }
-
-/** A statement was sent and not answered: what it was to store may be stored. */
-class LostAnswer extends Error {
-  constructor(cause: unknown) {
-    super('the answer of the database was lost', { cause });
-  }
-}
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,34 @@
+import { AppError } from '../domain/errors.ts';
+import type { EventRow } from '../store/accept-events.ts';
+import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+
+export const RETRY_SECONDS = 1;
+const REPEAT =
+  'Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.';
+const LOOK_FIRST =
+  'Look for it among the events before you send it again; with an idempotency key a repeat is never sent twice.';
+
+/** A statement was sent and not answered: what it was to store may be stored. */
+export class LostAnswer extends Error {
+  constructor(cause: unknown) {
+    super('the answer of the database was lost', { cause });
+  }
+}
+
+/** Whether the database was not reached, or did not answer. */
+export function isLost(error: unknown): boolean {
+  return error instanceof LostAnswer || isConnectionError(error);
+}
+
+/** What the sender of an event is told when it could not be stored. */
+export function storeError({ idempotencyKey }: EventRow, error: unknown): Error {
+  const cause = { cause: error };
+  if (error instanceof LostAnswer) {
+    const advice = idempotencyKey === null ? LOOK_FIRST : REPEAT;
+    return new AppError('outcome_unknown', { retry: RETRY_SECONDS, advice }, cause);
+  }
+  if (isConnectionError(error)) return new AppError('database_unavailable', { retry: RETRY_SECONDS }, cause);
+  if (isDataError(error))
+    return new AppError('validation_failed', { fields: 'the event holds text that cannot be stored' }, cause);
+  return error instanceof Error ? error : new Error(String(error));
+}
