@@ -40,8 +40,9 @@ const CHUNK_ROWS = 500;
 const CHUNK_BYTES = 2_097_152;
 
 /**
- * Writes a table that nobody changes any more, read in ranges of its key, each by a statement of its own: no snapshot
- * is held while others work. A table without rows makes no file. False: told to stop, nothing was left behind.
+ * Writes a table, read in ranges of its key, each by a statement of its own: no snapshot is held while others work. Rows
+ * that are written meanwhile may be missing or old. A table without rows makes no file. False: told to stop, nothing was
+ * left behind.
  */
 export async function exportTable(
   db: Queryable,

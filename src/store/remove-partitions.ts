@@ -1,17 +1,18 @@
 import { WriteError } from '../platform/gzip-file.ts';
 import type { Database, Queryable } from './database.ts';
-import { exportTable } from './export-rows.ts';
+import { exportPartition, isWhollyExported } from './export-partition.ts';
 import { detachedPartitions, type Partition, type PartitionedTable, partitionBounds } from './partitions.ts';
-import { isLockTimeout } from './pg-errors.ts';
+import { inTime } from './upkeep-lock.ts';
 
 /**
  * Removes partitions as wholes. One goes through these states, each found again by the next run, should the node be
  * killed in it:
  *
- *   attached -> pending:  queries no longer see it; waits for transactions that may have seen it
- *   pending  -> detached: a table of its own that nobody can change any more
- *   detached -> attached: something in it was opened again before it was detached, so it stays
- *   detached -> dropped:  after it was exported, if that is wanted, and its idempotency keys were removed
+ *   attached -> exported: if that is wanted; still in use, and a mark on it says as of when it was written
+ *   exported -> pending:  queries no longer see it; waits for transactions that may have seen it
+ *   pending  -> detached: a table of its own that nothing changes any more
+ *   detached -> attached: something in it was opened again before it was detached, or its file does not have every row
+ *   detached -> dropped:  after its idempotency keys were removed
  *
  * Nothing here takes a lock that accepting, claiming or finishing could wait for: detaching holds no lock on the
  * parent while it waits, and locks the partition only once nobody's plans have it. Waits are short (upkeep-lock.ts):
@@ -37,17 +38,6 @@ export interface RemovedPartitions {
 /** What depends on others goes first, so that an interrupted run leaves no delivery without its event. */
 const ORDER: readonly PartitionedTable[] = ['delivery_attempts', 'event_deliveries', 'events', 'meta_events'];
 const KEYS_CHUNK = 10_000;
-
-/** The primary key of each table, and how many bytes a row may need in memory beyond the small. */
-const SHAPES: Record<PartitionedTable, { key: readonly string[]; bytes: string }> = {
-  delivery_attempts: {
-    key: ['project_id', 'delivery_id', 'id'],
-    bytes: 'coalesce(octet_length(response_body), 0)',
-  },
-  event_deliveries: { key: ['project_id', 'id'], bytes: 'coalesce(octet_length(body), 0)' },
-  events: { key: ['project_id', 'id'], bytes: 'octet_length(payload) + coalesce(octet_length(headers), 0)' },
-  meta_events: { key: ['id'], bytes: 'octet_length(payload) + coalesce(octet_length(response_body), 0)' },
-};
 
 /** Removes what lies below an id, and whatever an earlier run began to remove. */
 export async function removePartitions(options: RemovalOptions, below: string): Promise<RemovedPartitions> {
@@ -87,15 +77,15 @@ async function removeOrSayWhy(options: RemovalOptions, partition: Partition): Pr
 async function remove(options: RemovalOptions, partition: Partition): Promise<End> {
   const { db, session, signal, exportDirectory } = options;
   const { table, name } = partition;
+  const toExport = exportDirectory !== '';
+  if (toExport && partition.state === 'attached') {
+    const to = { directory: exportDirectory, signal };
+    const exported = await exportPartition({ db, session }, partition, to);
+    if (exported !== 'done') return exported;
+  }
   if (!(await isDetached(session, partition))) return 'waiting';
-  if (await isNeeded(db, partition)) {
-    await attachAgain(session, partition);
-    return 'kept';
-  }
-  if (exportDirectory !== '') {
-    const shape = { name, ...SHAPES[table] };
-    if (!(await exportTable(db, shape, { directory: exportDirectory, signal }))) return 'stopped';
-  }
+  if ((await isNeeded(db, partition)) || (toExport && !(await isWhollyExported(db, name))))
+    return (await attachAgain(session, partition)) ? 'kept' : 'waiting';
   if (table === 'events') await removeKeys(db, name);
   return (await inTime(session, `drop table ${name}`)) ? 'removed' : 'waiting';
 }
@@ -108,17 +98,6 @@ function isDetached(session: Queryable, { table, name, state }: Partition): Prom
       return inTime(session, `alter table ${table} detach partition ${name} finalize`);
     case 'attached':
       return inTime(session, `alter table ${table} detach partition ${name} concurrently`);
-  }
-}
-
-/** False: others' transactions were in the way for too long. */
-async function inTime(session: Queryable, statement: string): Promise<boolean> {
-  try {
-    await session.query(statement);
-    return true;
-  } catch (error) {
-    if (isLockTimeout(error)) return false;
-    throw error;
   }
 }
 
@@ -137,8 +116,9 @@ async function isNeeded(db: Database, { from, to }: Partition): Promise<boolean>
 }
 
 /** No rows are read: the check that detaching left says that they fit. */
-async function attachAgain(session: Queryable, { table, name, from, to }: Partition): Promise<void> {
-  await session.query(
+function attachAgain(session: Queryable, { table, name, from, to }: Partition): Promise<boolean> {
+  return inTime(
+    session,
     `alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`,
   );
 }

@@ -27,7 +27,7 @@ export async function withUpkeepLock<T>(
   try {
     const [backend] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
     await session.query(`set lock_timeout = ${LOCK_MS}; set statement_timeout = ${STATEMENT_MS}`);
-    if (!(await takeLock(session))) return null;
+    if (!(await inTime(session, `select pg_advisory_lock(${LOCK})`))) return null;
     const cancel = () => {
       // The session ends without it as well, after at most LOCK_MS.
       db.query('select pg_cancel_backend($1)', [backend?.pid]).catch(() => undefined);
@@ -43,9 +43,10 @@ export async function withUpkeepLock<T>(
   }
 }
 
-async function takeLock(session: Queryable): Promise<boolean> {
+/** On the session. False: others' transactions were in the way for too long. */
+export async function inTime(session: Queryable, statement: string): Promise<boolean> {
   try {
-    await session.query('select pg_advisory_lock($1)', [LOCK]);
+    await session.query(statement);
     return true;
   } catch (error) {
     if (isLockTimeout(error)) return false;

@@ -32,6 +32,7 @@ const PAYLOADS = [
 let database: TestDatabase;
 let db: Database;
 let directory: string;
+let clients: pg.Client[] = [];
 
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -46,6 +47,8 @@ beforeEach(async () => {
   await store('short', ROWS);
   await store('other', OTHERS);
   return async () => {
+    await Promise.all(clients.map((client) => client.end()));
+    clients = [];
     await db.close();
     await database.drop();
     await rm(directory, { recursive: true });
@@ -84,6 +87,19 @@ async function store(projectId: string, rows: number): Promise<void> {
      select ${id}, $2, 't', 'Success', ${payload}, 'linear', 1, 2, 3, now() from generate_series(1, ${rows}) n`,
     [...values, PAYLOADS],
   );
+}
+
+async function connect(): Promise<pg.Client> {
+  const made = new pg.Client({ connectionString: database.url });
+  await made.connect();
+  clients.push(made);
+  return made;
+}
+
+/** The partition that the rows are in. */
+async function oldest(table: string): Promise<string> {
+  const [partition] = (await partitionBounds(db)).filter((one) => one.table === table);
+  return partition?.name ?? '';
 }
 
 type Rows = Record<string, Json[]>;
@@ -154,31 +170,62 @@ describe('of partitions', { timeout: 120_000 }, () => {
 
   test('begun by a node that was killed is made again, and no row is missing or there twice', async () => {
     const before = await stored(['short', 'other']);
-    // Killed between the export and the drop: a first run is not let drop the first table it comes to.
-    const reader = new pg.Client({ connectionString: database.url });
-    await reader.connect();
-    const [attempts] = (await partitionBounds(db)).filter(({ table }) => table === 'delivery_attempts');
-    await db.query(`alter table delivery_attempts detach partition ${attempts?.name} concurrently`);
-    await reader.query(`begin; select from ${attempts?.name}`);
-    expect(await removeOld()).toMatchObject({ waiting: [attempts?.name] });
-    await reader.end();
+    // A version that detached before it wrote was killed in between.
+    const attempts = await oldest('delivery_attempts');
+    await db.query(`alter table delivery_attempts detach partition ${attempts} concurrently`);
+    const reader = await connect();
+    await reader.query(`begin; select from ${attempts}`);
+    expect(await removeOld()).toMatchObject({ waiting: [attempts] });
+    await reader.query('commit');
     expect((await readdir(directory)).length).toBeGreaterThan(0);
-    expect(await removeOld()).toMatchObject({ waiting: [], exportProblem: null });
+    // It is not in a file, so it comes back first.
+    await removeOld();
+    expect((await stored(['short', 'other']))['delivery_attempts']).toEqual(before['delivery_attempts']);
+    expect(await removeOld()).toMatchObject({ removed: [attempts], waiting: [], exportProblem: null });
     expect(await exported()).toEqual(before);
   });
 
-  test('that cannot be written drops nothing, and goes on once it can', async () => {
+  test('that was done before the node was killed is not made again', async () => {
     const before = await stored(['short', 'other']);
-    const [events] = (await partitionBounds(db)).filter(({ table }) => table === 'events');
+    const reader = await connect();
+    await reader.query('begin; select from meta_events');
+    const metaEvents = await oldest('meta_events');
+    expect(await removeOld()).toMatchObject({ waiting: [metaEvents] });
+    await reader.query('commit');
+    expect(await exported()).toEqual(before);
+    for (const name of await readdir(directory)) await rm(join(directory, name));
+    expect((await removeOld()).removed).toContain(metaEvents);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('during which a row is written is made again, with that row', async () => {
+    const before = await stored(['short', 'other']);
+    const events = await oldest('events');
+    const writer = await connect();
+    await writer.query('begin');
+    await writer.query(`update events set event_type = 'changed' where project_id = 'other'`);
+    // The file has the rows without the change; the partition waits for the transaction.
+    expect(await removeOld()).toMatchObject({ waiting: [events] });
+    expect((await exported())['events']).toEqual(before['events']);
+    await writer.query('commit');
+    expect((await removeOld()).removed).not.toContain(events);
+    const changed = await stored(['short', 'other']);
+    expect(changed['events']?.filter((row) => row.event_type === 'changed')).toHaveLength(OTHERS);
+    expect((await removeOld()).removed).toContain(events);
+    expect((await exported())['events']).toEqual(changed['events']);
+  });
+
+  test('that cannot be written drops and hides nothing, and goes on once it can', async () => {
+    const before = await stored(['short', 'other']);
+    const events = await oldest('events');
     // The name is taken by a directory: nothing can be moved there.
-    const taken = join(directory, `${events?.name}.jsonl.gz`);
+    const taken = join(directory, `${events}.jsonl.gz`);
     await mkdir(taken);
     const first = await removeOld();
     expect(first.exportProblem).toContain(taken);
-    expect(first.removed).not.toContain(events?.name);
-    const [left] = await database.query(`select count(*)::int as n from ${events?.name}`);
-    expect(left).toEqual({ n: ROWS + OTHERS });
-    expect(await detachedPartitions(db)).toMatchObject([{ name: events?.name }]);
+    expect(first.removed).not.toContain(events);
+    expect((await stored(['short', 'other']))['events']).toEqual(before['events']);
+    expect(await detachedPartitions(db)).toEqual([]);
     expect((await readdir(directory)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     await rm(taken, { recursive: true });
     expect(await removeOld()).toMatchObject({ exportProblem: null });
@@ -187,8 +234,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
 });
 
 test('of a table is given up on a stop, and leaves nothing', async () => {
-  const [{ name } = { name: '' }] = (await partitionBounds(db)).filter(({ table }) => table === 'events');
-  const table = { name, key: ['id'], bytes: '0' };
+  const table = { name: await oldest('events'), key: ['id'], bytes: '0' };
   expect(await exportTable(db, table, { directory, signal: AbortSignal.abort() })).toBe(false);
   expect(await readdir(directory)).toEqual([]);
 });
