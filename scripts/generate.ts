@@ -15,6 +15,7 @@ import {
 
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
+import { resourceSettings, settingSection } from './setting-sections.ts';
 
 /**
  * Writes every generated file, or with --check says which are out of date and exits with 1. Whole files are made
@@ -34,6 +35,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'docs/settings.md': withSettings,
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
 };
@@ -43,14 +45,22 @@ function withSection(
   name: string,
   make: () => string | Promise<string>,
 ): () => Promise<string> {
-  return async () => {
-    const page = await readFile(join(ROOT, path), 'utf8');
-    const begin = `<!-- begin ${name} -->\n`;
-    const end = `<!-- end ${name} -->`;
-    const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-    if (from < 0 || to < from) throw new Error(`${path} has no section ${name}`);
-    return `${page.slice(0, from + begin.length)}\n${await make()}\n${page.slice(to)}`;
-  };
+  return async () => replaceSection(await readFile(join(ROOT, path), 'utf8'), name, await make());
+}
+
+function replaceSection(page: string, name: string, text: string): string {
+  const begin = `<!-- begin ${name} -->\n`;
+  const end = `<!-- end ${name} -->`;
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page has no section ${name}`);
+  return `${page.slice(0, from + begin.length)}\n${text}\n${page.slice(to)}`;
+}
+
+async function withSettings(): Promise<string> {
+  let page = await readFile(join(ROOT, 'docs/settings.md'), 'utf8');
+  for (const section of Object.keys(resourceSettings))
+    page = replaceSection(page, section.toLowerCase().replaceAll(' ', '-'), settingSection(section));
+  return page;
 }
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });

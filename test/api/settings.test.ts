@@ -10,7 +10,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort, Program } from '../support/program.ts';
 
-/** Settings that show in what the API answers. docs/settings.md names these tests. */
+/** Settings that show in what the API answers. test/docs/setting-proofs.ts names these tests. */
 let app: TestApp;
 
 beforeAll(async () => {

@@ -48,6 +48,14 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
+it('README.md names every page of docs', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const unnamed = globSync(['docs/*.md', 'docs/how-to/*.md'], { cwd: ROOT }).filter(
+    (page) => !readme.includes(`](${page})`),
+  );
+  expect(unnamed).toEqual([]);
+});
+
 it('ARCHITECTURE.md has every folder of src', () => {
   const architecture = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
   const folders = globSync('src/*/', { cwd: ROOT }).map((folder) => `\`${folder.replace(/\/?$/, '/')}\``);

@@ -1,100 +1,73 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CreateEndpoint, UpdateEndpoint } from '../../src/api/endpoint-schema.ts';
-import { CreateEventType, UpdateEventType } from '../../src/api/event-type-schema.ts';
-import { CreateFilter, UpdateFilter } from '../../src/api/filter-schema.ts';
-import { CreatePortalLink, UpdatePortalLink } from '../../src/api/portal-link-schema.ts';
-import { CreateSource, UpdateSource } from '../../src/api/source-schema.ts';
-import { CreateSubscription, UpdateSubscription } from '../../src/api/subscription-schema.ts';
+import { covers, resourceSettings } from '../../scripts/setting-sections.ts';
+import { settingDefaults, settingTexts } from '../../scripts/setting-texts.ts';
 import { settings } from '../../src/config.ts';
-import { ProjectConfig } from '../../src/domain/project-config.ts';
+import { settingProofs } from './setting-proofs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
 
-/** Settings that are taken and have no effect; each with its row in the page that says so. */
+/** Settings that are stored and have no effect. */
 const WITHOUT_EFFECT = ['pub_sub.* of Sources'];
 
 /** Settings that only tell things apart. */
 const LABELS =
   /^(name|description|category|is_flattened|signature\.versions\.(uid|created_at)|meta_event\.type)$/;
 
-interface Schema {
-  properties?: Record<string, object>;
-  items?: Schema;
-}
-
-/** The dotted names of all that can be set. */
-function leaves(schema: object, prefix = ''): string[] {
-  const { properties: own, items } = schema as Schema;
-  const properties = own ?? items?.properties;
-  if (properties === undefined) return [prefix];
-  return Object.entries(properties).flatMap(([name, below]) =>
-    leaves(below, prefix === '' ? name : `${prefix}.${name}`),
-  );
-}
-
-const tables: Record<string, string[]> = {
-  Projects: leaves(ProjectConfig),
-  Endpoints: [...leaves(CreateEndpoint), ...leaves(UpdateEndpoint)],
-  Subscriptions: [...leaves(CreateSubscription), ...leaves(UpdateSubscription)],
-  Filters: [...leaves(CreateFilter), ...leaves(UpdateFilter)],
-  'Event types': [...leaves(CreateEventType), ...leaves(UpdateEventType)],
-  'Portal links': [...leaves(CreatePortalLink), ...leaves(UpdatePortalLink)],
-  Sources: [...leaves(CreateSource), ...leaves(UpdateSource)],
+const wanted: Record<string, string[]> = {
+  ...Object.fromEntries(
+    Object.entries(resourceSettings).map(([section, byName]) => [section, [...byName.keys()]]),
+  ),
   Instance: Object.values(settings).map(({ env }) => env),
 };
 
-interface Row {
-  names: string[];
-  effect: string;
-  seen: string;
+function differences(section: string, names: string[]): { missing: string[]; unknown: string[] } {
+  const all = wanted[section] ?? [];
+  return {
+    missing: all.filter((setting) => !names.some((name) => covers(name, setting))),
+    unknown: names.filter((name) => !all.some((setting) => covers(name, setting))),
+  };
 }
 
-function rowsOf(section: string): Row[] {
-  const text = page.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
-  return [...text.matchAll(/^\| (`.+?) \| (.+?) \| (.+?) \|$/gm)].map(
-    ([, names = '', effect = '', seen = '']) => ({
-      names: [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-      effect,
-      seen,
-    }),
-  );
-}
+const none = { missing: [], unknown: [] };
 
-const covers = (name: string, setting: string): boolean =>
-  name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
+describe.each(Object.keys(wanted))('settings of %s', (section) => {
+  const proofs = Object.entries(settingProofs[section] ?? {});
 
-describe.each(Object.keys(tables))('docs/settings.md, %s', (section) => {
-  const rows = rowsOf(section);
-  const names = rows.flatMap((row) => row.names);
-  const wanted = [...new Set(tables[section])];
-
-  it('has every setting, and none that is not there', () => {
-    expect(wanted.length).toBeGreaterThan(3);
-    expect(wanted.filter((setting) => !names.some((name) => covers(name, setting)))).toEqual([]);
-    expect(names.filter((name) => !wanted.some((setting) => covers(name, setting)))).toEqual([]);
+  it('each have a proof, and no proof is without its setting', () => {
+    expect(wanted[section]?.length).toBeGreaterThan(3);
+    expect(
+      differences(
+        section,
+        proofs.map(([name]) => name),
+      ),
+    ).toEqual(none);
   });
 
-  it('names a test that is there for each, but for labels and what is listed here', () => {
-    const problems = rows.flatMap(({ names: [name = ''], seen }) => {
-      if (seen === 'label') return LABELS.test(name) ? [] : [`${name} is no label`];
-      if (seen === 'not yet')
+  it('are proved by tests that exist, except labels and settings without effect', () => {
+    const problems = proofs.flatMap(([name, proof]) => {
+      if (proof === 'label') return LABELS.test(name) ? [] : [`${name} is no label`];
+      if (proof === 'not yet')
         return WITHOUT_EFFECT.includes(`${name} of ${section}`) ? [] : [`${name} has no effect`];
-      const [, path = '', title = ''] = /^`((?:test|src)\/\S+\.test\.ts)`: (.+)$/.exec(seen) ?? [];
-      if (!existsSync(join(ROOT, path)) || path === '') return [`${name}: no file ${path}`];
-      return readFileSync(join(ROOT, path), 'utf8').includes(title) ? [] : [`${name}: no test "${title}"`];
+      if (!existsSync(join(ROOT, proof.file))) return [`${name}: no file ${proof.file}`];
+      const hasTest = readFileSync(join(ROOT, proof.file), 'utf8').includes(proof.title);
+      return hasTest ? [] : [`${name}: no test "${proof.title}"`];
     });
     expect(problems).toEqual([]);
   });
 });
 
-it('what is listed as without effect has a row that says so', () => {
-  const said = Object.keys(tables).flatMap((section) =>
-    rowsOf(section)
-      .filter(({ seen }) => seen === 'not yet')
-      .flatMap(({ names }) => names.map((name) => `${name} of ${section}`)),
+describe.each(Object.keys(resourceSettings))('docs/settings.md, %s', (section) => {
+  it('has a text for every setting, and a default only for settings that exist', () => {
+    expect(differences(section, Object.keys(settingTexts[section] ?? {}))).toEqual(none);
+    expect(differences(section, Object.keys(settingDefaults[section] ?? {})).unknown).toEqual([]);
+  });
+});
+
+it('settings without effect are marked as such', () => {
+  const marked = Object.entries(settingProofs).flatMap(([section, proofs]) =>
+    Object.entries(proofs).flatMap(([name, proof]) => (proof === 'not yet' ? [`${name} of ${section}`] : [])),
   );
-  expect(said).toEqual(WITHOUT_EFFECT);
+  expect(marked).toEqual(WITHOUT_EFFECT);
 });

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { listen, listenTcp } from '../support/loopback-server.ts';
 import { Receiver } from '../support/receiver.ts';
 
-/** Settings of a node (POSTHORN_*) that show in what it sends. docs/settings.md names these tests. */
+/** Settings of a node (POSTHORN_*) that show in what it sends. test/docs/setting-proofs.ts names these tests. */
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();

@@ -5,7 +5,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/receiver.ts';
 
-/** Settings of a project and of an endpoint that show in what is sent. docs/settings.md names these tests. */
+/** Settings of a project and of an endpoint that show in what is sent. test/docs/setting-proofs.ts names these tests. */
 let app: TestApp;
 let receiver: Receiver;
 

@@ -1,0 +1,89 @@
+import { CreateEndpoint, UpdateEndpoint } from '../src/api/endpoint-schema.ts';
+import { CreateEventType, UpdateEventType } from '../src/api/event-type-schema.ts';
+import { CreateFilter, UpdateFilter } from '../src/api/filter-schema.ts';
+import { CreatePortalLink, UpdatePortalLink } from '../src/api/portal-link-schema.ts';
+import { CreateSource, UpdateSource } from '../src/api/source-schema.ts';
+import { CreateSubscription, UpdateSubscription } from '../src/api/subscription-schema.ts';
+import { defaultProjectConfig, ProjectConfig } from '../src/domain/project-config.ts';
+import { settingDefaults, settingTexts } from './setting-texts.ts';
+
+/** The settings of each resource with their limits, from the schemas that requests are checked against. */
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+}
+
+const SCHEMAS: Record<string, object[]> = {
+  Projects: [ProjectConfig],
+  Endpoints: [CreateEndpoint, UpdateEndpoint],
+  Subscriptions: [CreateSubscription, UpdateSubscription],
+  Filters: [CreateFilter, UpdateFilter],
+  'Event types': [CreateEventType, UpdateEventType],
+  'Portal links': [CreatePortalLink, UpdatePortalLink],
+  Sources: [CreateSource, UpdateSource],
+};
+
+function leaves(schema: Schema, prefix = ''): [name: string, schema: Schema][] {
+  const properties = schema.properties ?? schema.items?.properties;
+  if (properties === undefined) return [[prefix, schema]];
+  return Object.entries(properties).flatMap(([name, below]) =>
+    leaves(below, prefix === '' ? name : `${prefix}.${name}`),
+  );
+}
+
+/** Every setting of each resource by its dotted name. */
+export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Object.fromEntries(
+  Object.entries(SCHEMAS).map(([section, schemas]) => [
+    section,
+    new Map(schemas.flatMap((schema) => leaves(schema as Schema))),
+  ]),
+);
+
+/** Whether a name stands for a setting: itself, or `group.*` for all of a group. */
+export const covers = (name: string, setting: string): boolean =>
+  name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
+
+const number = (value: number): string => value.toLocaleString('en-US');
+
+function limits({ type, enum: values, minimum, maximum, maxLength, maxItems, items }: Schema): string {
+  if (type === 'boolean') return '`true`, `false`';
+  if (values !== undefined)
+    return values
+      .filter((value) => value !== '')
+      .map((value) => `\`${value}\``)
+      .join(', ');
+  if (maximum !== undefined) return `${number(minimum ?? 0)} to ${number(maximum)}`;
+  if (minimum !== undefined) return `from ${number(minimum)}`;
+  if (maxLength !== undefined) return `${number(maxLength)} characters`;
+  if (maxItems !== undefined) return `${number(maxItems)} items`;
+  return items?.enum === undefined ? '' : limits(items);
+}
+
+function projectDefault(name: string): string {
+  const value = name
+    .split('.')
+    .reduce<unknown>(
+      (part, key) => ([part].flat()[0] as Record<string, unknown> | undefined)?.[key],
+      defaultProjectConfig('', ''),
+    );
+  return [value].flat().join(', ');
+}
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+
+export function settingSection(section: string): string {
+  const settings = resourceSettings[section] ?? new Map<string, Schema>();
+  const rows = Object.entries(settingTexts[section] ?? {}).map(([name, text]) => {
+    const fallback = section === 'Projects' ? projectDefault(name) : (settingDefaults[section]?.[name] ?? '');
+    return `| ${[code(name), text, code(fallback), limits(settings.get(name) ?? {})].join(' | ')} |`;
+  });
+  return ['| setting | what it does | default | limits |', '| --- | --- | --- | --- |', ...rows, ''].join(
+    '\n',
+  );
+}
