@@ -29,6 +29,8 @@ export const settingTexts: Record<string, Record<string, string>> = {
     'signature.versions.hash': 'Hash of the HMAC. Several versions sign at the same time.',
     'signature.versions.encoding': 'Encoding of the HMAC.',
     'signature.schemes': 'Signature headers that deliveries carry.',
+    visible_headers:
+      'Headers that are no [credentials](secrets.md#credential-headers) though their names look like it. Their values are stored and shown in clear.',
     request_id_header: 'Header of a delivery that carries the idempotency key of its event.',
     'meta_event.is_enabled': 'Meta events are sent.',
     'meta_event.type': 'The transport. There is only `http`.',

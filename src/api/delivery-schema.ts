@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { idTime } from '../domain/ids.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -118,7 +119,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
-    headers: shownHeaders(row.headers),
+    headers: shownHeaders(row.headers, visibleHeaders(links.routing.project.config)),
     idempotency_key: row.idempotency_key ?? '',
     url_query_params: row.url_query_params ?? '',
     latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),

@@ -55,8 +55,8 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
       const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
       const show = await deliveryView(context, project.id, [row]);
       const event = found(await getEvent(db, project.id, row.event_id), 'event', row.event_id);
-      const { sources } = await context.cache.get(project.id);
-      return { ...show(row), event_metadata: toEvent(event, sources) };
+      const routing = await context.cache.get(project.id);
+      return { ...show(row), event_metadata: toEvent(event, routing) };
     },
   });
   registerAttempts(app, context);

@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import { idTime } from '../domain/ids.ts';
 import { payloadText } from '../domain/payload-text.ts';
 import { RawJson } from '../domain/raw-json.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { EventRow } from '../store/accept-events.ts';
 import type { EndpointRow } from '../store/endpoints.ts';
 import type { StoredEvent } from '../store/events.ts';
-import type { SourceRow } from '../store/sources.ts';
 import { shownHeaders } from '../store/stored-headers.ts';
 import { Endpoint } from './endpoint-schema.ts';
 import { iso, NullableTime, RequiredText, Text, Time } from './fields.ts';
@@ -115,7 +116,7 @@ export const DynamicEvent = Type.Object({
 /** An event just accepted, without reading it back. */
 export function acceptedEvent(
   { event, isDuplicate, duplicateOf }: { event: EventRow; isDuplicate: boolean; duplicateOf: string | null },
-  config: { endpoints: ReadonlyMap<string, { row: EndpointRow }>; sources: ReadonlyMap<string, SourceRow> },
+  config: Pick<ProjectRouting, 'endpoints' | 'sources' | 'project'>,
 ): Static<typeof Event> {
   const stored = {
     id: event.id,
@@ -140,7 +141,7 @@ export function acceptedEvent(
     target: event.target,
   };
   const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
-  const shown = toEvent(stored, config.sources);
+  const shown = toEvent(stored, config);
   shown.endpoint_metadata = endpoints.map(toEndpointSummary);
   return shown;
 }
@@ -148,7 +149,10 @@ export function acceptedEvent(
 /** A large fan-out: its deliveries are made in chunks after the answer. */
 const EXPANDING = { gate: 'expansion', until: null } as const;
 
-export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow>): Static<typeof Event> {
+export function toEvent(
+  row: StoredEvent,
+  { sources, project }: Pick<ProjectRouting, 'sources' | 'project'>,
+): Static<typeof Event> {
   const createdAt = iso(idTime(row.id));
   return {
     uid: row.id,
@@ -161,7 +165,7 @@ export function toEvent(row: StoredEvent, sources: ReadonlyMap<string, SourceRow
     waiting_for: row.status === 'Processing' ? EXPANDING : null,
     endpoints: row.endpoints,
     source_metadata: toSourceSummary(sources, row.source_id),
-    headers: shownHeaders(row.headers),
+    headers: shownHeaders(row.headers, visibleHeaders(project.config)),
     data: payloadJson(row.payload, row.content_type),
     raw: row.payload.toString(),
     metadata: row.metadata ?? '',

@@ -128,8 +128,8 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
           ? listEvents(tx, project.id, { ...filter, page })
           : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
       );
-      const { sources } = await context.cache.get(project.id);
-      return mapPage(events, (row) => toEvent(row, sources));
+      const routing = await context.cache.get(project.id);
+      return mapPage(events, (row) => toEvent(row, routing));
     },
   });
   registerOperation(app, {
@@ -246,9 +246,9 @@ async function readEvent(
     endpointView(context, project.id, ids),
   ]);
   const endpoints = ids.flatMap((endpointId) => byId.get(endpointId) ?? []);
-  const { sources } = await context.cache.get(project.id);
+  const routing = await context.cache.get(project.id);
   return {
-    ...toEvent(row, sources),
+    ...toEvent(row, routing),
     endpoint_metadata: endpoints.flatMap((one) => shownOrNull(() => showEndpoint(one)) ?? []),
   };
 }

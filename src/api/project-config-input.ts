@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { mayBeVisible } from '../domain/credential-headers.ts';
 import { parseGoDuration } from '../domain/duration.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import {
@@ -158,6 +159,11 @@ function checkProjectConfig(config: ProjectConfig): void {
   for (const [field, name] of Object.entries(headers)) {
     if (!HEADER_NAME.test(name) || RESERVED_HEADERS.test(name))
       throw invalid(field, `"${name}" cannot be used as a header name`);
+  }
+  for (const name of config.visible_headers) {
+    if (!HEADER_NAME.test(name)) throw invalid('config.visible_headers', `"${name}" is no header name`);
+    if (!mayBeVisible(name))
+      throw invalid('config.visible_headers', `"${name}" always holds credentials and is never shown`);
   }
   const { search_policy, retention_policy } = config;
   const durations = { search_policy, 'retention_policy.policy': retention_policy.policy };

@@ -1,12 +1,47 @@
+import type { ProjectConfig } from './project-config.ts';
+
 /**
- * Headers, in lower case, that say who a sender is. Whoever reads one can send as that sender does, so their values
- * are sealed where they must be kept, left out where they need not, and never shown.
+ * Headers that say who a sender is. A reader of such a value can send as that sender does, so it is sealed where it
+ * must be kept, left out where it need not be, and never shown. A header is one of them by its name:
+ *
+ *   always  -> `authorization` and `cookie` in their four forms;
+ *   usually -> the name holds a word such as `token` or `key`, or is a vendor's; a project may list it as visible;
+ *   never   -> every other name, and names known to be harmless though they hold such a word.
+ *
+ * The class of a name is worked out once and remembered, for at most MAX_REMEMBERED names of usual length, so that a
+ * delivery costs one look-up per header and a sender of made-up names costs no memory.
  */
-export const credentialHeaders: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'set-cookie',
+type NameClass = 'always' | 'usually' | 'never';
+
+const ALWAYS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
+
+/** Credentials of proxies and vendors whose names hold none of the words. */
+const vendors = ['x-auth', 'x-wsse', 'x-amzn-oidc-data'];
+const VENDORS: ReadonlySet<string> = new Set(vendors);
+
+/** As PostgreSQL and JavaScript both read them in a pattern. */
+export const CREDENTIAL_VENDORS = vendors.join('|');
+export const CREDENTIAL_WORDS = 'token|secret|password|passwd|key|authorization|cookie|credential|jwt';
+const WORDS = new RegExp(CREDENTIAL_WORDS);
+
+const HARMLESS: ReadonlySet<string> = new Set([
+  'cache-key',
+  'x-cache-key',
+  'surrogate-key',
+  'x-surrogate-key',
+  'partition-key',
+  'x-partition-key',
+  'ce-partitionkey',
+  'sec-websocket-key',
+  'public-key-pins',
+  'public-key-pins-report-only',
+]);
+/** Keys that tell repeats apart, under any prefix, and counts of tokens left. */
+const HARMLESS_FORMS = /(^|-)idempotency-?key$|ratelimit.*-tokens$/;
+
+/** Names that a source does not even store: no filter has ever seen them. Others are stored sealed. */
+const NOT_STORED: ReadonlySet<string> = new Set([
+  ...ALWAYS,
   'x-api-key',
   'api-key',
   'apikey',
@@ -17,3 +52,72 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 
 /** What is shown of such a value. */
 export const HIDDEN = '***';
+
+const MAX_REMEMBERED = 2_000;
+const MAX_REMEMBERED_CHARS = 64;
+const remembered = new Map<string, NameClass>();
+
+function classOf(name: string): NameClass {
+  const known = remembered.get(name);
+  if (known !== undefined) return known;
+  const found = classify(name.toLowerCase());
+  if (name.length > MAX_REMEMBERED_CHARS) return found;
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  remembered.set(name, found);
+  return found;
+}
+
+function classify(name: string): NameClass {
+  if (ALWAYS.has(name)) return 'always';
+  if (HARMLESS.has(name) || HARMLESS_FORMS.test(name)) return 'never';
+  return VENDORS.has(name) || WORDS.test(name) ? 'usually' : 'never';
+}
+
+/** Names in lower case. */
+export type VisibleHeaders = ReadonlySet<string>;
+
+/** Whose headers they are. */
+export interface HeaderOwner {
+  /** What the project shows. */
+  visible: VisibleHeaders;
+  /** Names, in lower case, that are credentials of this request or event whatever they are called. */
+  credentials: readonly string[];
+}
+
+/** `name` in any case. */
+export function isCredential(name: string, { visible, credentials }: HeaderOwner): boolean {
+  if (credentials.length > 0 && credentials.includes(name.toLowerCase())) return true;
+  return isCredentialName(name, visible);
+}
+
+export function isCredentialName(name: string, visible: VisibleHeaders): boolean {
+  const found = classOf(name);
+  return found === 'always' || (found === 'usually' && !visible.has(name.toLowerCase()));
+}
+
+/** Whether a source leaves the header out of what it stores. `name` in lower case. */
+export function isNotStored(name: string, visible: VisibleHeaders): boolean {
+  return NOT_STORED.has(name) && isCredentialName(name, visible);
+}
+
+/** Whether a project may list the name as visible. */
+export function mayBeVisible(name: string): boolean {
+  return classOf(name) !== 'always';
+}
+
+type Named = Pick<ProjectConfig, 'visible_headers' | 'request_id_header'> & {
+  signature: Pick<ProjectConfig['signature'], 'header'>;
+};
+const visibleOf = new WeakMap<Named, VisibleHeaders>();
+
+/** The names a project lists, and those it gave to headers of ours. Made once per version of the config. */
+export function visibleHeaders(config: Named): VisibleHeaders {
+  let names = visibleOf.get(config);
+  if (names === undefined) {
+    const { visible_headers, request_id_header, signature } = config;
+    const all = [...visible_headers, request_id_header, signature.header];
+    names = new Set(all.map((name) => name.toLowerCase()));
+    visibleOf.set(config, names);
+  }
+  return names;
+}

@@ -116,6 +116,11 @@ export const ProjectConfig = Type.Object({
     maxLength: 128,
     description: 'Header that carries the idempotency key of an event.',
   }),
+  visible_headers: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    maxItems: 100,
+    description:
+      'Headers that are no credentials though their names look like it: their values are stored and shown in clear.',
+  }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,
 });
@@ -146,6 +151,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       schemes: ['convoy', 'standard'],
     },
     request_id_header: DEFAULT_REQUEST_ID_HEADER,
+    visible_headers: [],
     meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },
     circuit_breaker: {
       sample_rate: 30,

@@ -1,23 +1,18 @@
 import type { Outcome } from '../dispatch/outcome.ts';
-import { credentialHeaders, HIDDEN } from '../domain/credential-headers.ts';
+import { type HeaderOwner, HIDDEN, isCredential } from '../domain/credential-headers.ts';
 import type { AttemptRow } from '../store/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
-import { isCredential } from './hide-credentials.ts';
 
-/**
- * What is kept of an attempt. Values of credential headers are not: they are stored as `***`. `credentials` are names,
- * in lower case, of those that are so for this request only.
- */
-
+/** What is kept of an attempt. Values of credential headers are not: they are stored as `***`. */
 export function attemptRecord(
   id: string,
   request: BuiltRequest,
-  context: { outcome: Outcome; credentials: readonly string[]; succeeded: boolean },
+  context: { outcome: Outcome; owner: HeaderOwner; succeeded: boolean },
 ): AttemptRow {
-  const { outcome, credentials, succeeded } = context;
+  const { outcome, owner, succeeded } = context;
   const sent: Record<string, string> = {};
   for (const [name, value] of request.headers) {
-    sent[name] = isCredential(name, credentials) ? HIDDEN : value;
+    sent[name] = isCredential(name, owner) ? HIDDEN : value;
   }
   const response = outcome.kind === 'response' ? outcome : null;
   return {
@@ -28,7 +23,7 @@ export function attemptRecord(
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
     requestHeaders: JSON.stringify(sent),
-    responseHeaders: response === null ? null : JSON.stringify(maskedResponse(response.headers)),
+    responseHeaders: response === null ? null : JSON.stringify(maskedResponse(response.headers, owner)),
     responseBody: response?.body ?? null,
     timings: JSON.stringify(outcome.timings),
     requestedAtMs: outcome.startedAt,
@@ -37,8 +32,8 @@ export function attemptRecord(
 }
 
 /** A copy only where there is something to mask: most answers have nothing. */
-function maskedResponse(headers: Record<string, string[]>): Record<string, string[]> {
-  const names = Object.keys(headers).filter((name) => credentialHeaders.has(name));
+function maskedResponse(headers: Record<string, string[]>, owner: HeaderOwner): Record<string, string[]> {
+  const names = Object.keys(headers).filter((name) => isCredential(name, owner));
   if (names.length === 0) return headers;
   return { ...headers, ...Object.fromEntries(names.map((name) => [name, [HIDDEN]])) };
 }

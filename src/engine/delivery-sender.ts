@@ -7,6 +7,7 @@ import { formBody } from '../dispatch/form-body.ts';
 import type { HttpClient } from '../dispatch/http-client.ts';
 import type { Outcome } from '../dispatch/outcome.ts';
 import { breakerState } from '../domain/circuit-breaker.ts';
+import { type HeaderOwner, visibleHeaders } from '../domain/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
@@ -178,9 +179,12 @@ export class DeliverySender {
     if (unsent !== null) return unsent;
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
-    const credentials = [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials];
-    const shown = withoutCredentials(outcome, request, credentials);
-    return this.#judge(delivery, shown, { request, credentials, made, trace });
+    const owner = {
+      credentials: [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials],
+      visible: visibleHeaders(routing.project.config),
+    };
+    const shown = withoutCredentials(outcome, request, owner);
+    return this.#judge(delivery, shown, { request, owner, made, trace });
   }
 
   #exchange(
@@ -214,7 +218,7 @@ export class DeliverySender {
     outcome: Outcome,
     sent: {
       request: BuiltRequest;
-      credentials: readonly string[];
+      owner: HeaderOwner;
       made: Buffer | null;
       trace: TraceContext | null;
     },
@@ -234,7 +238,7 @@ export class DeliverySender {
     const attempt = wasTried
       ? attemptRecord(this.#deps.ids.next(), sent.request, {
           outcome,
-          credentials: sent.credentials,
+          owner: sent.owner,
           succeeded,
         })
       : null;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../dispatch/outcome.ts';
-import { isCredential, withoutCredentials } from './hide-credentials.ts';
+import { withoutCredentials } from './hide-credentials.ts';
 
+const owner = { credentials: ['x-own'], visible: new Set<string>() };
 const basic = Buffer.from('ann:pässword').toString('base64');
 const request = {
   url: 'http://127.0.0.1/',
@@ -32,16 +33,16 @@ function answered(text: string): Outcome {
 test.each([`Basic ${basic}`, basic, 'ann:pässword', 'pässword', 'own-credential'])(
   'an answer that gives back %s is kept without it',
   (secret) => {
-    const kept = withoutCredentials(answered(`<${secret}> <${secret}>`), request, ['x-own']);
+    const kept = withoutCredentials(answered(`<${secret}> <${secret}>`), request, owner);
     expect(kept).toEqual(answered('<***> <***>'));
   },
 );
 
 test('what is no credential, or too short to be told from other text, stays', () => {
   const outcome = answered('short, a note for all');
-  expect(withoutCredentials(outcome, request, ['x-own'])).toEqual(outcome);
+  expect(withoutCredentials(outcome, request, owner)).toEqual(outcome);
   const plain = { ...request, headers: request.headers.slice(3) };
-  expect(withoutCredentials(outcome, plain, [])).toBe(outcome);
+  expect(withoutCredentials(outcome, plain, { ...owner, credentials: [] })).toBe(outcome);
 });
 
 test('the text of an error is kept without credentials', () => {
@@ -56,11 +57,5 @@ test('the text of an error is kept without credentials', () => {
     timings: { totalMs: 1 },
     startedAt: 0,
   };
-  expect(withoutCredentials(error, request, ['x-own'])).toEqual({ ...error, message: 'bad: ***' });
-});
-
-test('names count whatever their case', () => {
-  expect(isCredential('AUTHORIZATION', [])).toBe(true);
-  expect(isCredential('X-Own', ['x-own'])).toBe(true);
-  expect(isCredential('X-Own', [])).toBe(false);
+  expect(withoutCredentials(error, request, owner)).toEqual({ ...error, message: 'bad: ***' });
 });

@@ -1,27 +1,18 @@
 import type { Outcome } from '../dispatch/outcome.ts';
-import { credentialHeaders, HIDDEN } from '../domain/credential-headers.ts';
+import { type HeaderOwner, HIDDEN, isCredential } from '../domain/credential-headers.ts';
 import type { BuiltRequest } from './build-request.ts';
 
 /**
- * Keeps the credentials of a request out of what is kept of it. `credentials` are names of headers, in lower case,
- * that are credentials for this request, beside those that always are. Some endpoints give back what they got, for
- * debugging, so the answer is searched for their values before anybody judges, records or tells of it.
+ * Keeps the credentials of a request out of what is kept of it. Some endpoints give back what they got, for debugging,
+ * so the answer is searched for the values of credential headers before it is judged, recorded or reported.
  */
-export function isCredential(name: string, credentials: readonly string[]): boolean {
-  const key = name.toLowerCase();
-  return credentialHeaders.has(key) || credentials.includes(key);
-}
 
 /** Shorter ones would take harmless text with them. */
 const MIN_CHARS = 6;
 
-export function withoutCredentials(
-  outcome: Outcome,
-  request: BuiltRequest,
-  credentials: readonly string[],
-): Outcome {
+export function withoutCredentials(outcome: Outcome, request: BuiltRequest, owner: HeaderOwner): Outcome {
   const hidden = request.headers
-    .filter(([name]) => isCredential(name, credentials))
+    .filter(([name]) => isCredential(name, owner))
     .flatMap(([, value]) => readable(value))
     .filter((text) => text.length >= MIN_CHARS);
   if (hidden.length === 0) return outcome;

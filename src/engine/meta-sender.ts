@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { HttpClient } from '../dispatch/http-client.ts';
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
 import type { HeldDelivery } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
@@ -80,9 +81,8 @@ export class MetaSender {
     const { isGone: _, isExhausted: __, ...judgement } = judgeOutcome(delivery, outcome, context);
     const succeeded = judgement.status === 'Success';
     const wasTried = outcome.kind === 'response' || !outcome.ours;
-    const attempt = wasTried
-      ? attemptRecord(ids.next(), request, { outcome, credentials: [], succeeded })
-      : null;
+    const owner = { credentials: [], visible: visibleHeaders(routing.project.config) };
+    const attempt = wasTried ? attemptRecord(ids.next(), request, { outcome, owner, succeeded }) : null;
     const finish = { ...handedBack(delivery, null), ...judgement, attempt };
     const isStrain = wasTried && !judgement.isSecondRequest;
     return { finish, effect: succeeded ? 'success' : isStrain ? 'strain' : 'none' };

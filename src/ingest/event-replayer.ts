@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
@@ -146,14 +147,15 @@ export class EventReplayer {
     const { sandbox, ids, now } = this.#deps;
     const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
     if (made.failure === null)
-      await saveContent(tx, stored, { ...made, ...this.#storedHeaders(stored.id, made) });
+      await saveContent(tx, stored, { ...made, ...this.#storedHeaders(stored.id, made, routing) });
     return made;
   }
 
-  #storedHeaders(id: string, event: NewEvent) {
+  #storedHeaders(id: string, event: NewEvent, { project }: ProjectRouting) {
     const { headers, credentials } = event;
+    const visible = visibleHeaders(project.config);
     const stored = (given: NewEvent['headers']) =>
-      storedHeaders(this.#deps.sealer, given, { id, credentials }) ?? '{}';
+      storedHeaders(this.#deps.sealer, given, { id, credentials, visible }) ?? '{}';
     const carried = carriedHeaders(event);
     return { headers: stored(headers), forwardedHeaders: carried === null ? null : stored(carried) };
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compileHeaderPolicy } from './forward-headers.ts';
 
 const noop = { provider: '', verifier: { type: 'noop' } } as const;
+const visible = new Set<string>();
 const received = {
   host: 'hooks.example.com',
   connection: 'keep-alive, X-Hop',
@@ -21,7 +22,7 @@ const received = {
 
 describe('stored headers', () => {
   it('are all but credentials and those of the connection, under their usual names', () => {
-    expect(compileHeaderPolicy({ ...noop, forward_headers: [] }).stored(received)).toEqual({
+    expect(compileHeaderPolicy({ ...noop, forward_headers: [] }).stored(received, visible)).toEqual({
       'Content-Type': ['application/json'],
       'Content-Length': ['2'],
       'Content-Encoding': ['gzip'],
@@ -31,12 +32,24 @@ describe('stored headers', () => {
     });
   });
 
+  it('hold what only looks like a credential, and what the project lists as visible', () => {
+    const headers = { 'x-shop-key': 'a', 'x-api-key': 'b', cookie: 'c' };
+    const listed = new Set(['x-api-key', 'cookie']);
+    const { stored } = compileHeaderPolicy({ ...noop, forward_headers: [] });
+    expect(stored(headers, visible)).toEqual({ 'X-Shop-Key': ['a'] });
+    expect(stored(headers, listed)).toEqual({ 'X-Shop-Key': ['a'], 'X-Api-Key': ['b'] });
+  });
+
   it('leave out the header the verifier relies on', () => {
     const hmac = { header: 'X-Many', hash: 'SHA256', secret: 's', encoding: 'hex' };
     const verifier = { type: 'hmac', hmac } as const;
-    const own = compileHeaderPolicy({ provider: '', verifier, forward_headers: [] }).stored(received);
+    const own = compileHeaderPolicy({ provider: '', verifier, forward_headers: [] }).stored(
+      received,
+      visible,
+    );
     const github = compileHeaderPolicy({ provider: 'github', verifier, forward_headers: [] }).stored(
       received,
+      visible,
     );
     expect(Object.keys(own)).not.toContain('X-Many');
     expect(Object.keys(own)).toContain('X-Hub-Signature-256');
@@ -46,7 +59,7 @@ describe('stored headers', () => {
 
   it('keep a header called __proto__ without touching the prototype', () => {
     const headers = JSON.parse('{"__proto__":"x","constructor":"y"}') as Record<string, string>;
-    const stored = compileHeaderPolicy({ ...noop, forward_headers: [] }).stored(headers);
+    const stored = compileHeaderPolicy({ ...noop, forward_headers: [] }).stored(headers, visible);
     expect(Object.getPrototypeOf(stored)).toBe(Object.prototype);
     expect(Object.entries(stored)).toEqual([
       ['__proto__', ['x']],

@@ -1,4 +1,4 @@
-import { credentialHeaders } from '../domain/credential-headers.ts';
+import { isNotStored, type VisibleHeaders } from '../domain/credential-headers.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
 import { type VerifiedSource, verifierHeaders } from './verify/compile-verifier.ts';
 
@@ -29,8 +29,8 @@ const ownOfDelivery = [
 export type EventHeaders = Record<string, string[]>;
 
 export interface HeaderPolicy {
-  /** For filters and functions: all but credentials and what carries the verifier's proof. */
-  stored: (headers: IngestHeaders) => EventHeaders;
+  /** For filters and functions: all but well-known credentials and what carries the verifier's proof. */
+  stored: (headers: IngestHeaders, visible: VisibleHeaders) => EventHeaders;
   /** Sent on with each delivery: those the source lists and no others. Listing one is consent, even to a credential. */
   forwarded: (headers: IngestHeaders) => EventHeaders;
   /** Names that carry the sender's credential to this source, and so to nobody else's eyes. */
@@ -40,13 +40,15 @@ export interface HeaderPolicy {
 export function compileHeaderPolicy(
   source: VerifiedSource & { forward_headers: readonly string[] },
 ): HeaderPolicy {
-  const notStored = new Set([...hopByHop, ...credentialHeaders, ...verifierHeaders(source), 'host']);
+  const notStored = new Set([...hopByHop, ...verifierHeaders(source), 'host']);
   const notForwarded = new Set([...hopByHop, ...ownOfDelivery]);
   const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
   const forwardable = [...listed].filter((name) => !notForwarded.has(name));
   return {
-    stored: (headers) => {
-      const names = Object.keys(headers).filter((name) => !notStored.has(name));
+    stored: (headers, visible) => {
+      const names = Object.keys(headers).filter(
+        (name) => !notStored.has(name) && !isNotStored(name, visible),
+      );
       return selectHeaders(headers, names);
     },
     forwarded: (headers) => selectHeaders(headers, forwardable),

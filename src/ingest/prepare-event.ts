@@ -1,3 +1,4 @@
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import { type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -33,8 +34,9 @@ export function prepareEvent(
   const subject = eventSubject(source);
   const matched = source.failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
+  const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
-    storedHeaders(context.sealer, headers, { id, credentials: source.credentials });
+    storedHeaders(context.sealer, headers, { id, credentials: source.credentials, visible });
   const carried = carriedHeaders(source);
   const event: EventRow = {
     id,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { visibleHeaders } from '../domain/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
 import { compactJson } from '../domain/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';
@@ -119,7 +120,11 @@ async function decode(request: IngestRequest, limit: number): Promise<Payload> {
   return body;
 }
 
-function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload): Omit<NewEvent, 'trace'> {
+function newEvent(
+  { row, routing }: FoundSource,
+  request: IngestRequest,
+  payload: Payload,
+): Omit<NewEvent, 'trace'> {
   const { headers, idempotencyKey, eventType, isUsualLocation } = compileSource(row);
   const unnamed = { ok: true, eventType: row.mask_id } as const;
   const read = eventType === null ? unnamed : extractEventType(eventType, request, payload);
@@ -132,7 +137,10 @@ function newEvent({ row }: FoundSource, request: IngestRequest, payload: Payload
     eventType: type.eventType,
     payload: payload.kind === 'json' ? Buffer.from(compactJson(payload.text)) : payload.bytes,
     contentType: payload.kind === 'json' ? null : payload.contentType,
-    headers: { ...headers.stored(request.headers), 'X-Convoy-Source-Id': [row.mask_id] },
+    headers: {
+      ...headers.stored(request.headers, visibleHeaders(routing.project.config)),
+      'X-Convoy-Source-Id': [row.mask_id],
+    },
     forwardedHeaders: headers.forwarded(request.headers),
     credentials: headers.credentials,
     failure: null,

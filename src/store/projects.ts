@@ -46,6 +46,12 @@ function retentionPolicy({ retention_policy: stored }: ProjectConfig): ProjectCo
   return typeof stored === 'string' ? { policy: stored, retention_policy_enabled: stored !== '' } : stored;
 }
 
+/** A stored config with the settings that the version before did not know. */
+export function currentConfig(stored: ProjectConfig): ProjectConfig {
+  const { visible_headers = [] } = stored as Partial<ProjectConfig>;
+  return { ...stored, visible_headers, retention_policy: retentionPolicy(stored) };
+}
+
 /** All access to projects' config; its secret is sealed on the way in and opened on the way out. */
 export class ProjectStore {
   readonly #sealer: Sealer;
@@ -130,7 +136,7 @@ export class ProjectStore {
       inClear !== '' || sealed === null
         ? { meta_event: inClear }
         : (JSON.parse(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    const config = { ...withSecret(row.config, ''), retention_policy: retentionPolicy(row.config) };
+    const config = currentConfig(withSecret(row.config, ''));
     return { ...row, config, secret: new Secret(secrets) };
   }
 }

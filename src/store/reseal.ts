@@ -1,8 +1,10 @@
+import { type VisibleHeaders, visibleHeaders } from '../domain/credential-headers.ts';
+import type { ProjectConfig } from '../domain/project-config.ts';
 import { SealError, type Sealer } from '../platform/sealer.ts';
 import { byKey } from './by-key.ts';
 import type { Database, Queryable } from './database.ts';
 import type { EndpointStore } from './endpoints.ts';
-import type { ProjectStore } from './projects.ts';
+import { currentConfig, type ProjectStore } from './projects.ts';
 import { MAY_HOLD_CREDENTIALS, resealedHeaders } from './stored-headers.ts';
 
 /**
@@ -105,10 +107,14 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
     const events = await db.query<EventHeaders>(EVENTS, [...after, MAY_HOLD_CREDENTIALS]);
     const last = events.at(-1);
     if (last === undefined) return total;
+    const visible = await visibleByProject(db, [...new Set(events.map((event) => event.project_id))]);
     for (const column of ['headers', 'forwarded_headers'] as const) {
       const fresh = events.flatMap(({ project_id, id, [column]: old }) =>
         attempt(total, () => {
-          const json = old === null ? null : resealedHeaders(sealer, old, id);
+          const json =
+            old === null
+              ? null
+              : resealedHeaders(sealer, old, { id, visible: visible.get(project_id) ?? NONE });
           return old === null || json === null ? null : { projectId: project_id, id, old, fresh: json };
         }),
       );
@@ -123,6 +129,16 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
     }
     after = [last.project_id, last.id];
   }
+}
+
+const NONE: VisibleHeaders = new Set();
+
+async function visibleByProject(db: Queryable, ids: string[]): Promise<Map<string, VisibleHeaders>> {
+  const rows = await db.query<{ id: string; config: ProjectConfig }>(
+    'select id, config from projects where id = any($1)',
+    [ids],
+  );
+  return new Map(rows.map(({ id, config }) => [id, visibleHeaders(currentConfig(config))]));
 }
 
 interface Fresh {

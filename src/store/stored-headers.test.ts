@@ -5,11 +5,14 @@ import { openHeaders, resealedHeaders, shownHeaders, storedHeaders } from './sto
 const OLD = Buffer.from('the old key, which is long enough');
 const NEW = Buffer.from('the new key, which is long enough');
 const sealer = new Sealer([OLD]);
-const event = { id: 'e1', credentials: ['x-mine'] };
+const visible = new Set(['x-open-token']);
+const event = { id: 'e1', credentials: ['x-mine'], visible };
 const headers = {
   Authorization: ['Bearer secret-1'],
   'X-Mine': ['secret-2', 'secret-3'],
   'X-Plain': ['plain', 'sealed:but not by us'],
+  'X-Open-Token': ['open'],
+  'X-Shut-Token': ['secret-4'],
   'X-Empty': [],
 };
 
@@ -17,24 +20,30 @@ test('values of credentials are sealed, others stand as they are', () => {
   const stored = storedHeaders(sealer, headers, event) ?? '';
   expect(stored).not.toMatch(/secret-|not by us/);
   expect(stored).toContain('"plain"');
-  expect(shownHeaders(stored)).toEqual({
+  expect(shownHeaders(stored, visible)).toEqual({
     Authorization: ['***'],
     'X-Mine': ['***', '***'],
     'X-Plain': ['plain', '***'],
+    'X-Open-Token': ['open'],
+    'X-Shut-Token': ['***'],
     'X-Empty': [],
+  });
+  expect(shownHeaders('{"X-Open-Token":["a"],"x-token":["b"]}', visible)).toEqual({
+    'X-Open-Token': ['a'],
+    'x-token': ['***'],
   });
 });
 
 test('they open to what they were, and say which were sealed', () => {
   const opened = openHeaders(sealer, storedHeaders(sealer, headers, event), 'e1');
   expect(opened.headers).toEqual(headers);
-  expect(opened.credentials).toEqual(['authorization', 'x-mine', 'x-plain']);
+  expect(opened.credentials).toEqual(['authorization', 'x-mine', 'x-plain', 'x-shut-token']);
 });
 
 test('no headers are stored as null', () => {
   expect(storedHeaders(sealer, {}, event)).toBeNull();
   expect(openHeaders(sealer, null, 'e1')).toEqual({ headers: {}, credentials: [] });
-  expect(shownHeaders(null)).toEqual({});
+  expect(shownHeaders(null, visible)).toEqual({});
 });
 
 test('a header whose name every object has is kept', () => {
@@ -55,14 +64,14 @@ test('while nodes of the version before are at work credentials stand in clear f
 
 test('sealing again moves values to the new key, once', () => {
   const both = new Sealer([NEW, OLD]);
-  const moved = resealedHeaders(both, storedHeaders(sealer, headers, event), 'e1') ?? '';
+  const moved = resealedHeaders(both, storedHeaders(sealer, headers, event), event) ?? '';
   expect(openHeaders(new Sealer([NEW]), moved, 'e1').headers).toEqual(headers);
-  expect(resealedHeaders(both, moved, 'e1')).toBeNull();
-  expect(resealedHeaders(both, '{"A":["b"]}', 'e1')).toBeNull();
-  const inClear = resealedHeaders(both, '{"cookie":["a=b"]}', 'e1');
+  expect(resealedHeaders(both, moved, event)).toBeNull();
+  expect(resealedHeaders(both, '{"A":["b"],"X-Open-Token":["c"]}', event)).toBeNull();
+  const inClear = resealedHeaders(both, '{"cookie":["a=b"]}', event);
   expect(inClear).toContain('sealed:');
   expect(openHeaders(both, inClear, 'e1').headers).toEqual({ cookie: ['a=b'] });
-  expect(() => resealedHeaders(new Sealer([NEW]), storedHeaders(sealer, headers, event), 'e1')).toThrow(
+  expect(() => resealedHeaders(new Sealer([NEW]), storedHeaders(sealer, headers, event), event)).toThrow(
     SealError,
   );
 });

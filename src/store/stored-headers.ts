@@ -1,4 +1,12 @@
-import { credentialHeaders, HIDDEN } from '../domain/credential-headers.ts';
+import {
+  CREDENTIAL_VENDORS,
+  CREDENTIAL_WORDS,
+  type HeaderOwner,
+  HIDDEN,
+  isCredential,
+  isCredentialName,
+  type VisibleHeaders,
+} from '../domain/credential-headers.ts';
 import type { Sealer } from '../platform/sealer.ts';
 
 /**
@@ -12,21 +20,19 @@ type Headers = Readonly<Record<string, readonly string[]>>;
 
 const place = (eventId: string, name: string) => `event ${eventId} header ${name}`;
 
-/** Null where there are none. `credentials`: names in lower case that are credentials of this event beside the usual. */
+/** Null where there are none. */
 export function storedHeaders(
   sealer: Sealer,
   headers: Headers,
-  event: { id: string; credentials: readonly string[] },
+  event: HeaderOwner & { id: string },
 ): string | null {
   const entries = Object.entries(headers);
   if (entries.length === 0) return null;
   return JSON.stringify(
     Object.fromEntries(
       entries.map(([name, values]) => {
-        const key = name.toLowerCase();
-        const isSecret = credentialHeaders.has(key) || event.credentials.includes(key);
         // The version before sends what is stored.
-        const hides = isSecret && !sealer.olderNodesRead;
+        const hides = !sealer.olderNodesRead && isCredential(name, event);
         return [
           name,
           values.map((value) =>
@@ -58,25 +64,31 @@ export function openHeaders(sealer: Sealer, json: string | null, eventId: string
   return { headers, credentials };
 }
 
-/** For people: without the values of credentials. */
-export function shownHeaders(json: string | null): Record<string, string[]> {
+/** For people: without the values of credentials, sealed or stored in clear by an earlier rule. */
+export function shownHeaders(json: string | null, visible: VisibleHeaders): Record<string, string[]> {
   const headers = parse(json);
-  if (json?.includes(`"${MARK}`) !== true) return headers;
-  for (const [name, values] of Object.entries(headers))
-    headers[name] = values.map((value) => (isSealed(value) ? HIDDEN : value));
+  for (const [name, values] of Object.entries(headers)) {
+    const isSecret = isCredentialName(name, visible);
+    if (isSecret || values.some(isSealed))
+      headers[name] = values.map((value) => (isSecret || isSealed(value) ? HIDDEN : value));
+  }
   return headers;
 }
 
-/** For a search in the database: headers that are sealed, or hold what should be. */
-export const MAY_HOLD_CREDENTIALS = `"(${[...credentialHeaders].join('|')})":|"${MARK}`;
+/** For a search in the database: headers that are sealed, or may hold what should be. */
+export const MAY_HOLD_CREDENTIALS = `"[^"]*(${CREDENTIAL_WORDS}|${CREDENTIAL_VENDORS})[^"]*":|"${MARK}`;
 
 /** The same under the key that seals now, what was stored in clear included; null where nothing changes. */
-export function resealedHeaders(sealer: Sealer, json: string | null, eventId: string): string | null {
+export function resealedHeaders(
+  sealer: Sealer,
+  json: string | null,
+  event: { id: string; visible: VisibleHeaders },
+): string | null {
   const headers = parse(json);
   let isChanged = false;
   for (const [name, values] of Object.entries(headers)) {
-    const at = place(eventId, name);
-    const isSecret = credentialHeaders.has(name.toLowerCase());
+    const at = place(event.id, name);
+    const isSecret = isCredentialName(name, event.visible);
     headers[name] = values.map((value) => {
       if (isSealed(value) ? sealer.isCurrent(bytes(value)) : !isSecret) return value;
       isChanged = true;

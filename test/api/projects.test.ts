@@ -43,6 +43,7 @@ const DEFAULTS = {
     schemes: ['convoy', 'standard'],
   },
   request_id_header: 'X-Convoy-Idempotency-Key',
+  visible_headers: [],
   meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },
   circuit_breaker: {
     sample_rate: 30,
@@ -224,6 +225,9 @@ describe('the settings of a project', () => {
     [{ signature: { schemes: ['morse'] } }, 'config.signature.schemes.0'],
     [{ request_id_header: 'Content-Length' }, 'config.request_id_header'],
     [{ search_policy: 'a week' }, 'config.search_policy'],
+    [{ visible_headers: ['X Key'] }, 'config.visible_headers'],
+    [{ visible_headers: ['AUTHORIZATION'] }, 'config.visible_headers'],
+    [{ visible_headers: ['X-Sort-Key', 'Cookie'] }, 'config.visible_headers'],
     [{ retention_policy: '720h' }, 'config.retention_policy'],
     [{ retention_policy: { policy: '-1h' } }, 'config.retention_policy.policy'],
     [{ retention_policy: { retention_policy_enabled: true } }, 'config.retention_policy.policy'],

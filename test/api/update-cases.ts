@@ -285,6 +285,7 @@ const project: Resource = {
     'config.signature.header': field('X-First', 'X-Next', keeps()),
     'config.signature.versions': field([version('first')], [version('next')], keeps([])),
     'config.signature.schemes': field(['convoy'], ['standard'], leaves([], [])),
+    'config.visible_headers': field(['X-First-Key'], ['X-Next-Key'], leaves([], [])),
     'config.request_id_header': field('X-First-Id', 'X-Next-Id', refuses()),
     'config.meta_event.is_enabled': field(true, false),
     'config.meta_event.type': field('http', 'http', leaves('')),

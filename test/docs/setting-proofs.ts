@@ -84,6 +84,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'are in the header the project names, one per version with its hash and encoding',
     ),
     'signature.schemes': seen('test/engine/settings.test.ts', 'follow the schemes of the project: $schemes'),
+    visible_headers: seen(
+      'test/api/credential-headers.test.ts',
+      'visible_headers: a header that the project lists is stored and shown in clear',
+    ),
     request_id_header: seen(
       'test/engine/settings.test.ts',
       'carry the idempotency key under the name the project gives',

@@ -218,6 +218,7 @@ export async function sendEvents({ app, receiver, secrets }: Scene): Promise<voi
     Authorization: `Bearer ${secrets.makePlain('header of an event')}`,
     'X-Api-Key': secrets.makePlain('key of an event'),
     Cookie: `session=${secrets.makePlain('cookie of an event')}`,
+    'X-Shop-Token': secrets.makePlain('token of an event'),
     'X-Note': 'for everybody',
   };
   await app.project.post('/events/broadcast', { event_type: 'a', data: {}, custom_headers });
