@@ -19,7 +19,7 @@ beforeAll(async () => {
   event = await service.project.post('/events/broadcast', {
     event_type: 'a',
     data: { n: 1 },
-    custom_headers: { 'X-Key': 'value' },
+    custom_headers: { 'X-Note': 'value' },
   });
   await receiver.received(2);
   const { content } = await service.project.get(
@@ -51,7 +51,7 @@ test('a delivery shows its event whole', async () => {
   const { endpoint_metadata: _, ...whole } = await service.project.get(`/events/${event.uid}`);
   const { event_metadata } = await service.project.get(`/eventdeliveries/${delivery.uid}`);
   expect(event_metadata).toEqual(whole);
-  expect(event_metadata).toMatchObject({ data: { n: 1 }, headers: { 'X-Key': ['value'] } });
+  expect(event_metadata).toMatchObject({ data: { n: 1 }, headers: { 'X-Note': ['value'] } });
 });
 
 test('lists show them short', async () => {
@@ -74,7 +74,7 @@ test('a portal sees its own endpoints, and their secrets only where it may manag
   expect(managing.endpoint_metadata[0].secrets[0].value).toBe(mine.secrets[0].value);
   expect(JSON.stringify(managing)).not.toContain(theirs.secrets[0].value);
   const { event_metadata } = await (await portal({})).get(`/eventdeliveries/${delivery.uid}`);
-  expect(event_metadata).toMatchObject({ endpoints: [mine.uid], headers: { 'X-Key': ['***'] } });
+  expect(event_metadata).toMatchObject({ endpoints: [mine.uid], headers: { 'X-Note': ['***'] } });
 });
 
 test('the OpenAPI document says so', async () => {
