@@ -12,9 +12,12 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'posthorn-launcher-'));
-  for (const path of ['app/bin', 'app/node_modules/.bin', 'machine', 'older'])
+  for (const path of ['app/bin', 'app/node_modules/.bin', 'machine', 'older', 'tools'])
     mkdirSync(join(folder, path), { recursive: true });
   cpSync(join(ROOT, 'bin/posthorn'), join(folder, 'app/bin/posthorn'));
+  // Not /usr/bin itself: a Node may be there.
+  for (const tool of ['dirname', 'readlink', 'sleep'])
+    symlinkSync(join('/usr/bin', tool), join(folder, 'tools', tool));
   symlinkSync(join(ROOT, 'src'), join(folder, 'app/src'));
   symlinkSync(join(ROOT, 'node_modules/isolated-vm'), join(folder, 'app/node_modules/isolated-vm'));
 });
@@ -32,8 +35,8 @@ const breakPinned = (message = BROKEN) =>
 
 /** As npm has it: node_modules/.bin first. */
 function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const places = ['app/node_modules/.bin', 'older', 'machine'].map((place) => join(folder, place));
-  const env = { ...process.env, PATH: [...places, '/usr/bin', '/bin'].join(':') };
+  const places = ['app/node_modules/.bin', 'older', 'machine', 'tools'].map((place) => join(folder, place));
+  const env = { ...process.env, PATH: places.join(':') };
   return new Promise((resolve) => {
     execFile(join(folder, 'app/bin/posthorn'), args, { env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
@@ -62,6 +65,21 @@ test('where it does not start, the first new enough Node of the machine is, with
   expect(stdout).toBe(`posthorn ${manifest.version}\n`);
 });
 
+test.each([
+  ['v24.6.9', false],
+  ['v24.7.0', true],
+  ['v24.12.1', true],
+  ['v25.0.0', true],
+  ['v23.9.0', false],
+  ['v9.11.0', false],
+  ['nonsense', false],
+])('of the machine, %s is new enough: %s', async (version, isEnough) => {
+  breakPinned();
+  script('machine/node', fakeNode(version));
+  const { code, stdout } = await run(['serve']);
+  expect([code, stdout.startsWith(version)]).toEqual(isEnough ? [0, true] : [1, false]);
+});
+
 test('without one it says in words what to install', async () => {
   breakPinned();
   script('older/node', fakeNode('v22.3.0'));
@@ -70,13 +88,13 @@ test('without one it says in words what to install', async () => {
   const { code, stdout, stderr } = await run(['serve']);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain('libatomic.so.1');
-  expect(stderr).toMatch(/apt-get install libatomic1\b.* or Node 26 or newer\n$/);
+  expect(stderr).toMatch(/apt-get install libatomic1\b.* or Node 24\.7 or newer\n$/);
 });
 
 test('without npm ci it says to run it', async () => {
   const { code, stderr } = await run(['serve']);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/run npm ci, or install Node 26 or newer\n$/);
+  expect(stderr).toMatch(/run npm ci, or install Node 24\.7 or newer\n$/);
 });
 
 test('signals reach the program: the launcher becomes it', async () => {
@@ -85,7 +103,7 @@ test('signals reach the program: the launcher becomes it', async () => {
     'machine/node',
     `[ "$1" = --version ] && { echo v26.0.0; exit 0; }\n[ "$1" = -e ] && exit 0\nkill -TERM $$\nsleep 30`,
   );
-  const places = [join(folder, 'machine'), '/usr/bin', '/bin'].join(':');
+  const places = [join(folder, 'machine'), join(folder, 'tools')].join(':');
   const signal = await new Promise((resolve) => {
     execFile(join(folder, 'app/bin/posthorn'), ['serve'], { env: { PATH: places } }, (error) =>
       resolve(error?.signal),
