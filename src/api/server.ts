@@ -15,6 +15,7 @@ import { answerUnreadable } from './answer-unreadable.ts';
 import type { Authenticator } from './auth.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
+import { excusePauses } from './excuse-pauses.ts';
 import { openApiOptions } from './openapi.ts';
 import { API_VERSION } from './versions/version-change.ts';
 
@@ -26,6 +27,8 @@ export interface ServerOptions {
   trustedProxies: string[];
 }
 
+/** A caller may take this long to send a request. */
+const REQUEST_MS = 60_000;
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -36,7 +39,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     childLoggerFactory: (log) => log,
     bodyLimit: options.maxBodyBytes,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
-    requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
@@ -52,6 +54,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   });
   closeIdlePatiently(app.server);
+  excusePauses(app.server, REQUEST_MS);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setSerializerCompiler(() => stringifyWithRaw);

@@ -1,36 +1,62 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 
-async function ask(socket: Socket, path = '/'): Promise<string> {
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  return answer.toString().split('\r\n')[0] ?? '';
-}
+/** Longer than the server gives its callers. */
+const PAUSE_MS = 3_000;
+const HALF = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1';
 
-test('a request that came while the node stood still is answered, and an idle connection closed', async ({
-  onTestFinished,
-}) => {
+async function startServer(): Promise<{ server: Program; port: number }> {
   const script = new URL('./paused-server.ts', import.meta.url).pathname;
   const server = new Program({ command: [process.execPath, script] });
-  onTestFinished(() => server.kill());
-  const port = await eventually(
-    async () => Number(server.stdout.split('\n')[0]),
-    (number) => number > 0,
-  );
-  const socket = connect(port, '127.0.0.1');
-  expect(await ask(socket)).toBe('HTTP/1.1 200 OK');
-  const other = connect(port, '127.0.0.1');
-  onTestFinished(() => void other.destroy());
-  const still = ask(other, '/still');
-  await eventually(
+  const text = await eventually(
     async () => server.stdout,
-    (text) => text.includes('still'),
+    (said) => said.includes('listening'),
   );
-  expect(await ask(socket)).toBe('HTTP/1.1 200 OK');
-  await still;
-  // Idle from now on: the server ends it.
-  await once(socket.resume(), 'close');
+  return { server, port: Number(/\d+/.exec(text)?.[0]) };
+}
+
+function answerOn(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    socket.once('data', (bytes) => resolve(bytes.toString()));
+    socket.once('error', reject);
+  });
+}
+
+async function sendHalf(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await new Promise((resolve) => {
+    socket.write(HALF, resolve);
+  });
+  return socket;
+}
+
+test('a request whose end came while the server stood still is answered, not timed out', async ({
+  onTestFinished,
+}) => {
+  const { server, port } = await startServer();
+  onTestFinished(() => server.kill());
+  const socket = await sendHalf(port);
+  onTestFinished(() => void socket.destroy());
+  const answer = answerOn(socket);
+  // The half has been read.
+  await delay(200);
+  server.signal('SIGSTOP');
+  await delay(PAUSE_MS);
+  socket.write('2');
+  server.signal('SIGCONT');
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('after that the limit holds again', async ({ onTestFinished }) => {
+  const { server, port } = await startServer();
+  onTestFinished(() => server.kill());
+  server.signal('SIGSTOP');
+  await delay(PAUSE_MS);
+  server.signal('SIGCONT');
+  const socket = await sendHalf(port);
+  onTestFinished(() => void socket.destroy());
+  expect(await answerOn(socket)).toMatch(/^HTTP\/1\.1 408 /);
 });

@@ -1,17 +1,13 @@
-/** A process of its own that serves HTTP with a short limit on idle connections, and stands still for a while. */
+/** A process of its own: a server with a short limit for requests, which Node looks after often. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { closeIdlePatiently } from '../../src/api/close-idle-patiently.ts';
+import { excusePauses } from '../../src/api/excuse-pauses.ts';
 
-/** Longer than a connection may be idle: Node adds a second. */
-const PAUSE_MS = 3_000;
-const server = createServer({ keepAliveTimeout: 200 }, (request, response) => {
-  response.end('ok');
-  if (request.url !== '/still') return;
-  process.stdout.write('still\n');
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+const LIMIT_MS = 1_000;
+const server = createServer({ connectionsCheckingInterval: 50 }, (request, response) => {
+  request.resume().on('end', () => response.end());
 });
-closeIdlePatiently(server);
+excusePauses(server, LIMIT_MS);
 server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+  process.stdout.write(`listening at ${(server.address() as AddressInfo).port}\n`);
 });
