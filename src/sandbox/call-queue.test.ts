@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CallQueue, type QueuedCall } from './call-queue.ts';
 import { completeLimits } from './contract.ts';
 import { RunTimes } from './run-times.ts';
+import { Suspects } from './suspects.ts';
 
 function queued(tenant: string, version: string, input = ''): QueuedCall {
   const call = {
@@ -21,13 +22,14 @@ const keyOf = (tenant: string, version: string) => JSON.stringify([tenant, versi
 
 function queueOf(limits = { calls: 1_000, bytes: 1_000_000 }) {
   const times = new RunTimes();
-  return { times, queue: new CallQueue(limits, times) };
+  const suspects = new Suspects();
+  return { times, suspects, queue: new CallQueue(limits, times, suspects) };
 }
 
 describe('CallQueue', () => {
   it('is empty to begin with', () => {
     const { queue } = queueOf();
-    expect(queue.take(false)).toBeUndefined();
+    expect(queue.take('general')).toBeUndefined();
     expect(queue.waitingCalls).toBe(0);
     expect(queue.takeAll()).toEqual([]);
   });
@@ -36,10 +38,10 @@ describe('CallQueue', () => {
     const { times, queue } = queueOf();
     const calls = Array.from({ length: 10 }, (_, i) => queued('a', 'f', `${i}`));
     for (const each of calls) queue.add(each);
-    expect(queue.take(true)).toBeUndefined();
-    expect(queue.take(false)?.calls).toEqual([calls[0]]);
+    expect(queue.take('quick')).toBeUndefined();
+    expect(queue.take('general')?.calls).toEqual([calls[0]]);
     times.learn(keyOf('a', 'f'), 0.1);
-    expect(queue.take(true)).toMatchObject({ quick: true, calls: calls.slice(1) });
+    expect(queue.take('quick')).toMatchObject({ calls: calls.slice(1) });
     expect(queue.waitingCalls).toBe(0);
   });
 
@@ -47,9 +49,9 @@ describe('CallQueue', () => {
     const { times, queue } = queueOf({ calls: 100, bytes: 100_000_000 });
     times.learn(keyOf('a', 'f'), 0.1);
     for (let i = 0; i < 4; i += 1) queue.add(queued('a', 'f', 'x'.repeat(400_000)));
-    expect(queue.take(false)?.calls.length).toBe(2);
+    expect(queue.take('general')?.calls.length).toBe(2);
     queue.add(queued('b', 'g', 'x'.repeat(4_000_000)));
-    expect(queue.take(false)?.calls.length).toBe(1);
+    expect(queue.take('general')?.calls.length).toBe(1);
   });
 
   it('serves tenants by the time they used, not by the calls they queued', () => {
@@ -58,9 +60,9 @@ describe('CallQueue', () => {
     for (let i = 0; i < 20; i += 1) queue.add(queued('brief', 'g', `${i}`));
     const served = { slow: 0, brief: 0 };
     for (let i = 0; i < 22; i += 1) {
-      const batch = queue.take(false)!;
+      const batch = queue.take('general')!;
       served[batch.tenant as 'slow' | 'brief'] += 1;
-      queue.charge(batch, batch.tenant === 'slow' ? 100 : 5);
+      queue.charge(batch, batch.tenant === 'slow' ? 100 : 5, 0);
     }
     expect(served.slow).toBeLessThanOrEqual(3);
     expect(served.brief).toBeGreaterThanOrEqual(19);
@@ -71,8 +73,8 @@ describe('CallQueue', () => {
     const serve = (times: number) => {
       const tenants: string[] = [];
       for (let i = 0; i < times; i += 1) {
-        const batch = queue.take(false)!;
-        queue.charge(batch, 10);
+        const batch = queue.take('general')!;
+        queue.charge(batch, 10, 0);
         tenants.push(batch.tenant);
       }
       return tenants;
@@ -89,7 +91,7 @@ describe('CallQueue', () => {
   it('takes turns among the functions of a tenant', () => {
     const { queue } = queueOf();
     for (const version of ['f', 'f', 'f', 'g', 'h']) queue.add(queued('a', version));
-    const order = Array.from({ length: 5 }, () => queue.take(false)?.calls[0]?.call.version);
+    const order = Array.from({ length: 5 }, () => queue.take('general')?.calls[0]?.call.version);
     expect(order).toEqual(['f', 'g', 'h', 'f', 'f']);
   });
 
@@ -99,8 +101,8 @@ describe('CallQueue', () => {
     times.learn(keyOf('a', 'slow'), 100);
     queue.add(queued('a', 'slow'));
     queue.add(queued('a', 'quick'));
-    expect(queue.take(true)?.calls[0]?.call.version).toBe('quick');
-    expect(queue.take(true)).toBeUndefined();
+    expect(queue.take('quick')?.calls[0]?.call.version).toBe('quick');
+    expect(queue.take('quick')).toBeUndefined();
   });
 
   it('is bounded by calls and bytes, and each tenant by half of them', () => {
@@ -123,12 +125,12 @@ describe('CallQueue', () => {
     times.learn(keyOf('a', 'f'), 0.1);
     const calls = Array.from({ length: 3 }, (_, i) => queued('a', 'f', `${i}`));
     for (const each of calls) queue.add(each);
-    const batch = queue.take(false)!;
+    const batch = queue.take('general')!;
     const late = queued('a', 'f', 'late');
     queue.add(late);
     for (const each of batch.calls) each.losses += 1;
     queue.putBack(batch.calls);
-    const again = Array.from({ length: 4 }, () => queue.take(false)?.calls);
+    const again = Array.from({ length: 4 }, () => queue.take('general')?.calls);
     expect(again).toEqual([[calls[0]], [calls[1]], [calls[2]], [late]]);
     expect(queue.waitingCalls).toBe(0);
   });
@@ -156,5 +158,41 @@ describe('RunTimes', () => {
     for (let i = 0; i <= 10_000; i += 1) times.learn(`f${i}`, 0.1);
     expect(times.isQuick('f0')).toBe(false);
     expect(times.isQuick('f1')).toBe(true);
+  });
+
+  it('gives the calls of suspects to their process only', () => {
+    const { times, suspects, queue } = queueOf();
+    times.learn(keyOf('bad', 'f'), 0.1);
+    times.learn(keyOf('good', 'f'), 0.1);
+    queue.add(queued('bad', 'f'));
+    suspects.add('bad');
+    expect(queue.take('quick')).toBeUndefined();
+    expect(queue.take('general')).toBeUndefined();
+    expect(queue.hasWorkFor('suspect')).toBe(true);
+    queue.add(queued('good', 'f'));
+    expect(queue.take('suspect')?.tenant).toBe('bad');
+    expect(queue.take('suspect')).toBeUndefined();
+    expect(queue.take('quick')?.tenant).toBe('good');
+  });
+
+  it('counts the time of failed calls twice', () => {
+    const { queue } = queueOf();
+    for (let i = 0; i < 100; i += 1) for (const tenant of ['fails', 'works']) queue.add(queued(tenant, 'f'));
+    const served = { fails: 0, works: 0 };
+    for (let i = 0; i < 60; i += 1) {
+      const batch = queue.take('general')!;
+      queue.charge(batch, 10, batch.tenant === 'fails' ? 1 : 0);
+      served[batch.tenant as 'fails' | 'works'] += 1;
+    }
+    expect(served).toEqual({ fails: 20, works: 40 });
+  });
+
+  it('keeps a quick function that failed of late from the process for proven ones', () => {
+    const { times, queue } = queueOf();
+    times.learn(keyOf('a', 'f'), 0.1, true);
+    queue.add(queued('a', 'f'));
+    expect(queue.take('quick')).toBeUndefined();
+    for (let i = 0; i < 22; i += 1) times.learn(keyOf('a', 'f'), 0.1);
+    expect(queue.take('quick')?.calls.length).toBe(1);
   });
 });

@@ -3,14 +3,21 @@
  *
  * Each tenant has a meter of the milliseconds it was served; the tenant with the lowest meter and a call
  * that may run now is next. A tenant that was away starts level with the one served last, so it can save
- * nothing up. Within a tenant its functions take turns. A batch is calls of one function, as many as are
- * expected to end within a few milliseconds; an unproven or slow function goes one call at a time.
+ * nothing up. Time spent on runs that fail counts twice. Within a tenant its functions take turns. A batch is
+ * calls of one function, as many as are expected to end within a few milliseconds; an unproven or slow
+ * function goes one call at a time.
+ *
+ * Processes have roles: `quick` takes only proven functions (run-times.ts), `general` every function, both
+ * only of tenants that are not suspect; `suspect` takes the calls of those that are.
  *
  * Bounded by calls and bytes, a single tenant by half of each.
  */
 import type { FunctionResult } from './contract.ts';
 import type { WorkerCall } from './protocol.ts';
 import type { RunTimes } from './run-times.ts';
+import type { Suspects } from './suspects.ts';
+
+export type Role = 'quick' | 'general' | 'suspect';
 
 export interface QueuedCall {
   call: WorkerCall;
@@ -22,7 +29,6 @@ export interface QueuedCall {
 export interface CallBatch {
   tenant: string;
   functionKey: string;
-  quick: boolean;
   expectedMs: number;
   calls: QueuedCall[];
 }
@@ -45,14 +51,16 @@ const bytesOf = ({ call }: QueuedCall) => call.input.length + call.code.length;
 export class CallQueue {
   readonly #limits: { calls: number; bytes: number };
   readonly #times: RunTimes;
+  readonly #suspects: Suspects;
   readonly #tenants = new Map<string, Tenant>();
   #lastServedMs = 0;
   #waitingCalls = 0;
   #waitingBytes = 0;
 
-  constructor(limits: { calls: number; bytes: number }, times: RunTimes) {
+  constructor(limits: { calls: number; bytes: number }, times: RunTimes, suspects: Suspects) {
     this.#limits = limits;
     this.#times = times;
+    this.#suspects = suspects;
   }
 
   get waitingCalls(): number {
@@ -81,30 +89,25 @@ export class CallQueue {
     }
   }
 
-  take(quickOnly: boolean): CallBatch | undefined {
-    let next: { name: string; tenant: Tenant; functionKey: string } | undefined;
-    for (const [name, tenant] of this.#tenants) {
-      if (tenant.waitingCalls === 0 || (next !== undefined && next.tenant.servedMs <= tenant.servedMs))
-        continue;
-      for (const functionKey of tenant.functions.keys()) {
-        if (quickOnly && !this.#times.isQuick(functionKey)) continue;
-        next = { name, tenant, functionKey };
-        break;
-      }
-    }
+  take(role: Role): CallBatch | undefined {
+    const next = this.#next(role);
     if (next === undefined) return undefined;
     const { name, tenant, functionKey } = next;
     this.#lastServedMs = Math.max(this.#lastServedMs, tenant.servedMs);
     const calls = this.#takeBatch(tenant, functionKey);
     const expectedMs = calls.length * this.#times.expectedMs(functionKey);
     tenant.servedMs += expectedMs;
-    return { tenant: name, functionKey, quick: this.#times.isQuick(functionKey), expectedMs, calls };
+    return { tenant: name, functionKey, expectedMs, calls };
   }
 
-  /** What the batch really took, in place of what was expected. */
-  charge(batch: CallBatch, tookMs: number): void {
+  hasWorkFor(role: Role): boolean {
+    return this.#waitingCalls > 0 && this.#next(role) !== undefined;
+  }
+
+  /** What the batch really took, in place of what was expected; time spent on failed calls counts twice. */
+  charge(batch: CallBatch, tookMs: number, failedCalls: number): void {
     const tenant = this.#tenant(batch.tenant);
-    tenant.servedMs += tookMs - batch.expectedMs;
+    tenant.servedMs += tookMs * (1 + failedCalls / batch.calls.length) - batch.expectedMs;
   }
 
   takeAll(): QueuedCall[] {
@@ -113,6 +116,21 @@ export class CallQueue {
     this.#waitingCalls = 0;
     this.#waitingBytes = 0;
     return all;
+  }
+
+  #next(role: Role): { name: string; tenant: Tenant; functionKey: string } | undefined {
+    let next: { name: string; tenant: Tenant; functionKey: string } | undefined;
+    for (const [name, tenant] of this.#tenants) {
+      if (tenant.waitingCalls === 0 || (next !== undefined && next.tenant.servedMs <= tenant.servedMs))
+        continue;
+      if (this.#suspects.has(name) !== (role === 'suspect')) continue;
+      for (const functionKey of tenant.functions.keys()) {
+        if (role === 'quick' && !this.#times.isProven(functionKey)) continue;
+        next = { name, tenant, functionKey };
+        break;
+      }
+    }
+    return next;
   }
 
   #takeBatch(tenant: Tenant, functionKey: string): QueuedCall[] {

@@ -2,30 +2,47 @@
  * How long each function took lately, so that slow ones can be kept from quick ones. A slow run is
  * forgotten only by a tenth with each quick one after it, so a function that is slow now and then stays
  * slow. One never seen counts as slow.
+ *
+ * A function is proven if it is quick and its last 22 runs gave a result: a run that fails is repeated in a
+ * fresh context (function-isolate.ts), which takes fifty times as long.
  */
 const quickMs = 5;
 const unknownMs = 10;
+const provenFailures = 0.1;
 const rememberedFunctions = 10_000;
 
-export class RunTimes {
-  readonly #lastMs = new Map<string, number>();
+interface Lately {
+  tookMs: number;
+  /** 1 after a failed run, a tenth less with each that gave a result. */
+  failures: number;
+}
 
-  learn(functionKey: string, tookMs: number): void {
-    const before = this.#lastMs.get(functionKey) ?? 0;
-    this.#lastMs.delete(functionKey);
-    this.#lastMs.set(functionKey, Math.max(tookMs, before * 0.9));
-    if (this.#lastMs.size <= rememberedFunctions) return;
-    for (const oldest of this.#lastMs.keys()) {
-      this.#lastMs.delete(oldest);
+export class RunTimes {
+  readonly #lately = new Map<string, Lately>();
+
+  learn(functionKey: string, tookMs: number, hasFailed = false): void {
+    const before = this.#lately.get(functionKey) ?? { tookMs: 0, failures: 0 };
+    this.#lately.delete(functionKey);
+    this.#lately.set(functionKey, {
+      tookMs: Math.max(tookMs, before.tookMs * 0.9),
+      failures: hasFailed ? 1 : before.failures * 0.9,
+    });
+    if (this.#lately.size <= rememberedFunctions) return;
+    for (const oldest of this.#lately.keys()) {
+      this.#lately.delete(oldest);
       return;
     }
   }
 
   expectedMs(functionKey: string): number {
-    return this.#lastMs.get(functionKey) ?? unknownMs;
+    return this.#lately.get(functionKey)?.tookMs ?? unknownMs;
   }
 
   isQuick(functionKey: string): boolean {
     return this.expectedMs(functionKey) <= quickMs;
+  }
+
+  isProven(functionKey: string): boolean {
+    return this.isQuick(functionKey) && (this.#lately.get(functionKey)?.failures ?? 1) < provenFailures;
   }
 }

@@ -5,17 +5,22 @@
  * make V8 abort; the first would hold a thread for ever, the second end the node (docs/adr/0004). Killing
  * a process ends both.
  *
- * Two rules keep slow functions from quick ones: one process (of two or more) takes only functions proven
- * quick, and the queue serves tenants by the time they used. A batch whose process ended is run again call
- * by call, as it is not known which call ended it; a call that was alone is judged by how the process
- * ended.
+ * Three rules keep tenants from each other. One process (of two or more) takes only functions proven to be
+ * quick and to give results, also while another process is being replaced. The queue serves tenants by the time they used. A tenant whose
+ * function ended at a limit or ended its process is a suspect: it shares a further process with other
+ * suspects only, and that process rests after each batch for as long as the batch took, its replacement
+ * included, so suspects use half a core.
+ *
+ * A batch whose process ended is run again call by call, as it is not known which call ended it; a call that
+ * was alone is judged by how the process ended.
  */
 import { availableParallelism } from 'node:os';
-import { type CallBatch, CallQueue, functionKeyOf, type QueuedCall } from './call-queue.ts';
+import { type CallBatch, CallQueue, functionKeyOf, type QueuedCall, type Role } from './call-queue.ts';
 import {
   completeLimits,
   type FunctionCall,
   type FunctionCheck,
+  type FunctionError,
   type FunctionResult,
   functionFailure,
   functionVersion,
@@ -25,10 +30,11 @@ import {
 } from './contract.ts';
 import type { WorkerCall } from './protocol.ts';
 import { RunTimes } from './run-times.ts';
+import { Suspects } from './suspects.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 
 export interface SandboxOptions {
-  /** How many processes at most. */
+  /** How many processes at most, beside the one for suspects. */
   processes?: number;
   queuedCalls?: number;
   queuedBytes?: number;
@@ -36,22 +42,30 @@ export interface SandboxOptions {
 
 /** Starting failed this often in a row: waiting calls are answered instead of kept waiting. */
 const startsBeforeGivingUp = 3;
-/** What a tenant is charged beside the run when its call cost us a process: about what starting one takes. */
-const restartMs = 100;
+/** Errors of runs that took all they could get before they failed. */
+const wasteful = new Set<FunctionError>(['cpu_limit', 'memory_limit']);
+/** The order in which processes are given work: the general ones are not to take what the quick one can. */
+const roles: Role[] = ['quick', 'general', 'suspect'];
 
 export class Sandbox {
   readonly #times = new RunTimes();
+  readonly #suspects = new Suspects();
   readonly #queue: CallQueue;
   readonly #processes: number;
   readonly #workers = new Set<WorkerProcess>();
   readonly #sentAtMs = new Map<CallBatch, number>();
+  /** How long the last start took: a tenant is charged this much beside the run when its call cost a process. */
+  #startMs = 100;
   #failedStarts = 0;
+  /** When suspects may run again. */
+  #restUntilMs = 0;
+  #restTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: SandboxOptions = {}) {
     this.#processes = options.processes ?? Math.min(4, Math.max(2, availableParallelism()));
     const bounds = { calls: options.queuedCalls ?? 10_000, bytes: options.queuedBytes ?? 256 * 1024 * 1024 };
-    this.#queue = new CallQueue(bounds, this.#times);
+    this.#queue = new CallQueue(bounds, this.#times, this.#suspects);
   }
 
   run(call: FunctionCall): Promise<FunctionResult> {
@@ -81,6 +95,7 @@ export class Sandbox {
   /** Every call not yet answered ends as `sandbox_lost`; no process is left when this resolves. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#restTimer);
     this.#failAll(this.#queue.takeAll(), 'the sandbox was closed');
     await Promise.all([...this.#workers].map((worker) => worker.kill()));
   }
@@ -99,28 +114,56 @@ export class Sandbox {
   }
 
   #pump(): void {
-    for (const worker of this.#workers) {
-      if (!worker.idle) continue;
-      const batch = this.#queue.take(this.#slowWorkers() >= Math.max(1, this.#processes - 1));
-      if (batch === undefined) return;
-      this.#sentAtMs.set(batch, performance.now());
-      worker.send(batch);
+    for (const role of roles) {
+      if (role === 'suspect' && this.#isResting()) continue;
+      for (const worker of this.#workers) {
+        if (worker.role !== role || !worker.idle) continue;
+        const batch = this.#queue.take(role);
+        if (batch === undefined) break;
+        this.#sentAtMs.set(batch, performance.now());
+        worker.send(batch);
+      }
     }
-    if (this.#queue.waitingCalls > 0 && this.#workers.size < this.#processes) this.#start();
+    if (this.#count('suspect') === 0 && this.#queue.hasWorkFor('suspect') && !this.#isResting())
+      this.#start('suspect');
+    const trusted = this.#workers.size - this.#count('suspect');
+    if (trusted < this.#processes && this.#queue.hasWorkFor('general')) {
+      this.#start(trusted > 0 && this.#count('quick') === 0 ? 'quick' : 'general');
+    }
   }
 
-  #slowWorkers(): number {
-    return [...this.#workers].filter((worker) => worker.batch?.quick === false).length;
+  #rest(forMs: number): void {
+    this.#restUntilMs = performance.now() + forMs;
+    clearTimeout(this.#restTimer);
+    this.#restTimer = setTimeout(() => {
+      // Timers may fire a little early.
+      this.#restUntilMs = 0;
+      this.#pump();
+    }, forMs);
   }
 
-  #start(): void {
-    const worker = new WorkerProcess({
+  #isResting(): boolean {
+    return performance.now() < this.#restUntilMs;
+  }
+
+  #count(role: Role): number {
+    let count = 0;
+    for (const worker of this.#workers) if (worker.role === role) count += 1;
+    return count;
+  }
+
+  #start(role: Role): void {
+    const startedAtMs = performance.now();
+    const worker = new WorkerProcess(role, {
       ready: () => {
         this.#failedStarts = 0;
+        this.#startMs = performance.now() - startedAtMs;
         this.#pump();
       },
       answered: (_worker, batch, results) => {
-        this.#answer(batch, results);
+        const tookMs = this.#tookMs(batch);
+        this.#answer(batch, results, tookMs);
+        if (role === 'suspect') this.#rest(tookMs);
         this.#pump();
       },
       gone: (gone, batch, end) => this.#lost(gone, batch, end),
@@ -128,11 +171,13 @@ export class Sandbox {
     this.#workers.add(worker);
   }
 
-  #answer(batch: CallBatch, results: FunctionResult[]): void {
-    this.#queue.charge(batch, this.#tookMs(batch));
+  #answer(batch: CallBatch, results: FunctionResult[], tookMs: number): void {
+    const failed = results.filter((result) => !result.ok && !result.ours);
+    this.#queue.charge(batch, tookMs, failed.length);
+    if (failed.some((result) => !result.ok && wasteful.has(result.error))) this.#suspects.add(batch.tenant);
     for (const [index, queued] of batch.calls.entries()) {
       const result = results[index] ?? functionFailure('sandbox_lost', 'the sandbox did not answer');
-      this.#times.learn(batch.functionKey, result.wallMs);
+      this.#times.learn(batch.functionKey, result.wallMs, !result.ok);
       queued.settle(result);
     }
   }
@@ -145,8 +190,10 @@ export class Sandbox {
 
   #lost(worker: WorkerProcess, batch: CallBatch | undefined, end: WorkerEnd): void {
     this.#workers.delete(worker);
-    if (batch !== undefined) this.#judge(batch, end);
+    const tookMs = batch === undefined ? 0 : this.#tookMs(batch);
+    if (batch !== undefined) this.#judge(batch, end, tookMs);
     if (this.#closed) return;
+    if (worker.role === 'suspect') this.#rest(tookMs + this.#startMs);
     if (!worker.ready) {
       this.#failedStarts += 1;
       if (this.#failedStarts >= startsBeforeGivingUp) {
@@ -161,13 +208,14 @@ export class Sandbox {
     this.#pump();
   }
 
-  #judge(batch: CallBatch, end: WorkerEnd): void {
-    const tookMs = this.#tookMs(batch);
-    this.#queue.charge(batch, tookMs + restartMs);
+  #judge(batch: CallBatch, end: WorkerEnd, tookMs: number): void {
+    this.#queue.charge(batch, tookMs + this.#startMs, batch.calls.length);
     if (this.#closed) return this.#failAll(batch.calls, 'the sandbox was closed');
     const [only] = batch.calls;
+    // An end from outside may be the function's doing too (the system ran out of memory): not twice in a row by chance.
+    if (end !== 'outside' || (only !== undefined && only.losses > 0)) this.#suspects.add(batch.tenant);
     if (only === undefined || batch.calls.length > 1) return this.#runAgain(batch.calls);
-    this.#times.learn(functionKeyOf(only.call), tookMs);
+    this.#times.learn(functionKeyOf(only.call), tookMs, true);
     const { limits } = only.call;
     const usage = { cpuMs: limits.cpuMs, wallMs: tookMs };
     switch (end) {

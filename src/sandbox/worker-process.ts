@@ -9,7 +9,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { CallBatch } from './call-queue.ts';
+import type { CallBatch, Role } from './call-queue.ts';
 import type { FunctionResult } from './contract.ts';
 import { type FromWorker, lastWords, type ToWorker } from './protocol.ts';
 
@@ -55,13 +55,15 @@ function startProcess(): ChildProcess {
 }
 
 export class WorkerProcess {
+  readonly role: Role;
   readonly #process: ChildProcess;
   readonly #ended = Promise.withResolvers<void>();
   #batch: CallBatch | undefined;
   #ready = false;
   #stderr = '';
 
-  constructor(events: WorkerEvents) {
+  constructor(role: Role, events: WorkerEvents) {
+    this.role = role;
     this.#process = startProcess();
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-keptStderrChars);
@@ -86,10 +88,6 @@ export class WorkerProcess {
 
   get ready(): boolean {
     return this.#ready;
-  }
-
-  get batch(): CallBatch | undefined {
-    return this.#batch;
   }
 
   /** What it wrote to standard error last. */

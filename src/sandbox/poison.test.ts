@@ -1,0 +1,96 @@
+/**
+ * What hostile functions of one tenant cost the functions of another. By counts, not by time: how many runs of one come
+ * for a run of the other, and which processes are lost.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { functionVersion } from './contract.ts';
+import { Sandbox } from './sandbox.ts';
+
+const body = (statements: string) => `function transform(event) { ${statements} }`;
+/** V8 aborts, and the process with it. */
+const abort = 'return [].toSorted.call({ length: 2 ** 32 - 1 })';
+/** No interrupt is looked for: the watchdog ends the process. */
+const deafLoop = 'return [].indexOf.call({ length: 2 ** 53 - 1 }, 1)';
+
+const quick = body('return event.n');
+/** Some 10 ms, a tenth of what a run may take. */
+const slow = body('let n = 0; for (let i = 0; i < 4e6; i++) n += i % 7; return n');
+
+const poisons: [string, string[]][] = [
+  ['loops that end at their limit', [body('for (;;);')]],
+  ['loops that end with their process', [body(deafLoop)]],
+  ['aborts of their process', [body(abort)]],
+  ['aborts, each by another function', Array.from({ length: 10 }, (_, n) => body(`/* ${n} */ ${abort}`))],
+  ['aborts now and then, by a quick function', [body(`if (event.n % 40 !== 39) return 1; ${abort}`)]],
+];
+
+let sandbox: Sandbox;
+let before: Set<string>;
+beforeEach(() => {
+  before = new Set(children());
+  sandbox = new Sandbox({ processes: 2 });
+});
+afterEach(() => sandbox.close());
+
+function children(): string[] {
+  return readdirSync('/proc/self/task').flatMap((task) =>
+    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+}
+
+const ownProcesses = () => children().filter((pid) => !before.has(pid));
+
+function run(code: string, tenant: string, n: number) {
+  const input = JSON.stringify({ n });
+  return sandbox.run({ code, version: functionVersion(code), tenant, input, seed: '', nowMs: 0 });
+}
+
+/** Runs the good tenant's functions until told to stop, all with a result; says how many ended. */
+async function keepRunning(code: string, state: { isStopped: boolean }): Promise<number> {
+  let ended = 0;
+  while (!state.isStopped) {
+    expect(await run(code, 'good', ended)).toMatchObject({ ok: true });
+    ended += 1;
+  }
+  return ended;
+}
+
+async function startBoth(): Promise<string[]> {
+  // The second process is started for what waits while the first is busy.
+  while (ownProcesses().length < 2) {
+    await Promise.all([run(slow, 'good', 0), ...Array.from({ length: 30 }, (_, n) => run(quick, 'good', n))]);
+  }
+  return ownProcesses();
+}
+
+describe.runIf(process.platform === 'linux')('a tenant whose functions are', () => {
+  it.each(poisons)('%s costs others one process at most', async (_, codes) => {
+    const serving = await startBoth();
+    const good = { isStopped: false };
+    const goods = [keepRunning(quick, good), keepRunning(slow, good)];
+    let poisoned = 0;
+    for (let n = 0; poisoned < 4; n += 1) {
+      const result = await run(codes[n % codes.length] as string, 'bad', n);
+      if (!result.ok) poisoned += 1;
+    }
+    const left = ownProcesses();
+    good.isStopped = true;
+    await Promise.all(goods);
+    expect(serving.filter((pid) => left.includes(pid)).length).toBeGreaterThanOrEqual(1);
+    // Suspects have theirs, or it is about to be replaced.
+    expect(left.length).toBeLessThanOrEqual(3);
+  });
+
+  it.each(poisons.slice(0, 4))('%s gets less than others that wait as long', async (_, codes) => {
+    await startBoth();
+    const good = { isStopped: false };
+    const goods = Array.from({ length: 4 }, () => keepRunning(slow, good));
+    const bads = Array.from({ length: 5 }, (_each, n) => run(codes[n % codes.length] as string, 'bad', n));
+    await Promise.all(bads);
+    good.isStopped = true;
+    const ended = (await Promise.all(goods)).reduce((sum, count) => sum + count, 0);
+    // Ten of these take the time of one that ends at its limit: half of the time at least is theirs.
+    expect(ended / bads.length).toBeGreaterThan(10);
+  });
+});
