@@ -120,7 +120,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     endpoints,
     sources,
     log,
-    onChange: (routing) => engine.configChanged(routing),
+    onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
   });
   const sandbox = new Sandbox();
   const { tracer } = tracing;

@@ -26,7 +26,11 @@ export const CLOSED: Breaker = { state: 'closed', trips: 0, probes: 0, changedAt
 /** Half-open is open whose time is up: it needs no write of its own. */
 export function breakerState(breaker: Breaker, settings: Settings, nowMs: number): BreakerState {
   if (breaker.state === 'closed') return 'closed';
-  return nowMs >= breaker.changedAtMs + settings.error_timeout * 1000 ? 'half-open' : 'open';
+  return nowMs >= halfOpenAt(breaker, settings) ? 'half-open' : 'open';
+}
+
+export function halfOpenAt(breaker: Breaker, settings: Settings): number {
+  return breaker.changedAtMs + settings.error_timeout * 1000;
 }
 
 /** Whether what was seen in the window opens a closed breaker. */

@@ -7,6 +7,7 @@ import type { Database } from '../store/database.ts';
 import type { Claim, Want } from '../store/hold-due.ts';
 import type { DuePlace } from '../store/rate-leases.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
+import { type DueKey, DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
 import type { RateGroup } from './rate-group.ts';
@@ -14,7 +15,7 @@ import type { RateLeases } from './rate-leases.ts';
 
 /**
  * Brings waiting deliveries to the dispatcher. In memory: for each (key, lane) with waiting rows the time its first
- * is due, learned from this node's own finishes, from claims, and every five seconds from a sweep of the queue,
+ * is due (due-keys.ts), learned from this node's own finishes, from claims, and every five seconds from a sweep of the queue,
  * which finds whatever other nodes left.
  *
  * idle    -> nothing is due; a timer stands at the next due time;
@@ -23,24 +24,13 @@ import type { RateLeases } from './rate-leases.ts';
  *            round is planned. Rows under a rate limit are claimed by the node that leases it, and no more of them than
  *            may soon be sent.
  *
- * One round at a time. A round is also started when room becomes free or a gate may have opened.
+ * One round at a time. A round is also started when room becomes free, though no sooner than 10 ms after the last, or
+ * when a gate may have opened. A key whose gate is closed is put aside: rounds do not look at it.
  *
  * After a lost answer this node may hold rows in the database that it does not know. Until no statement from then can
  * still be running, rounds begin by giving such rows back (reconcile). Only a round may do that: beside one, rows just
  * claimed would look unknown.
  */
-interface DueKey {
-  projectId: string;
-  key: string;
-  lane: number;
-  /** By the monotonic clock. */
-  dueAt: number;
-  /** The earliest due time told of since this key was last chosen: its row may be too new for the claim to see. */
-  toldAt: number;
-  /** This node brought it about, so others may not know. */
-  isOwn: boolean;
-}
-
 type OpenGate = Extract<GateDecision, { open: true }>;
 
 /** A key chosen in this round, with what it may start and when. */
@@ -85,6 +75,8 @@ const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
 const CLAIMS_PER_LEAD = 8;
 const AFTER_ERROR_MS = 500;
+/** Many deliveries end at a time: their places are given out together. */
+const ROOM_PACE_MS = 10;
 const PROBE_TAKEN_MS = 1_000;
 /** So that many of them together start one round. */
 const PASSED_OVER_MS = 20;
@@ -93,7 +85,7 @@ const UNSURE_MS = 12_000;
 
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
-  readonly #due = new Map<string, DueKey>();
+  readonly #keys = new DueKeys();
   #timer: NodeJS.Timeout | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
@@ -101,7 +93,7 @@ export class Claimer implements QueueListener {
   #stopped = false;
   #unsureUntil = Number.NEGATIVE_INFINITY;
   #reconcileAt = 0;
-  #choseAt = Number.NEGATIVE_INFINITY;
+  #startedAt = Number.NEGATIVE_INFINITY;
   /** How long a round takes of late: a key may become due when one has just begun. */
   #roundMs = 0;
   /** Since when a key of this round may have waited for it. */
@@ -140,28 +132,29 @@ export class Claimer implements QueueListener {
   /** A delivery claimed by this key left without being sent: another can take its turn. */
   passedOver(key: string): void {
     for (const lane of LANE_SHARES.keys()) {
-      const due = this.#due.get(`${lane} ${key}`);
-      if (due === undefined) continue;
-      due.dueAt = Math.min(due.dueAt, performance.now() + PASSED_OVER_MS);
+      const due = this.#keys.get(lane, key);
+      if (due === undefined || due.shutBy !== undefined) continue;
+      this.#keys.moveTo(due, Math.min(due.dueAt, performance.now() + PASSED_OVER_MS));
       this.#plan(due.dueAt);
     }
   }
 
   #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
     const dueAt = performance.now() + Math.max(0, dueInMs);
-    const id = `${lane} ${key}`;
-    const known = this.#due.get(id);
-    if (known === undefined) this.#due.set(id, { projectId, key, lane, dueAt, toldAt: dueAt, isOwn });
+    const known = this.#keys.get(lane, key);
+    if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, toldAt: dueAt, isOwn });
     else {
-      known.dueAt = Math.min(known.dueAt, dueAt);
       known.toldAt = Math.min(known.toldAt, dueAt);
       known.isOwn ||= isOwn;
+      // One row more behind a closed gate changes nothing.
+      if (known.shutBy !== undefined) return;
+      this.#keys.moveTo(known, Math.min(known.dueAt, dueAt));
     }
     this.#plan(dueAt);
   }
 
   roomFreed(): void {
-    if (this.#due.size > 0) this.wake();
+    if (this.#keys.size > 0) this.#plan(Math.max(performance.now(), this.#startedAt + ROOM_PACE_MS));
   }
 
   unsure(): void {
@@ -175,7 +168,11 @@ export class Claimer implements QueueListener {
     this.#deps.expansionStored();
   }
 
-  /** Something may be claimable now that was not before: room, or an open gate. */
+  /** The config of these endpoints or subscriptions changed: their gates may have opened. */
+  reopen(ids: Iterable<string>): void {
+    if (this.#keys.reopen(ids)) this.wake();
+  }
+
   wake(): void {
     this.#plan(performance.now());
   }
@@ -225,26 +222,19 @@ export class Claimer implements QueueListener {
       })
       .finally(() => {
         this.#round = undefined;
-        const at = Math.min(this.#plannedAt, this.#nextDue());
+        // A key may be due already that was not when the round chose: timers fire up to a millisecond early, so one often
+        // becomes due while a round that came for it runs empty.
+        const at = Math.min(this.#plannedAt, this.#keys.next());
         this.#plannedAt = Number.POSITIVE_INFINITY;
         if (at !== Number.POSITIVE_INFINITY) this.#plan(at);
       });
   }
 
-  /**
-   * When the first key will be due that was not when the round chose. It may be by now: timers fire up to a millisecond
-   * early, so one often becomes due while a round that came for it runs empty. Keys that were due and passed over wait
-   * for room or a gate instead.
-   */
-  #nextDue(): number {
-    let next = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#due.values()) if (dueAt > this.#choseAt && dueAt < next) next = dueAt;
-    return next;
-  }
-
   async #runRound(): Promise<void> {
     const startedAt = performance.now();
-    this.#choseAt = startedAt;
+    this.#startedAt = startedAt;
+    // Keys that are due and passed over wait for room, a gate or the lease.
+    this.#keys.settle(startedAt);
     if (!this.#deps.lease.isFresh()) return;
     this.#wantedAt = startedAt - this.#roundMs;
     await this.#reconcile();
@@ -282,18 +272,17 @@ export class Claimer implements QueueListener {
   }
 
   #choose(): Chosen[] {
-    const now = performance.now();
-    this.#choseAt = now;
-    const due = [...this.#due.values()].filter((key) => key.dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
+    const due = this.#keys.due(performance.now());
     const chosen: Chosen[] = [];
     const round = { taken: new Map<string, number>(), sends: new Map<string, number>() };
-    let left = ROWS_PER_ROUND;
+    let left = Math.min(ROWS_PER_ROUND, this.#deps.dispatcher.free);
     const lanes = LANE_SHARES.map((share, lane) => ({ share, keys: due.filter((key) => key.lane === lane) }));
     for (const { share, keys } of lanes) {
       const others = lanes.filter((lane) => lane.keys !== keys).some((lane) => lane.keys.length > 0);
       let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
       for (const key of keys) {
-        const choice = budget > 0 ? this.#chooseKey(key, { budget, ...round }) : null;
+        if (budget <= 0) break;
+        const choice = this.#chooseKey(key, { budget, ...round });
         if (choice === null) continue;
         chosen.push(choice);
         budget -= choice.want.count;
@@ -305,7 +294,10 @@ export class Claimer implements QueueListener {
 
   #chooseKey(due: DueKey, round: Round): Chosen | null {
     const gate = this.#deps.decideGate(due.projectId, due.key);
-    if (!gate.open) return null;
+    if (!gate.open) {
+      this.#keys.shut(due, gate.endpointId, gate.againInMs);
+      return null;
+    }
     const { dispatcher } = this.#deps;
     const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
     const room = dispatcher.room(gate.endpointId) - takenSoFar;
@@ -335,14 +327,14 @@ export class Claimer implements QueueListener {
       const { projectId, key, lane } = due;
       rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);
       due.isOwn = false;
-      due.dueAt = now + SWEEP_MS;
+      this.#keys.moveTo(due, now + SWEEP_MS);
       return null;
     }
     // A probe is taken for a few seconds only: it is claimed when it can be sent.
     const lead = gate.isProbe ? { leadMs: 0 } : {};
     const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
     if (count === 0) {
-      due.dueAt = Math.max(moreAt, now + 1);
+      this.#keys.moveTo(due, Math.max(moreAt, now + 1));
       return null;
     }
     for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
@@ -363,7 +355,7 @@ export class Claimer implements QueueListener {
         continue;
       }
       choice.want.count = 0;
-      choice.due.dueAt = performance.now() + PROBE_TAKEN_MS;
+      this.#keys.moveTo(choice.due, performance.now() + PROBE_TAKEN_MS);
     }
     return chosen.filter(({ want }) => want.count > 0);
   }
@@ -371,10 +363,11 @@ export class Claimer implements QueueListener {
   /** How many were started; those without a place are given back by the next round. */
   #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
     const now = performance.now();
-    if (deliveries.length === want.count) due.dueAt = limited?.moreAt ?? now;
-    else
-      due.dueAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
-    if (due.dueAt === Number.POSITIVE_INFINITY) this.#due.delete(`${want.lane} ${want.key}`);
+    let nextAt = limited?.moreAt ?? now;
+    if (deliveries.length < want.count)
+      nextAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
+    if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
+    else this.#keys.moveTo(due, nextAt);
     let started = 0;
     for (const delivery of deliveries) {
       if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {

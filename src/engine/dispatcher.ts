@@ -129,11 +129,16 @@ export class Dispatcher implements DeliverySink {
     return this.#places.has(deliveryId);
   }
 
+  /** Places that are not taken. */
+  get free(): number {
+    return Math.max(0, this.#deps.window - this.#places.size);
+  }
+
   /** How many more deliveries of an endpoint this node would take. */
   room(endpointId: string): number {
     const { window } = this.#deps;
     const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.held ?? 0);
-    return Math.max(0, Math.min(window - this.#places.size, share));
+    return Math.max(0, Math.min(this.free, share));
   }
 
   isBusy(endpointId: string): boolean {

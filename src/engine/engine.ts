@@ -256,12 +256,12 @@ export class Engine {
     }
   }
 
-  /** A config change may have unpaused an endpoint, and made meta events. */
-  configChanged({ project, endpoints }: ProjectRouting): void {
+  /** A config change may have opened gates of the endpoints and subscriptions it is about, and made meta events. */
+  configChanged({ project, endpoints }: ProjectRouting, changedIds: readonly string[]): void {
     if (!this.#delivers) return;
     this.#rateLeases.recount(endpoints);
     if (project.config.meta_event.is_enabled) this.metaEventsStored(project.id);
-    this.#claimer.wake();
+    this.#claimer.reopen(changedIds);
   }
 
   /** Another node says where rows wait. */

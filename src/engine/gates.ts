@@ -1,4 +1,4 @@
-import { breakerState } from '../domain/circuit-breaker.ts';
+import { breakerState, halfOpenAt } from '../domain/circuit-breaker.ts';
 import type { RateLimit } from '../domain/rate-limit.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from './delivery-sender.ts';
@@ -8,7 +8,8 @@ import { DEFAULT_TIMEOUT_SECONDS } from './delivery-sender.ts';
  * its rows: opening it changes one row, however many wait behind it.
  */
 export type GateDecision =
-  | { open: false }
+  /** `againInMs`: when to ask again, unless the endpoint changes before. */
+  | { open: false; endpointId: string; againInMs: number }
   | {
       open: true;
       endpointId: string;
@@ -21,6 +22,10 @@ export type GateDecision =
     };
 
 const PROBE_SLACK_SECONDS = 5;
+/** A closed gate that no time opens, should the change that opened it go unseen. */
+const ASK_AGAIN_MS = 5_000;
+/** A project whose config could not be read. */
+const LOAD_AGAIN_MS = 1_000;
 
 /** An endpoint that is gone or inactive has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
@@ -34,16 +39,18 @@ export function decideGate(
     return { open: true, endpointId: context.key, limits: [], isProbe: false, probeSeconds: 0 };
   if (routing === undefined) {
     void cache.load(projectId);
-    return { open: false };
+    return { open: false, endpointId: context.key, againInMs: LOAD_AGAIN_MS };
   }
   const { key, nowMs } = context;
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
   const row = routing.endpoints.get(endpointId)?.row;
   const status = row?.status;
-  if (status === 'paused') return { open: false };
+  if (status === 'paused') return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
   if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
-  const state = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
-  if (state === 'open') return { open: false };
+  const settings = routing.project.config.circuit_breaker;
+  const breaker = routing.breaker(endpointId);
+  const state = breakerState(breaker, settings, nowMs);
+  if (state === 'open') return { open: false, endpointId, againInMs: halfOpenAt(breaker, settings) - nowMs };
   return {
     open: true,
     endpointId,

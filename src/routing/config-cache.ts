@@ -20,13 +20,16 @@ import { type RoutedSubscription, routeSubscription } from './routed-subscriptio
  */
 const MAX_PROJECTS = 10_000;
 
+/** `changedIds`: the endpoints and subscriptions that changed since the version held before. */
+type ConfigListener = (routing: ProjectRouting, changedIds: readonly string[]) => void;
+
 export class ConfigCache {
   readonly #db: Database;
   readonly #projectStore: ProjectStore;
   readonly #endpoints: EndpointStore;
   readonly #sources: SourceStore;
   readonly #log: Logger;
-  readonly #onChange: ((routing: ProjectRouting) => void) | undefined;
+  readonly #onChange: ConfigListener | undefined;
   readonly #projects = new Map<string, ProjectRouting>();
   /** Projects found to be deleted. */
   readonly #gone = new Set<string>();
@@ -38,7 +41,7 @@ export class ConfigCache {
     endpoints: EndpointStore;
     sources: SourceStore;
     log: Logger;
-    onChange?: (routing: ProjectRouting) => void;
+    onChange?: ConfigListener;
   }) {
     this.#db = deps.db;
     this.#projectStore = deps.projects;
@@ -110,15 +113,15 @@ export class ConfigCache {
     }
     const known = this.#projects.get(projectId);
     if (known?.version === project.version) return known;
-    const routing = await this.#build(project, known);
+    const { routing, changedIds } = await this.#build(project, known);
     this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
     this.#dropOldest();
-    this.#onChange?.(routing);
+    this.#onChange?.(routing, changedIds);
     return routing;
   }
 
-  async #build(project: ProjectRow, known: ProjectRouting | undefined): Promise<ProjectRouting> {
+  async #build(project: ProjectRow, known: ProjectRouting | undefined) {
     // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
     const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
     const since = base?.version ?? 0;
@@ -149,7 +152,10 @@ export class ConfigCache {
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
     const alerts = new Map(base?.alerts);
     for (const row of alertRows) alerts.set(row.subject_id, row.is_raised);
-    return new ProjectRouting(project, { endpoints, subscriptions, sources, breakers, alerts }, base);
+    const compiled = { endpoints, subscriptions, sources, breakers, alerts };
+    const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
+    const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];
+    return { routing: new ProjectRouting(project, compiled, base), changedIds };
   }
 
   #dropOldest(): void {
