@@ -303,6 +303,7 @@ create table portal_links (
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   can_create_events boolean not null default false,
+  event_types text[] not null default '{}'::text[],
   constraint portal_links_pkey PRIMARY KEY (id),
   constraint portal_links_token_hash_key UNIQUE (token_hash)
 );

@@ -137,6 +137,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     owner_id: 'Owner whose endpoints the link opens.',
     endpoints: 'Endpoints without an owner to give to this owner.',
     can_manage_endpoint: 'The holder may change endpoints, subscriptions and filters, and see secrets.',
+    event_types: 'Event types that the holder may see: names, or beginnings such as `invoice.*`. Empty: all.',
     can_create_events: 'The holder may send events to the endpoints of the link.',
     auth_type: '`static_token`: one token for good. `refresh_token`: a new token for one hour at each read.',
     expires_at: 'Time at which the link stops. Null: never.',

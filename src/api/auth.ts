@@ -24,6 +24,7 @@ export type Caller =
       ownerId: string;
       canManage: boolean;
       canCreateEvents: boolean;
+      eventTypes: readonly string[];
     };
 
 /** The caller, as the audit log names it. `cliUser`: what CLI_USER_HEADER says. */
@@ -177,6 +178,7 @@ export class Authenticator {
       ownerId: link.owner_id,
       canManage: link.can_manage_endpoint,
       canCreateEvents: link.can_create_events,
+      eventTypes: link.event_types,
     };
     return { caller, expiresAtMs: link.opens_until };
   }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { deliveryStatuses } from '../domain/event-delivery.ts';
 import { queryValue, queryValues } from '../domain/pagination.ts';
-import { countsPerInterval, type Interval } from '../store/endpoint-counters.ts';
+import { countsPerInterval, type Interval, typedCountsPerInterval } from '../store/endpoint-counters.ts';
 import { countDeliveriesByStatus } from '../store/event-deliveries.ts';
 import type { ApiContext } from './context.ts';
 import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from './fields.ts';
@@ -58,7 +58,14 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
       const period = Object.hasOwn(intervals, asked) ? asked : 'daily';
       const ids = scope?.endpointIds ?? (await cache.get(project.id)).endpoints;
       const interval = intervals[period] ?? 'day';
-      const rows = await countsPerInterval(db, [...ids.keys()], { fromMs, toMs, interval });
+      const endpointIds = [...ids.keys()];
+      const { eventTypes = [] } = scope ?? {};
+      const wanted = { fromMs, toMs, interval };
+      const rows = await (eventTypes.length === 0
+        ? countsPerInterval(db, endpointIds, wanted)
+        : db.reading((tx) =>
+            typedCountsPerInterval(tx, { projectId: project.id, endpointIds, eventTypes }, wanted),
+          ));
       return {
         events_sent: rows.reduce((sum, row) => sum + row.deliveries, 0),
         apps: ids.size,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Actor, AuditNote } from '../domain/audit.ts';
-import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
+import { type EndpointScope, seesDelivery } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import { resend } from '../routing/resend.ts';
@@ -112,7 +112,7 @@ async function resendAll(
   const routing = await context.cache.refresh(project.id);
   const woken = await audited(context, { projectId: project.id, actor }, async (tx) => {
     const locked = await lockDeliveries(tx, project.id, { ids: wanted.ids });
-    const deliveries = locked.filter((delivery) => inScope(scope, delivery.endpoint_id));
+    const deliveries = locked.filter((delivery) => seesDelivery(scope, delivery));
     wanted.check(deliveries);
     const result = await resend(tx, routing, { deliveries, lane: LANE.retry });
     return { result, audit: [wanted.note(deliveries)] };

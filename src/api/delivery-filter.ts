@@ -49,6 +49,7 @@ export async function deliveryFilter(
   return {
     ...dateRange(query),
     endpointIds: withinScope(scope, endpointIds),
+    eventTypes: scope?.eventTypes ?? [],
     eventId: queryValue(query, 'eventId'),
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),

@@ -55,7 +55,12 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
         .filter((id) => endpoints.has(id) && inScope(scope, id))
         .slice(0, MAX_IDS);
       const rows = await context.db.reading((tx) =>
-        countDeliveriesByEndpoint(tx, project.id, { fromMs, toMs, endpointIds: ids }),
+        countDeliveriesByEndpoint(tx, project.id, {
+          fromMs,
+          toMs,
+          endpointIds: ids,
+          eventTypes: scope?.eventTypes ?? [],
+        }),
       );
       return ids.map((uid) => {
         const count = (state: string) =>

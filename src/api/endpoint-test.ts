@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Actor } from '../domain/audit.ts';
-import { owned } from '../domain/endpoint-scope.ts';
+import { owned, seesEventType } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { VERSION } from '../domain/version.ts';
 import { listAttempts, type StoredAttempt } from '../store/delivery-attempts.ts';
@@ -39,7 +39,8 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     handle: async ({ project, params, actor, scope }) => {
       const id = params['endpointID'] ?? '';
       const known = await context.endpoints.get(context.db, project.id, id);
-      const mayChange = scope?.canManage ?? true;
+      // The subscription that is made takes every event type.
+      const mayChange = scope === undefined || (scope.canManage && seesEventType(scope, '*'));
       return test(context, { project, actor, mayChange }, found(owned(scope, known), 'endpoint', id));
     },
   });

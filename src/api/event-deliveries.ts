@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type EndpointScope, visible } from '../domain/endpoint-scope.ts';
+import { type EndpointScope, seesDelivery } from '../domain/endpoint-scope.ts';
 import { parsePageRequest } from '../domain/pagination.ts';
 import { VERSION } from '../domain/version.ts';
 import type { Queryable } from '../store/database.ts';
@@ -69,11 +69,8 @@ async function deliveryOf(
   wanted: { id: string; scope: EndpointScope | undefined },
 ): Promise<StoredDelivery> {
   const row = await getDelivery(db, projectId, wanted.id);
-  return found(
-    visible(wanted.scope, row, (delivery) => delivery.endpoint_id),
-    'event delivery',
-    wanted.id,
-  );
+  const seen = row !== undefined && seesDelivery(wanted.scope, row) ? row : undefined;
+  return found(seen, 'event delivery', wanted.id);
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
@@ -106,9 +103,10 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     portal: 'read',
     handle: async ({ project, params, scope }) => {
       const id = params['deliveryAttemptID'] ?? '';
-      const attempt = await getAttempt(db, project.id, { deliveryId: params['eventDeliveryID'] ?? '', id });
-      const shown = visible(scope, attempt, (row) => row.endpoint_id);
-      return toAttempt(found(shown, 'delivery attempt', id), VERSION);
+      const deliveryId = params['eventDeliveryID'] ?? '';
+      await deliveryOf(db, project.id, { id: deliveryId, scope });
+      const attempt = await getAttempt(db, project.id, { deliveryId, id });
+      return toAttempt(found(attempt, 'delivery attempt', id), VERSION);
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
+import { seesEventType } from '../domain/endpoint-scope.ts';
 import { audited } from '../store/audit-entries.ts';
 import {
   deprecateEventType,
@@ -42,8 +43,14 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Event types fetched',
     data: Type.Array(EventType),
-    portal: 'anyone',
-    handle: async ({ project }) => showRows(await listEventTypes(db, project.id), toEventType),
+    portal: 'read',
+    handle: async ({ project, scope }) => {
+      const types = await listEventTypes(db, project.id);
+      return showRows(
+        types.filter(({ name }) => seesEventType(scope, name)),
+        toEventType,
+      );
+    },
   });
   registerOperation(app, {
     method: 'POST',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Actor } from '../domain/audit.ts';
-import { type EndpointScope, inScope } from '../domain/endpoint-scope.ts';
+import { type EndpointScope, inScope, requireEventTypes } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../domain/pagination.ts';
 import type { BatchReplay } from '../ingest/event-replayer.ts';
@@ -74,11 +74,11 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     message: 'Event created',
     data: Event,
     portal: 'create_events',
-    handle: async (call) =>
-      accept(call, {
-        kind: 'endpoints',
-        endpointIds: await targetEndpoints(context, call, call.body),
-      }),
+    handle: async (call) => {
+      requireEventTypes(call.scope, [call.body.event_type]);
+      const endpointIds = await targetEndpoints(context, call, call.body);
+      return accept(call, { kind: 'endpoints', endpointIds });
+    },
   });
   registerOperation(app, {
     method: 'POST',
@@ -231,7 +231,8 @@ function scopedReplay(filter: BatchReplay, scope: EndpointScope | undefined): Ba
   const named = filter.endpointIds ?? [];
   const wanted = named.length === 0 ? owned : owned.filter((id) => named.includes(id));
   // An empty list would mean every endpoint; an id that no endpoint has means none.
-  return { ...filter, endpointIds: wanted.length === 0 ? [''] : wanted, only: wanted };
+  const endpointIds = wanted.length === 0 ? [''] : wanted;
+  return { ...filter, endpointIds, eventTypes: scope.eventTypes, only: wanted };
 }
 
 async function readEvent(
@@ -260,7 +261,13 @@ async function targetEndpoints(
   body: Static<typeof CreateEvent>,
 ): Promise<string[]> {
   const by = { projectId: project.id, actor };
-  const { endpoints } = await context.cache.get(project.id);
+  const routing = await context.cache.get(project.id);
+  const { endpoints } = routing;
+  const subscribed = async (id: string) => {
+    // The one that is made takes every event type.
+    if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
+    await ensureSubscription(context, by, id);
+  };
   if (body.endpoint_id) {
     if (!endpoints.has(body.endpoint_id) || !inScope(scope, body.endpoint_id)) {
       throw new AppError('not_in_project', {
@@ -269,7 +276,7 @@ async function targetEndpoints(
         id: body.endpoint_id,
       });
     }
-    await ensureSubscription(context, by, body.endpoint_id);
+    await subscribed(body.endpoint_id);
     return [body.endpoint_id];
   }
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
@@ -279,6 +286,6 @@ async function targetEndpoints(
     .filter((id) => inScope(scope, id));
   if (ids.length === 0)
     throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
-  for (const id of ids) await ensureSubscription(context, by, id);
+  for (const id of ids) await subscribed(id);
   return ids;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { visible } from '../domain/endpoint-scope.ts';
+import { requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import type { FilterRecord } from '../domain/subscription.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
 import { decidingFilter, routeSubscription } from '../routing/routed-subscription.ts';
@@ -220,7 +220,12 @@ async function save(
     const filters = change(row);
     checkFilterSize(row.filter, filters);
     await checkEventTypes(tx, row, filters);
-    const fields = { ...row, filters, event_types: filters.map((record) => record.event_type) };
+    const types = filters.map((record) => record.event_type);
+    requireEventTypes(
+      call.scope,
+      types.filter((type) => !row.event_types.includes(type)),
+    );
+    const fields = { ...row, filters, event_types: types };
     const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
     return { result, audit: filterNotes(row, filters) };
   });

@@ -13,6 +13,7 @@ const portal: Caller = {
   ownerId: 'me',
   canManage: false,
   canCreateEvents: false,
+  eventTypes: [],
 };
 const key: Caller = { kind: 'project', keyId: 'k', projectId: 'p' };
 
@@ -31,7 +32,7 @@ async function call(
     request.caller = caller;
     request.project = { id: 'p', config: { signature: { header: 'X' } } } as ProjectRow;
     if (caller.kind === 'portal')
-      request.scope = { ownerId: 'me', endpointIds: new Set(), canManage: caller.canManage };
+      request.scope = { ownerId: 'me', endpointIds: new Set(), canManage: caller.canManage, eventTypes: [] };
   });
   registerOperation(app, {
     method: 'GET',

@@ -12,6 +12,7 @@ export const PortalLink = Type.Object({
   owner_id: Type.String(),
   can_manage_endpoint: Type.Boolean(),
   can_create_events: Type.Boolean(),
+  event_types: Type.Array(Type.String()),
   endpoints: Type.Array(Type.String(), { description: 'The owner’s endpoints: all that the link opens.' }),
   endpoint_count: Type.Integer(),
   endpoints_metadata: Type.Array(Endpoint),
@@ -39,6 +40,12 @@ const fields = {
   ),
   can_create_events: Type.Optional(
     Type.Boolean({ description: 'May send new events to its endpoints. False by default.' }),
+  ),
+  event_types: Type.Optional(
+    Type.Array(RequiredText(256), {
+      maxItems: 100,
+      description: 'Event types it may see: names, or beginnings such as `invoice.*`. Empty: all.',
+    }),
   ),
   auth_type: Type.Optional(oneOf([...portalAuthTypes, ''])),
   expires_at: Type.Optional(
@@ -71,6 +78,7 @@ export function toPortalLink(
     owner_id: row.owner_id,
     can_manage_endpoint: row.can_manage_endpoint,
     can_create_events: row.can_create_events,
+    event_types: row.event_types,
     endpoints: endpoints.map((endpoint) => endpoint.uid),
     endpoint_count: endpoints.length,
     endpoints_metadata: endpoints,

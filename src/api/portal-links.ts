@@ -185,6 +185,7 @@ async function create(
     owner_id: body.owner_id,
     can_manage_endpoint: body.can_manage_endpoint ?? false,
     can_create_events: body.can_create_events ?? false,
+    event_types: body.event_types ?? [],
     auth_type: body.auth_type || 'static_token',
     expires_at: expiry(context, body.expires_at) ?? null,
   };

@@ -6,7 +6,7 @@ const ownersOf = new WeakMap<ProjectRouting, Map<string, Set<string>>>();
 
 export function ownerScope(
   routing: ProjectRouting,
-  link: { ownerId: string; canManage: boolean },
+  link: { ownerId: string; canManage: boolean; eventTypes: readonly string[] },
 ): EndpointScope {
   let owners = ownersOf.get(routing);
   if (owners === undefined) {
@@ -20,5 +20,6 @@ export function ownerScope(
   }
   // A link without an owner opens nothing: endpoints that nobody owns belong to the project.
   const endpointIds = link.ownerId === '' ? undefined : owners.get(link.ownerId);
-  return { ownerId: link.ownerId, canManage: link.canManage, endpointIds: endpointIds ?? new Set() };
+  const { ownerId, canManage, eventTypes } = link;
+  return { ownerId, canManage, eventTypes, endpointIds: endpointIds ?? new Set() };
 }

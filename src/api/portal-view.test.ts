@@ -4,7 +4,7 @@ import { RawJson } from '../domain/raw-json.ts';
 import { compilePortalView } from './portal-view.ts';
 
 const viewer = (canManage: boolean) => ({
-  scope: { ownerId: 'me', endpointIds: new Set(['mine']), canManage },
+  scope: { ownerId: 'me', endpointIds: new Set(['mine']), canManage, eventTypes: [] },
   signatureHeader: 'X-Signature',
 });
 

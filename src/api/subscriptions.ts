@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Actor, type AuditAction, changeOf } from '../domain/audit.ts';
-import { type EndpointScope, inScope, visible } from '../domain/endpoint-scope.ts';
+import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError } from '../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../domain/pagination.ts';
 import { compileFilter } from '../matcher/filter.ts';
@@ -250,6 +250,7 @@ class Subscriptions {
       const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
       const fields = make(known);
       if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
+      requireEventTypes(scope, added(known, fields.event_types));
       await checkLinks(this.#context, tx, { project, fields, known });
       const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
       const done = typeof action === 'string' ? action : action(result);
@@ -278,4 +279,8 @@ const endpointOf = (row: SubscriptionRow): string => row.endpoint_id;
 
 function notInProject(id: string): AppError {
   return new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id });
+}
+
+function added(known: SubscriptionRow | undefined, eventTypes: readonly string[]): string[] {
+  return eventTypes.filter((type) => known?.event_types.includes(type) !== true);
 }

@@ -1,16 +1,43 @@
+import { AppError } from './errors.ts';
+import { isEventTypePattern } from './subscription.ts';
+
 /**
  * The part of a project that a portal caller may see: the endpoints of one owner, and through them their
- * subscriptions, deliveries and events. Undefined stands for the whole project, which is what API keys see. It comes
+ * subscriptions, deliveries and events; of these two only some event types, where the link lists them. Undefined stands for the whole project, which is what API keys see. It comes
  * with every call and every list takes it; an owner without endpoints sees nothing, not everything.
  */
 export interface EndpointScope {
   readonly ownerId: string;
   readonly endpointIds: ReadonlySet<string>;
   readonly canManage: boolean;
+  /** Names, `*` and trailing globs, as subscriptions have them; empty: all. */
+  readonly eventTypes: readonly string[];
 }
 
 export function inScope(scope: EndpointScope | undefined, endpointId: string): boolean {
   return scope === undefined || scope.endpointIds.has(endpointId);
+}
+
+export function seesEventType(scope: EndpointScope | undefined, eventType: string): boolean {
+  if (scope === undefined || scope.eventTypes.length === 0) return true;
+  return scope.eventTypes.some((known) =>
+    // A glob takes in names and narrower globs alike.
+    isEventTypePattern(known) ? eventType.startsWith(known.slice(0, -1)) : known === eventType,
+  );
+}
+
+/** Refuses event types beyond those that the link lists: what is sent to an endpoint is seen there. */
+export function requireEventTypes(scope: EndpointScope | undefined, eventTypes: readonly string[]): void {
+  const closed = eventTypes.find((type) => !seesEventType(scope, type));
+  if (closed !== undefined) throw new AppError('portal_forbidden', { what: `the event type ${closed}` });
+}
+
+/** A delivery, or what is known of one, if its endpoint and its event type are in scope. */
+export function seesDelivery(
+  scope: EndpointScope | undefined,
+  delivery: { endpoint_id: string; event_type: string },
+): boolean {
+  return inScope(scope, delivery.endpoint_id) && seesEventType(scope, delivery.event_type);
 }
 
 /** The value if its endpoint is in scope. What is out of scope is as if it were not there: the caller gets a 404. */

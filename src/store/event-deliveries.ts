@@ -65,6 +65,8 @@ export interface DeliveryFilter {
   eventId?: string | undefined;
   subscriptionId?: string | undefined;
   eventType?: string | undefined;
+  /** Names, `*` and trailing globs. */
+  eventTypes?: readonly string[];
   statuses?: string[];
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
@@ -110,6 +112,7 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
     .addIf('d.event_id = ?', filter.eventId)
     .addIf('d.subscription_id = ?', filter.subscriptionId)
     .addIf('d.event_type = ?', filter.eventType)
+    .ofTypes('d.event_type', filter.eventTypes)
     .addIf('d.status = any(?)', filter.statuses);
   if (filter.idempotencyKey !== undefined)
     where.add(
@@ -169,11 +172,12 @@ export async function countDeliveries(
 export async function countDeliveriesByEndpoint(
   db: Queryable,
   projectId: string,
-  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs'> & { endpointIds: readonly string[] },
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'eventTypes'> & { endpointIds: readonly string[] },
 ): Promise<{ endpoint_id: string; status: string; count: number }[]> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
-    .add('d.endpoint_id = any(?)', [...filter.endpointIds]);
+    .add('d.endpoint_id = any(?)', [...filter.endpointIds])
+    .ofTypes('d.event_type', filter.eventTypes);
   addIdRange(where, 'd.id', filter);
   return db.query(
     `select d.endpoint_id, d.status, count(*) as count from event_deliveries d
@@ -191,6 +195,7 @@ export async function countDeliveriesByStatus(
   const where = new Where()
     .add('d.project_id = ?', projectId)
     .within('d.endpoint_id', filter.scope)
+    .ofTypes('d.event_type', filter.scope?.eventTypes)
     .addIf('d.endpoint_id = any(?)', filter.endpointIds);
   addIdRange(where, 'd.id', filter);
   return db.query(

@@ -58,6 +58,7 @@ const NAMED_ENDPOINTS = 1000;
 function withinScope(where: Where, scope: EndpointScope | undefined): Where {
   if (scope === undefined) return where;
   const ids = [...scope.endpointIds];
+  where.ofTypes('event_type', scope.eventTypes);
   return where.add(
     `endpoints && ?::text[] or (cardinality(endpoints) >= ${NAMED_ENDPOINTS} and exists (
        select from event_deliveries d where d.event_id = events.id and d.endpoint_id = any(?)))`,
@@ -73,6 +74,8 @@ export interface EventFilter {
   toMs?: number | undefined;
   endpointIds?: string[];
   sourceIds?: string[];
+  /** Names, `*` and trailing globs. */
+  eventTypes?: readonly string[];
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
   /** Part of the idempotency key or event type, or the beginning of the id; case does not matter. */
@@ -101,6 +104,7 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
       'position(? in headers) > 0',
       filter.brokerMessageId === undefined ? undefined : brokerMessageHeader(filter.brokerMessageId),
     );
+  where.ofTypes('event_type', filter.eventTypes);
   withinScope(where, filter.scope);
   const { text } = filter;
   if (text === undefined) return where;
@@ -151,7 +155,7 @@ export async function latestEvents(
        select *, count(*) over ()::int as found, row_number() over latest as place,
          sum(octet_length(payload)) over latest as bytes
        from (
-         select ${COLUMNS} from (
+         select ${NAMES}, duplicate_of from (
            select ${COLUMNS} from events where ${where.toString()} order by id desc limit ${LATEST_SEARCHED}
          ) latest
          where event_type = any($${names}::text[])

@@ -1,6 +1,7 @@
 import type { EndpointScope } from '../domain/endpoint-scope.ts';
 import { firstIdAt } from '../domain/ids.ts';
 import type { Page, PageRequest } from '../domain/pagination.ts';
+import { isEventTypePattern } from '../domain/subscription.ts';
 import type { Queryable } from './database.ts';
 
 /** Conditions of a list, collected with their values. `?` in a clause stands for its value. */
@@ -23,6 +24,17 @@ export class Where {
   /** Only rows of endpoints the caller may see. */
   within(column: string, scope: EndpointScope | undefined): this {
     return scope === undefined ? this : this.add(`${column} = any(?)`, [...scope.endpointIds]);
+  }
+
+  /** Only rows of the event types given: names, `*` and trailing globs; none: all. */
+  ofTypes(column: string, patterns: readonly string[] = []): this {
+    if (patterns.length === 0) return this;
+    const prefixes = patterns.filter(isEventTypePattern).map((glob) => glob.slice(0, -1));
+    return this.add(
+      `${column} = any(?::text[]) or exists (select from unnest(?::text[]) p where starts_with(${column}, p))`,
+      patterns.filter((type) => !isEventTypePattern(type)),
+      prefixes,
+    );
   }
 
   toString(): string {

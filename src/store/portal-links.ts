@@ -11,6 +11,8 @@ export interface PortalLinkFields {
   owner_id: string;
   can_manage_endpoint: boolean;
   can_create_events: boolean;
+  /** Empty: all. */
+  event_types: string[];
   auth_type: PortalAuthType;
   expires_at: number | null;
 }
@@ -24,7 +26,7 @@ export interface PortalLinkRow extends PortalLinkFields {
 }
 
 const COLUMNS =
-  'id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, sealed_token, expires_at, updated_at, deleted_at';
+  'id, project_id, name, owner_id, can_manage_endpoint, can_create_events, event_types, auth_type, sealed_token, expires_at, updated_at, deleted_at';
 
 const values = (fields: PortalLinkFields) => [
   fields.name,
@@ -33,6 +35,7 @@ const values = (fields: PortalLinkFields) => [
   fields.can_create_events,
   fields.auth_type,
   fields.expires_at,
+  fields.event_types,
 ];
 
 export async function insertPortalLink(
@@ -40,8 +43,8 @@ export async function insertPortalLink(
   link: { id: string; projectId: string; fields: PortalLinkFields; tokenHash: Buffer; sealedToken: Buffer },
 ): Promise<PortalLinkRow> {
   const [row] = await tx.query<PortalLinkRow>(
-    `insert into portal_links (id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, expires_at, token_hash, sealed_token)
-     values ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10) returning ${COLUMNS}`,
+    `insert into portal_links (id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, expires_at, event_types, token_hash, sealed_token)
+     values ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11) returning ${COLUMNS}`,
     [link.id, link.projectId, ...values(link.fields), link.tokenHash, link.sealedToken],
   );
   return row as PortalLinkRow;
@@ -53,7 +56,7 @@ export async function updatePortalLink(
 ): Promise<PortalLinkRow> {
   const [row] = await tx.query<PortalLinkRow>(
     `update portal_links set name = $3, owner_id = $4, can_manage_endpoint = $5, can_create_events = $6, auth_type = $7,
-       expires_at = to_timestamp($8::float8 / 1000), updated_at = now()
+       expires_at = to_timestamp($8::float8 / 1000), event_types = $9, updated_at = now()
      where id = $1 and project_id = $2 returning ${COLUMNS}`,
     [link.id, link.projectId, ...values(link.fields)],
   );

@@ -14,6 +14,7 @@ export interface LockedDelivery {
   event_id: string;
   endpoint_id: string;
   subscription_id: string | null;
+  event_type: string;
   status: string;
 }
 
@@ -24,7 +25,7 @@ export function lockDeliveries(
   wanted: { ids: readonly string[]; statuses?: readonly string[] },
 ): Promise<LockedDelivery[]> {
   return tx.query<LockedDelivery>(
-    `select id, event_id, endpoint_id, subscription_id, status from event_deliveries
+    `select id, event_id, endpoint_id, subscription_id, event_type, status from event_deliveries
      where id = any($1) and project_id = $2 and ($3::text[] is null or status = any($3))
      order by id for update`,
     [wanted.ids, projectId, wanted.statuses ?? null],

@@ -30,6 +30,7 @@ describe('a portal link', () => {
       owner_id: 'nobody yet',
       can_manage_endpoint: false,
       can_create_events: false,
+      event_types: [],
       endpoints: [],
       endpoint_count: 0,
       endpoints_metadata: [],

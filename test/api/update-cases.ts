@@ -242,6 +242,7 @@ const portalLink: Resource = {
     endpoints: field([ids.endpoint], [ids.endpoint, ids.other], { shown: () => null, as: [null, null] }),
     can_manage_endpoint: field(true, false),
     can_create_events: field(true, false),
+    event_types: field(['first.*'], ['next'], leaves([], [])),
     auth_type: field('refresh_token', 'static_token', keeps()),
     expires_at: field('2999-01-31T15:04:05.000Z', '2999-02-01T00:00:00.000Z', leaves(null, null)),
   }),

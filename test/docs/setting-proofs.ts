@@ -386,6 +386,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'gives endpoints without an owner to its owner and shows all of the owner’s',
     ),
     can_manage_endpoint: seen('test/api/portal-api.test.ts', 'of endpoints need a link that may manage them'),
+    event_types: seen(
+      'test/api/portal-event-types.test.ts',
+      'event_types: a link sees events, deliveries and attempts of its types alone',
+    ),
     can_create_events: seen(
       'test/api/portal-look-only.test.ts',
       'new events need can_create_events, changes need can_manage_endpoint, and neither gives the other',
