@@ -59,7 +59,14 @@ test('the program runs as another user than root and writes to /data', () => {
   const names = Object.values<{ env: string }>(settings).map(({ env }) => env);
   const given = [...last('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]);
   expect(given).toContainEqual(['POSTHORN_DATA_DIR', '/data']);
-  expect(given.filter(([name = '']) => name !== 'NODE_ENV' && !names.includes(name))).toEqual([]);
+  const others = given.filter(([name = '']) => !names.includes(name)).map((pair) => pair.join('='));
+  // Those of malloc as the launcher has them.
+  const malloc = read('bin/posthorn').matchAll(/export (MALLOC_\w+)=.*:-(\d+)/g);
+  expect(others).toEqual([
+    'NODE_ENV=production',
+    ...[...malloc].map(([, name, value]) => `${name}=${value}`),
+  ]);
+  expect(others).toHaveLength(4);
 });
 
 test('the program imports no package that is there for development only', () => {

@@ -34,9 +34,12 @@ const breakPinned = (message = BROKEN) =>
   script('app/node_modules/.bin/node', `echo "${message}" >&2\nexit 127`);
 
 /** As npm has it: node_modules/.bin first. */
-function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+function run(
+  args: string[],
+  given: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
   const places = ['app/node_modules/.bin', 'older', 'machine', 'tools'].map((place) => join(folder, place));
-  const env = { ...process.env, PATH: places.join(':') };
+  const env = { ...process.env, ...given, PATH: places.join(':') };
   return new Promise((resolve) => {
     execFile(join(folder, 'app/bin/posthorn'), args, { env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
@@ -110,6 +113,13 @@ test('signals reach the program: the launcher becomes it', async () => {
     );
   });
   expect(signal).toBe('SIGTERM');
+});
+
+test('memory of large buffers goes back to the system: malloc is told so, unless it is told otherwise', async () => {
+  const say = 'echo $MALLOC_ARENA_MAX $MALLOC_MMAP_THRESHOLD_ $MALLOC_TRIM_THRESHOLD_';
+  script('app/node_modules/.bin/node', `[ "$1" = --version ] || ${say}`);
+  expect((await run(['serve'])).stdout).toBe('2 262144 16777216\n');
+  expect((await run(['serve'], { MALLOC_ARENA_MAX: '8' })).stdout).toBe('8 262144 16777216\n');
 });
 
 test('npm start goes the same way', () => {
