@@ -157,6 +157,7 @@ test('a probe that is not sent after all is free for the next', async () => {
     name: 'without credentials',
     url: `${receiver.url}/without-credentials`,
     http_timeout: HTTP_TIMEOUT,
+    authentication: {},
   });
   await succeeds(of, 2);
   await eventually(of.breaker, (row) => row?.['state'] === 'closed');
