@@ -3,13 +3,25 @@
 // so test/architecture.test.ts also asserts how many modules were seen.
 const layers = require('./layers.json');
 
-const mayNotImport = Object.entries(layers).map(([folder, allowed]) => ({
-  name: `${folder}-imports`,
-  severity: 'error',
-  comment: `src/${folder} may import only: ${allowed.join(', ') || 'nothing of ours'}`,
-  from: { path: `^src/${folder}/`, pathNot: '\\.test\\.ts$' },
-  to: { path: '^src/', pathNot: [folder, ...allowed].map((a) => `^src/${a}(/|\\.ts$)`) },
-}));
+// A folder's rule says which other folders it may import. A rule such as "store/queue" says which rooms beside it a
+// room may import; what its folder may import, the room may too. Files of the folder itself stand above its rooms.
+const roomsOf = (folder) => Object.keys(layers).filter((key) => key.startsWith(`${folder}/`));
+const folderOf = (room) => room.split('/')[0];
+
+const mayNotImport = Object.entries(layers).flatMap(([place, allowed]) => {
+  const isRoom = place.includes('/');
+  const reach = isRoom ? [place, ...allowed, ...layers[folderOf(place)]] : [place, ...allowed];
+  const from = isRoom || roomsOf(place).length === 0 ? `^src/${place}/` : `^src/${place}/[^/]+$`;
+  return [
+    {
+      name: `${place}-imports`,
+      severity: 'error',
+      comment: `src/${place} may import only: ${reach.join(', ')}`,
+      from: { path: from, pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/', pathNot: reach.map((room) => `^src/${room}/`) },
+    },
+  ];
+});
 
 const onlyIn = (name, packages, folders) => ({
   name,
@@ -29,10 +41,10 @@ module.exports = {
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     ...mayNotImport,
-    onlyIn('sql-only-in-store', ['pg'], ['store/']),
+    onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
-    onlyIn('metrics-library-only-in-platform', ['prom-client'], ['platform/']),
+    onlyIn('metrics-library-only-in-metrics', ['prom-client'], ['metrics/']),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

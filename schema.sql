@@ -1,5 +1,5 @@
 -- The schema after every migration. Made by `npm run generate`; change it by adding a migration.
--- Partitions of the partitioned tables are made by the program (src/store/partitions.ts) and not shown.
+-- Partitions of the partitioned tables are made by the program (src/store/upkeep/partitions.ts) and not shown.
 
 create table alert_failures (
   subscription_id text collate "C" not null,

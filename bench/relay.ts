@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createServer } from '../src/api/server.ts';
-import { HttpClient } from '../src/dispatch/http-client.ts';
+import { HttpClient } from '../src/dispatch/client/http-client.ts';
 import { IdFactory } from '../src/domain/ids.ts';
 import { answer } from './child.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Credentials } from '../src/first-start.ts';
+import type { Credentials } from '../src/start/first-start.ts';
 import { NODE_FLAGS } from './node-flags.ts';
 
 /** Posthorn itself, started as a user would start it, on a database of its own. */

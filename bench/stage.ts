@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
 import { Child } from './child.ts';
 import type { Plan } from './figure.ts';
 import { Service } from './service.ts';

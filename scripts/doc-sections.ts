@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
-import { settings } from '../src/config.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { CircuitBreaker, defaultProjectConfig } from '../src/domain/project-config.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
-import { metricTable } from '../src/platform/metrics.ts';
-import { processMetrics } from '../src/platform/process-metrics.ts';
+import { metricTable } from '../src/metrics/metrics.ts';
+import { processMetrics } from '../src/metrics/process-metrics.ts';
+import { settings } from '../src/settings/settings.ts';
 
 /** The parts of our Markdown pages that are made from the program. */
 

@@ -5,7 +5,7 @@
 export type Ask = (text: string) => Promise<Record<string, unknown>[]>;
 
 const HEADER = `-- The schema after every migration. Made by \`npm run generate\`; change it by adding a migration.
--- Partitions of the partitioned tables are made by the program (src/store/partitions.ts) and not shown.
+-- Partitions of the partitioned tables are made by the program (src/store/upkeep/partitions.ts) and not shown.
 `;
 
 const COLUMNS = `

@@ -1,10 +1,10 @@
-import type { Authenticator } from '../src/api/auth.ts';
-import type { ApiContext } from '../src/api/context.ts';
+import type { Authenticator } from '../src/api/http/auth.ts';
+import type { ApiContext } from '../src/api/http/context.ts';
 import { registerRoutes } from '../src/api/routes.ts';
 import { createServer } from '../src/api/server.ts';
 import { IdFactory } from '../src/domain/ids.ts';
+import { createMetrics } from '../src/metrics/metrics.ts';
 import { createLogger } from '../src/platform/logger.ts';
-import { createMetrics } from '../src/platform/metrics.ts';
 
 /** The OpenAPI document of the real routes. No handler runs, so what they work with is never there. */
 export async function makeOpenApi(): Promise<string> {

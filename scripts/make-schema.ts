@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
 import { createLogger } from '../src/platform/logger.ts';
-import { Database } from '../src/store/database.ts';
-import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
-import { migrate } from '../src/store/migrate.ts';
+import { Database } from '../src/store/database/database.ts';
+import { migrate } from '../src/store/upkeep/migrate.ts';
 import { dumpSchema } from './dump-schema.ts';
 
 /** The schema after every migration, read back from a real server that lives for this call only. */

@@ -1,9 +1,9 @@
-import { CreateEndpoint, UpdateEndpoint } from '../src/api/endpoint-schema.ts';
-import { CreateEventType, UpdateEventType } from '../src/api/event-type-schema.ts';
-import { CreateFilter, UpdateFilter } from '../src/api/filter-schema.ts';
-import { CreatePortalLink, UpdatePortalLink } from '../src/api/portal-link-schema.ts';
-import { CreateSource, UpdateSource } from '../src/api/source-schema.ts';
-import { CreateSubscription, UpdateSubscription } from '../src/api/subscription-schema.ts';
+import { CreateEndpoint, UpdateEndpoint } from '../src/api/endpoints/endpoint-schema.ts';
+import { CreateEventType, UpdateEventType } from '../src/api/event-types/event-type-schema.ts';
+import { CreatePortalLink, UpdatePortalLink } from '../src/api/portal/portal-link-schema.ts';
+import { CreateSource, UpdateSource } from '../src/api/sources/source-schema.ts';
+import { CreateFilter, UpdateFilter } from '../src/api/subscriptions/filter-schema.ts';
+import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions/subscription-schema.ts';
 import { defaultProjectConfig, ProjectConfig } from '../src/domain/project-config.ts';
 import { settingDefaults, settingTexts } from './setting-texts.ts';
 

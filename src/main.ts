@@ -1,5 +1,5 @@
 import { runCommand } from './cli/commands.ts';
-import { StartupError } from './domain/startup-error.ts';
+import { StartupError } from './platform/startup-error.ts';
 
 /** argv in, exit code out. A StartupError is for the operator: one line. Anything else is a bug and keeps its stack. */
 try {

@@ -7,17 +7,17 @@ import Fastify, {
 } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import { stringifyWithRaw } from '../domain/raw-json.ts';
 import { readTime } from '../domain/time.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
 import type { Logger } from '../platform/logger.ts';
+import { stringifyWithRaw } from '../platform/raw-json.ts';
 import { answerUnreadable } from './answer-unreadable.ts';
-import type { Authenticator } from './auth.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
-import { handleError, REFUSAL } from './error-handler.ts';
 import { excusePauses } from './excuse-pauses.ts';
+import type { Authenticator } from './http/auth.ts';
+import { handleError, REFUSAL } from './http/error-handler.ts';
+import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
-import { API_VERSION } from './versions/version-change.ts';
 
 /** The HTTP server: what holds for every route. Routes themselves are registered by the resources. */
 export interface ServerOptions {

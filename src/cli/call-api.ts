@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
 import { CLI_USER_HEADER } from '../domain/audit.ts';
-import { StartupError } from '../domain/startup-error.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
 
 /** Commands are calls to the running service, made with the instance key of the first start; the audit log gets the user's name. */
 export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {

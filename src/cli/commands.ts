@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { type Config, readConfig } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
-import { VERSION } from '../domain/version.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import { VERSION } from '../platform/version.ts';
+import { type Config, readConfig } from '../settings/settings.ts';
 import { backupCommand } from './backup.ts';
 import { createKeyCommand } from './create-key.ts';
 import { createProjectCommand } from './create-project.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/settings.ts';
 import { callApi, printJson, required } from './call-api.ts';
 
 export async function createProjectCommand(

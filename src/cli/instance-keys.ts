@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
 
 /** Files of the data directory that no database holds. A backup carries them only where it is asked to. */
 export const KEY_FILE = 'secret.key';

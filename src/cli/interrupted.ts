@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { StartupError } from '../domain/startup-error.ts';
+import { StartupError } from '../platform/startup-error.ts';
 
 /** Passes on what comes until Ctrl-C or SIGTERM, and then fails, so that a command takes away what it has begun. */
 export async function* untilInterrupted<T>(source: AsyncIterable<T>): AsyncGenerator<T> {

@@ -1,7 +1,7 @@
-import type { Config } from '../config.ts';
-import { openDatabase } from '../open-database.ts';
 import { createLogger } from '../platform/logger.ts';
-import { migrate } from '../store/migrate.ts';
+import type { Config } from '../settings/settings.ts';
+import { openDatabase } from '../start/open-database.ts';
+import { migrate } from '../store/upkeep/migrate.ts';
 
 export async function migrateCommand(config: Config): Promise<void> {
   const log = createLogger('warn');

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
-import { openDatabase } from '../open-database.ts';
 import { createLogger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import { changeKeyFile, loadSealer, removeOldKeyFile } from '../secret-key.ts';
-import type { Database } from '../store/database.ts';
-import { EndpointStore } from '../store/endpoints.ts';
-import { migrate } from '../store/migrate.ts';
-import { liveNodes } from '../store/nodes.ts';
-import { ProjectStore } from '../store/projects.ts';
-import { resealAll, sealInClear } from '../store/reseal.ts';
-import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/secret-keys.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
+import { openDatabase } from '../start/open-database.ts';
+import { changeKeyFile, loadSealer, removeOldKeyFile } from '../start/secret-key.ts';
+import { EndpointStore } from '../store/config/endpoints.ts';
+import { ProjectStore } from '../store/config/projects.ts';
+import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/config/secret-keys.ts';
+import type { Database } from '../store/database/database.ts';
+import { liveNodes } from '../store/queue/nodes.ts';
+import { migrate } from '../store/upkeep/migrate.ts';
+import { resealAll, sealInClear } from '../store/upkeep/reseal.ts';
 
 /**
  * Rewrites every sealed value under the secret key, while nodes run or not. Values that a node held locked are taken

@@ -3,14 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import type { Config } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
+import { restoreCluster } from '../embedded-postgres/new-cluster.ts';
 import { keyFingerprint } from '../platform/key-fingerprint.ts';
 import { createLogger } from '../platform/logger.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
 import type { BackupHeader } from '../store/backup/backup-header.ts';
 import { BackupReader, damaged } from '../store/backup/backup-reader.ts';
 import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
-import { restoreCluster } from '../store/embedded/new-cluster.ts';
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
 import { untilInterrupted } from './interrupted.ts';
 

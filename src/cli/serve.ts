@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
-import { startApp } from '../app.ts';
-import { type Config, egressRule } from '../config.ts';
 import { createLogger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
-import { stopInTime } from '../stop-in-time.ts';
+import { type Config, egressRule } from '../settings/settings.ts';
+import { startApp } from '../start/app.ts';
+import { stopInTime } from '../start/stop-in-time.ts';
 import { welcome } from './welcome.ts';
 
 /**

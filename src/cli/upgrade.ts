@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
+import { upgradeCluster } from '../embedded-postgres/new-cluster.ts';
 import { createLogger } from '../platform/logger.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
 import { BackupReader } from '../store/backup/backup-reader.ts';
 import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
 import { writeBackup } from '../store/backup/write-backup.ts';
-import { upgradeCluster } from '../store/embedded/new-cluster.ts';
 import { required } from './call-api.ts';
 import { untilInterrupted } from './interrupted.ts';
 

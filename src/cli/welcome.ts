@@ -1,4 +1,4 @@
-import type { Running } from '../running.ts';
+import type { Running } from '../start/running.ts';
 
 /**
  * What a start says when it serves. Keys are shown only to a person at a terminal: what a program prints elsewhere is

@@ -1,7 +1,7 @@
+import { RawJson } from '../platform/raw-json.ts';
 import type { deliveryStatuses } from './event-delivery.ts';
 import { idTime } from './ids.ts';
 import type { MetaEventType } from './meta-event.ts';
-import { RawJson } from './raw-json.ts';
 
 type DeliveryStatus = (typeof deliveryStatuses)[number];
 

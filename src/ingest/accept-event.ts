@@ -2,16 +2,21 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
 import { LANE } from '../domain/event-delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Metrics } from '../platform/metrics.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import type { OpenSpan, Tracer } from '../platform/tracer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { acceptEvents, type Duplicates, type EventRow, storedDuplicates } from '../store/accept-events.ts';
-import type { Database } from '../store/database.ts';
-import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/pg-errors.ts';
+import type { Database } from '../store/database/database.ts';
+import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
+import {
+  acceptEvents,
+  type Duplicates,
+  type EventRow,
+  storedDuplicates,
+} from '../store/queue/accept-events.ts';
+import type { OpenSpan, Tracer } from '../tracing/tracer.ts';
 import { IntakeLimits } from './intake-limits.ts';
 import type { NewEvent } from './new-event.ts';
 import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';

@@ -1,5 +1,5 @@
-import type { TraceContext } from '../platform/trace-context.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
+import type { TraceContext } from '../tracing/trace-context.ts';
 
 /** An event at the door: decoded and checked, not yet stored. */
 export interface NewEvent {

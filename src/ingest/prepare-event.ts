@@ -2,13 +2,13 @@ import { visibleHeaders } from '../domain/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
 import { type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import { withTrace } from '../platform/trace-context.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
-import type { DeliveryRow, EventRow } from '../store/accept-events.ts';
-import { storedHeaders } from '../store/stored-headers.ts';
+import { storedHeaders } from '../store/database/stored-headers.ts';
+import type { DeliveryRow, EventRow } from '../store/queue/accept-events.ts';
+import { withTrace } from '../tracing/trace-context.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** An event matched against one version of its project's config: the rows to store. */

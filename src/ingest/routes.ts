@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { visibleHeaders } from '../domain/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
-import { compactJson } from '../domain/raw-json.ts';
+import { compactJson } from '../platform/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';
-import { type Payload, readBody } from './body.ts';
 import type { BodyRoom } from './body-room.ts';
-import { compileSource } from './compiled-source.ts';
-import type { IngestRequest } from './ingest-request.ts';
-import { extractEventType } from './location.ts';
 import type { NewEvent } from './new-event.ts';
-import { payloadTooLarge, readLimited } from './read-limited.ts';
-import { requestTrace } from './request-trace.ts';
-import type { FoundSource, SourceFinder } from './source-finder.ts';
+import { type Payload, readBody } from './request/body.ts';
+import type { IngestRequest } from './request/ingest-request.ts';
+import { payloadTooLarge, readLimited } from './request/read-limited.ts';
+import { requestTrace } from './request/request-trace.ts';
+import { compileSource } from './source/compiled-source.ts';
+import { extractEventType } from './source/location.ts';
+import type { FoundSource, SourceFinder } from './source/source-finder.ts';
 import { slackChallenge } from './verify/slack.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
 

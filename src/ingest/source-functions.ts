@@ -1,9 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 import { payloadText } from '../domain/payload-text.ts';
-import { compactJson } from '../domain/raw-json.ts';
+import { compactJson } from '../platform/raw-json.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { SourceRow } from '../store/sources.ts';
+import type { SourceRow } from '../store/config/sources.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** How the reason of an event begins whose source's function failed. */

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
-import type { EventRow } from '../store/accept-events.ts';
-import { isConnectionError, isDataError } from '../store/pg-errors.ts';
+import { isConnectionError, isDataError } from '../store/database/pg-errors.ts';
+import type { EventRow } from '../store/queue/accept-events.ts';
 
 export const RETRY_SECONDS = 1;
 const REPEAT =

@@ -9,7 +9,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  *   1, nonce (12), tag (16), text                       as written by the version before: each key is tried
  *
  * One more key makes the lookup hashes of API keys and portal tokens. What it hashed cannot be hashed again, so it
- * stays the same when the others change (src/secret-key.ts keeps it, sealed).
+ * stays the same when the others change (src/start/secret-key.ts keeps it, sealed).
  */
 const UNNAMED = 1;
 const NAMED = 2;

@@ -1,5 +1,5 @@
-import type { Credentials } from '../first-start.ts';
-import type { Connection } from '../store/database.ts';
+import type { Credentials } from '../start/first-start.ts';
+import type { Connection } from '../store/database/database.ts';
 
 /** What the primary and a process say to each other. `start` comes first; the answer is `started` or `failed`. */
 export type ToWorker =

@@ -1,11 +1,11 @@
-import type { Config } from '../config.ts';
-import { openDatabase } from '../open-database.ts';
 import type { Logger } from '../platform/logger.ts';
-import { refuseTakenPort } from '../refuse-taken-port.ts';
-import type { Running } from '../running.ts';
-import type { Database } from '../store/database.ts';
-import { migrate } from '../store/migrate.ts';
-import { freeAllHeld } from '../store/nodes.ts';
+import type { Config } from '../settings/settings.ts';
+import { openDatabase } from '../start/open-database.ts';
+import { refuseTakenPort } from '../start/refuse-taken-port.ts';
+import type { Running } from '../start/running.ts';
+import type { Database } from '../store/database/database.ts';
+import { freeAllHeld } from '../store/queue/nodes.ts';
+import { migrate } from '../store/upkeep/migrate.ts';
 import { Supervisor } from './supervisor.ts';
 
 /**

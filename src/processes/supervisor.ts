@@ -1,13 +1,13 @@
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
-import type { Config } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
+import { mergeMetricsPages } from '../metrics/merge-metrics-pages.ts';
+import { processMetricsPage } from '../metrics/process-metrics.ts';
 import type { Logger } from '../platform/logger.ts';
-import { mergeMetricsPages } from '../platform/merge-metrics-pages.ts';
-import { processMetricsPage } from '../platform/process-metrics.ts';
-import type { Running } from '../running.ts';
-import { OVERTIME_MS } from '../stop-in-time.ts';
-import type { Connection } from '../store/database.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
+import type { Running } from '../start/running.ts';
+import { OVERTIME_MS } from '../start/stop-in-time.ts';
+import type { Connection } from '../store/database/database.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /**

@@ -2,11 +2,12 @@
  * The main file of one of several processes. It does what the primary says and ends when that does (node:cluster sees
  * to it: the channel between them closes). Signals to the whole process group are for the primary to act on.
  */
-import { type App, startApp } from '../app.ts';
-import { type Config, readConfig } from '../config.ts';
-import { StartupError } from '../domain/startup-error.ts';
+
 import { createLogger, type Logger } from '../platform/logger.ts';
-import { stopInTime } from '../stop-in-time.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import { type Config, readConfig } from '../settings/settings.ts';
+import { type App, startApp } from '../start/app.ts';
+import { stopInTime } from '../start/stop-in-time.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 type Start = Extract<ToWorker, { type: 'start' }>;

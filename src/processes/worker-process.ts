@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Logger } from '../platform/logger.ts';
-import type { Connection } from '../store/database.ts';
+import type { Connection } from '../store/database/database.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 /** One process below the primary, from its fork to its end. */

@@ -1,6 +1,6 @@
 import { type Alert, alertData, alertSubject } from '../domain/alert.ts';
-import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/alerts.ts';
-import type { ConfigTx } from '../store/config-version.ts';
+import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/config/alerts.ts';
+import type { ConfigTx } from '../store/config/config-version.ts';
 
 /** Tells people about an alert, by mail and chat. Returns at once and never fails. */
 export interface AlertNotifier {

@@ -1,12 +1,12 @@
 import { AppError } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import { alertsChangedSince } from '../store/alerts.ts';
-import { breakersChangedSince, toBreaker } from '../store/breakers.ts';
-import type { Database } from '../store/database.ts';
-import type { EndpointStore } from '../store/endpoints.ts';
-import { type ProjectRow, type ProjectStore, wholeConfig } from '../store/projects.ts';
-import type { SourceRow, SourceStore } from '../store/sources.ts';
-import { subscriptionsChangedSince } from '../store/subscriptions.ts';
+import { alertsChangedSince } from '../store/config/alerts.ts';
+import type { EndpointStore } from '../store/config/endpoints.ts';
+import { type ProjectRow, type ProjectStore, wholeConfig } from '../store/config/projects.ts';
+import type { SourceRow, SourceStore } from '../store/config/sources.ts';
+import { subscriptionsChangedSince } from '../store/config/subscriptions.ts';
+import type { Database } from '../store/database/database.ts';
+import { breakersChangedSince, toBreaker } from '../store/queue/breakers.ts';
 import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from './routed-subscription.ts';
 

@@ -1,8 +1,8 @@
 import type { Logger } from '../platform/logger.ts';
 
-import type { Database } from '../store/database.ts';
-import { DUE_CHANNEL } from '../store/rate-leases.ts';
-import { CONFIG_CHANNEL } from '../store/tell-nodes.ts';
+import type { Database } from '../store/database/database.ts';
+import { CONFIG_CHANNEL } from '../store/database/tell-nodes.ts';
+import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { defaultProjectConfig } from '../domain/project-config.ts';
 import { noConditions, recordsFor } from '../domain/subscription.ts';
-import type { EndpointRow } from '../store/endpoints.ts';
-import type { ProjectRow } from '../store/projects.ts';
-import type { SubscriptionRow } from '../store/subscriptions.ts';
+import type { EndpointRow } from '../store/config/endpoints.ts';
+import type { ProjectRow } from '../store/config/projects.ts';
+import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import { eventSubject } from './event-subject.ts';
 import { type Matchable, ProjectRouting } from './project-routing.ts';
 import { routeSubscription } from './routed-subscription.ts';

@@ -7,9 +7,9 @@ import { type RateLimit, rateLimit } from '../domain/rate-limit.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
-import type { EndpointRow } from '../store/endpoints.ts';
-import type { ProjectRow } from '../store/projects.ts';
-import type { SourceRow } from '../store/sources.ts';
+import type { EndpointRow } from '../store/config/endpoints.ts';
+import type { ProjectRow } from '../store/config/projects.ts';
+import type { SourceRow } from '../store/config/sources.ts';
 import { eventSubject, type FilterableEvent } from './event-subject.ts';
 import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts';
 

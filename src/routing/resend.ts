@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
-import type { Queryable } from '../store/database.ts';
-import { type LockedDelivery, reopenDeliveries } from '../store/resend-deliveries.ts';
+import type { Queryable } from '../store/database/database.ts';
+import { type LockedDelivery, reopenDeliveries } from '../store/queue/resend-deliveries.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
 

@@ -8,7 +8,7 @@ import {
 } from '../domain/subscription.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
 import { type CompiledFilter, compileFilter } from '../matcher/filter.ts';
-import type { SubscriptionRow } from '../store/subscriptions.ts';
+import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import { type RetryBudget, retryBudget } from './retry-budget.ts';
 
 export interface RoutedFilter {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { changeConfig } from '../../src/store/config-version.ts';
+import { changeConfig } from '../../src/store/config/config-version.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

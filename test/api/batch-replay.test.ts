@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { ensurePartitions } from '../../src/store/partitions.ts';
+import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App } from '../../src/app.ts';
+import type { App } from '../../src/start/app.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
@@ -103,7 +104,7 @@ const operations = (): [string, string, unknown?][] => [
 
 /** Every operation below a project that the service says it has, with the ids of A in its path. */
 async function documentedOperations(): Promise<[string, string][]> {
-  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const { paths } = await fetchOpenApi(app.url);
   const ids: Record<string, string> = {
     endpointID: a.endpoint,
     subscriptionID: a.subscription,

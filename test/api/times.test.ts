@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /** Times that come in: one rule for every place that takes one. */
@@ -90,7 +91,7 @@ test('a body with a time that is none is refused, and the field is named', async
 
 /** Path and method of every operation that takes dates, from the document itself. */
 async function datedOperations(): Promise<{ method: string; path: string }[]> {
-  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Json;
+  const document = await fetchOpenApi(service.url);
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods)
       .filter(([, operation]) => operation.parameters?.some((p: Json) => p.name === 'startDate'))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { type Field, type Resource, updatable } from './update-cases.ts';
 
 /**
@@ -13,7 +14,7 @@ const ids = { endpoint: '', other: '', source: '', second: '' };
 
 beforeAll(async () => {
   app = await startTestApp();
-  document = await (await fetch(`${app.url}/openapi.json`)).json();
+  document = await fetchOpenApi(app.url);
   for (const name of ['endpoint', 'other'] as const)
     ids[name] = (await app.project.post('/endpoints', { name, url: 'http://127.0.0.1:9/' })).uid;
   for (const name of ['source', 'second'] as const)

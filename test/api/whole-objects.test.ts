@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /** A single read gives the event of a delivery and the endpoints of an event whole, a list gives them short. */
@@ -78,7 +79,7 @@ test('a portal sees its own endpoints, and their secrets only where it may manag
 });
 
 test('the OpenAPI document says so', async () => {
-  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Json;
+  const document = await fetchOpenApi(service.url);
   const dataOf = (path: string) =>
     document.paths[`/api/v1/projects/{projectID}${path}`].get.responses['200'].content['application/json']
       .schema.properties.data;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import { runCommand } from '../../src/cli/commands.ts';
-import { StartupError } from '../../src/domain/startup-error.ts';
+import { StartupError } from '../../src/platform/startup-error.ts';
 import { Program } from '../support/program.ts';
 
 /** A directory that is gone after the test. */

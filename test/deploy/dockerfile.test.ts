@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { validate } from 'dockerfile-utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 
 /**

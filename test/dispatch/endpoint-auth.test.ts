@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { EndpointAuth, type EndpointAuthentication } from '../../src/dispatch/endpoint-auth.ts';
-import { HttpClient } from '../../src/dispatch/http-client.ts';
-import type { OAuth2Config } from '../../src/dispatch/oauth2-token.ts';
+import { EndpointAuth, type EndpointAuthentication } from '../../src/dispatch/client/endpoint-auth.ts';
+import { HttpClient } from '../../src/dispatch/client/http-client.ts';
+import type { OAuth2Config } from '../../src/dispatch/client/oauth2-token.ts';
 import { type LoopbackServer, listenHttp } from '../support/loopback-server.ts';
 
 const open: { close(): Promise<void> }[] = [];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { HttpClient } from '../../src/dispatch/http-client.ts';
+import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
 
 const pem = (name: string): string =>

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpClient, type HttpClientOptions } from '../../src/dispatch/http-client.ts';
+import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
 import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { type LoopbackServer, listen, listenHttp } from '../support/loopback-server.ts';
 

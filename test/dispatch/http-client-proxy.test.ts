@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpClient, type HttpClientOptions } from '../../src/dispatch/http-client.ts';
+import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
 

@@ -5,7 +5,11 @@ import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpClient, type HttpClientOptions, type OutgoingRequest } from '../../src/dispatch/http-client.ts';
+import {
+  HttpClient,
+  type HttpClientOptions,
+  type OutgoingRequest,
+} from '../../src/dispatch/client/http-client.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
 
 const pem = (name: string): string =>

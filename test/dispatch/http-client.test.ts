@@ -9,8 +9,12 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpClient, type HttpClientOptions, type OutgoingRequest } from '../../src/dispatch/http-client.ts';
-import type { ErrorOutcome, Outcome, ResponseOutcome } from '../../src/dispatch/outcome.ts';
+import {
+  HttpClient,
+  type HttpClientOptions,
+  type OutgoingRequest,
+} from '../../src/dispatch/client/http-client.ts';
+import type { ErrorOutcome, Outcome, ResponseOutcome } from '../../src/dispatch/connection/outcome.ts';
 import { type LoopbackServer, listenHttp, listenTcp } from '../support/loopback-server.ts';
 
 const open: { close(): Promise<void> }[] = [];

@@ -3,8 +3,8 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpClient } from '../../src/dispatch/http-client.ts';
-import type { Outcome } from '../../src/dispatch/outcome.ts';
+import { HttpClient } from '../../src/dispatch/client/http-client.ts';
+import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
 import { type LoopbackServer, listen, listenTcp } from '../support/loopback-server.ts';
 
 const pem = (name: string): string =>

@@ -1,5 +1,5 @@
 /** A process of its own that resolves a name and says what came of it. */
-import { NameResolver } from '../../src/dispatch/name-resolver.ts';
+import { NameResolver } from '../../src/dispatch/address/name-resolver.ts';
 
 const resolver = new NameResolver({ nameServers: [process.argv[2] ?? ''], queryTimeoutMs: 500 });
 process.stdout.write(JSON.stringify(await resolver.resolve('paused.example')));

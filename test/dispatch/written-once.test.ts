@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { constants, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { afterEach, expect, test } from 'vitest';
-import { HttpClient } from '../../src/dispatch/http-client.ts';
-import { fetchToken } from '../../src/dispatch/oauth2-token.ts';
-import type { Outcome } from '../../src/dispatch/outcome.ts';
+import { HttpClient } from '../../src/dispatch/client/http-client.ts';
+import { fetchToken } from '../../src/dispatch/client/oauth2-token.ts';
+import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
 import { type LoopbackServer, listen, listenTcp } from '../support/loopback-server.ts';
 
 const pem = (name: string): string =>

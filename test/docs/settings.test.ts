@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { covers, resourceSettings } from '../../scripts/setting-sections.ts';
 import { settingDefaults, settingTexts } from '../../scripts/setting-texts.ts';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { settingProofs } from './setting-proofs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

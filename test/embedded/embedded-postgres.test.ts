@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { StartupError } from '../../src/domain/startup-error.ts';
+import { StartupError } from '../../src/platform/startup-error.ts';
 import { isRoot, NOBODY, query, start, startNode, temporaryDirectory, untilDead } from './support.ts';
 
 it('makes a database on the first start and keeps its data over a restart', async () => {

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
-import { StartupError } from '../../src/domain/startup-error.ts';
-import { copyBinaries, locateBinaries } from '../../src/store/embedded/binaries.ts';
+import { copyBinaries, locateBinaries } from '../../src/embedded-postgres/binaries.ts';
+import { StartupError } from '../../src/platform/startup-error.ts';
 import {
   isAlive,
   isRoot,

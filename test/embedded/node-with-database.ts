@@ -1,7 +1,8 @@
 // A node reduced to its embedded database, for tests that kill nodes: node-with-database.ts DATADIR [exit].
 // Says one line of JSON when the server is ready or could not start; stops on SIGTERM; ignores SIGINT.
-import { StartupError } from '../../src/domain/startup-error.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+
+import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { StartupError } from '../../src/platform/startup-error.ts';
 
 const [dataDir, then] = process.argv.slice(2);
 let serverPid: unknown;

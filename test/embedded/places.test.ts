@@ -13,10 +13,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { locateBinaries } from '../../src/store/embedded/binaries.ts';
-import { chooseIdentity } from '../../src/store/embedded/choose-identity.ts';
-import { prepareCluster } from '../../src/store/embedded/cluster.ts';
-import type { EmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import { locateBinaries } from '../../src/embedded-postgres/binaries.ts';
+import { chooseIdentity } from '../../src/embedded-postgres/choose-identity.ts';
+import { prepareCluster } from '../../src/embedded-postgres/cluster.ts';
+import type { EmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { isRoot, later, NOBODY, query, start, startNode, temporaryDirectory } from './support.ts';
 
 /** A directory that only root may enter. */

@@ -7,7 +7,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach } from 'vitest';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/embedded-postgres/embedded-postgres.ts';
 
 export const isRoot = process.geteuid?.() === 0;
 export const NOBODY = { uid: 65_534, gid: 65_534 };

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
-import { type ObserverParts, observerParts } from '../../src/create-observers.ts';
-import { SpanExporter } from '../../src/dispatch/span-exporter.ts';
+import type { Metrics } from '../../src/metrics/metrics.ts';
 import { createLogger, type Logger } from '../../src/platform/logger.ts';
-import type { Metrics } from '../../src/platform/metrics.ts';
 import { AlertRecorder } from '../../src/routing/alert-recorder.ts';
-import { MetaEventRecorder } from '../../src/store/meta-event-recorder.ts';
+import { type ObserverParts, observerParts } from '../../src/start/create-observers.ts';
+import { MetaEventRecorder } from '../../src/store/config/meta-event-recorder.ts';
+import { SpanExporter } from '../../src/tracing/span-exporter.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';

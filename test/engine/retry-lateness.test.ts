@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { Receiver } from '../support/receiver.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/event-delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { Finisher } from '../../src/engine/finisher.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
-import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
-import type { AttemptRow, Finish } from '../../src/store/finish-deliveries.ts';
+import { Finisher } from '../../src/engine/queue/finisher.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import type { AttemptRow, Finish } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

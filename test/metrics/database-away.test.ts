@@ -1,8 +1,8 @@
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GaugeReader } from '../../src/gauge-reader.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
-import { Database } from '../../src/store/database.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { GaugeReader } from '../../src/start/gauge-reader.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 /** A database server that takes connections and never says a word. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { metricTable } from '../../src/platform/metrics.ts';
-import { processMetrics } from '../../src/platform/process-metrics.ts';
+import { metricTable } from '../../src/metrics/metrics.ts';
+import { processMetrics } from '../../src/metrics/process-metrics.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8');
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metricTable } from '../../src/platform/metrics.ts';
-import { processMetrics } from '../../src/platform/process-metrics.ts';
+import { metricTable } from '../../src/metrics/metrics.ts';
+import { processMetrics } from '../../src/metrics/process-metrics.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

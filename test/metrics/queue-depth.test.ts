@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
-import { queueDepth } from '../../src/store/queue-depth.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { queueDepth } from '../../src/store/queue/queue-depth.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

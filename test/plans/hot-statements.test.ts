@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { acceptEvents } from '../../src/store/accept-events.ts';
-import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/claim-deliveries.ts';
-import { claimMetaEvents } from '../../src/store/claim-meta-events.ts';
-import { Database } from '../../src/store/database.ts';
-import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
-import { finishMetaEvents } from '../../src/store/finish-meta-events.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { acceptEvents } from '../../src/store/queue/accept-events.ts';
+import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
+import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

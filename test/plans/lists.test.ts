@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { PageRequest } from '../../src/domain/pagination.ts';
-import { Database, type Queryable } from '../../src/store/database.ts';
-import { type DeliveryFilter, listDeliveries } from '../../src/store/event-deliveries.ts';
-import { type EventFilter, listEvents } from '../../src/store/events.ts';
-import { searchPayloads } from '../../src/store/search-payloads.ts';
+import { Database, type Queryable } from '../../src/store/database/database.ts';
+import { type DeliveryFilter, listDeliveries } from '../../src/store/history/event-deliveries.ts';
+import { type EventFilter, listEvents } from '../../src/store/history/events.ts';
+import { searchPayloads } from '../../src/store/history/search-payloads.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { hostileText, seeds } from './schema-arbitrary.ts';
 
 /** Random parameters and random ids for every operation that reads: an answer or a refusal, never a failure. */
@@ -14,7 +15,7 @@ beforeAll(async () => {
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:1');
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   await app.project.post('/events/broadcast', { event_type: 'x', data: { a: 1 } });
-  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json;
+  const { paths } = await fetchOpenApi(app.url);
   const root = '/api/v1/projects/{projectID}';
   reads = Object.entries<Json>(paths)
     .filter(([path, methods]) => path.startsWith(root) && methods.get !== undefined)

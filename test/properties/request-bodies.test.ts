@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
 import { hostileJson, type Known, type Schema, seeds, spoiltValue, validValue } from './schema-arbitrary.ts';
 
 /** Random bodies for every operation that takes one: right ones come back, wrong ones are refused by name. */
@@ -18,7 +19,7 @@ const ids = {
 
 beforeAll(async () => {
   app = await startTestApp();
-  ({ paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as Json);
+  ({ paths } = await fetchOpenApi(app.url));
   const endpoint = { name: 'e', url: 'http://127.0.0.1:1', owner_id: 'owner' };
   ids.endpointID = (await app.project.post('/endpoints', endpoint)).uid;
   await app.project.put(`/endpoints/${ids.endpointID}/pause`);

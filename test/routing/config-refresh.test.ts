@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
-import { EndpointStore } from '../../src/store/endpoints.ts';
-import { ProjectStore } from '../../src/store/projects.ts';
-import { SourceStore } from '../../src/store/sources.ts';
+import { EndpointStore } from '../../src/store/config/endpoints.ts';
+import { ProjectStore } from '../../src/store/config/projects.ts';
+import { SourceStore } from '../../src/store/config/sources.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

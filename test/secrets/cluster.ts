@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { StartupError } from '../../src/domain/startup-error.ts';
 import { createLogger } from '../../src/platform/logger.ts';
+import { StartupError } from '../../src/platform/startup-error.ts';
+import { readConfig } from '../../src/settings/settings.ts';
+import { type App, startApp } from '../../src/start/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { removeExpiredAudit } from '../../src/store/audit-retention.ts';
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { removeExpiredAudit } from '../../src/store/upkeep/audit-retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, type TestContext, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { ChaosNode } from '../chaos/chaos-node.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';

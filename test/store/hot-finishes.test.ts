@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { claimDeliveries } from '../../src/store/claim-deliveries.ts';
-import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
-import { takeFromWindows } from '../../src/store/intake-windows.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { takeFromWindows } from '../../src/store/queue/intake-windows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

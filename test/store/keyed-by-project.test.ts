@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
-import { markStarted, releaseDeliveries } from '../../src/store/claim-deliveries.ts';
-import { Database } from '../../src/store/database.ts';
-import { type Finish, finishDeliveries } from '../../src/store/finish-deliveries.ts';
-import { finishMetaEvents } from '../../src/store/finish-meta-events.ts';
-import { applyMigrations, listMigrations, migrate } from '../../src/store/migrate.ts';
-import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import { applyMigrations, listMigrations, migrate } from '../../src/store/upkeep/migrate.ts';
+import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
-import { removeLeftovers } from '../../src/store/remove-leftovers.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

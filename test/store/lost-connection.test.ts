@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -1,5 +1,5 @@
 /** A process of its own that asks the database twice over one connection and says what came of it. */
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 const db = new Database({

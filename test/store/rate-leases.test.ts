@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
-import { freeAllHeld, leave } from '../../src/store/nodes.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
 import {
   dropRateLeases,
   parseDue,
   returnRateLeases,
   takeRateLeases,
   unknownHolders,
-} from '../../src/store/rate-leases.ts';
+} from '../../src/store/queue/rate-leases.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
-import type { DeliveryRow } from '../../src/store/accept-events.ts';
-import { Database, type Queryable } from '../../src/store/database.ts';
-import { ensurePartitions, partitionBounds } from '../../src/store/partitions.ts';
-import { projectRetentions, removeExpiredOfProjects } from '../../src/store/project-retention.ts';
-import { insertReplay } from '../../src/store/replay-events.ts';
-import { removeExpired } from '../../src/store/retention.ts';
+import { Database, type Queryable } from '../../src/store/database/database.ts';
+import type { DeliveryRow } from '../../src/store/queue/accept-events.ts';
+import { insertReplay } from '../../src/store/queue/replay-events.ts';
+import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
+import { projectRetentions, removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
+import { removeExpired } from '../../src/store/upkeep/retention.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { upkeep } from '../support/upkeep.ts';

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import type { ObserverParts } from '../../src/create-observers.ts';
 import type { Logger } from '../../src/platform/logger.ts';
+import { readConfig } from '../../src/settings/settings.ts';
+import { type App, startApp } from '../../src/start/app.ts';
+import type { ObserverParts } from '../../src/start/create-observers.ts';
 import { ApiClient, type Json } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';

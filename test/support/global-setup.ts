@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { Database } from '../../src/store/database.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { ensurePartitions, partitionWidthMs } from '../../src/store/partitions.ts';
+import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { migrate } from '../../src/store/upkeep/migrate.ts';
+import { ensurePartitions, partitionWidthMs } from '../../src/store/upkeep/partitions.ts';
 import { missingOperations } from './operation-coverage.ts';
 import { quietLog } from './quiet-log.ts';
 

@@ -1,6 +1,6 @@
-import type { Database } from '../../src/store/database.ts';
-import type { RemovalOptions } from '../../src/store/remove-partitions.ts';
-import { withUpkeepLock } from '../../src/store/upkeep-lock.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import type { RemovalOptions } from '../../src/store/upkeep/remove-partitions.ts';
+import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 
 /** Does work of the janitor, as the one node whose turn it is. */
 export async function upkeep<T>(

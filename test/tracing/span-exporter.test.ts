@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { HttpClient } from '../../src/dispatch/http-client.ts';
-import { SpanExporter } from '../../src/dispatch/span-exporter.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
-import { ObserverGuard } from '../../src/platform/observer-guard.ts';
-import { Tracer } from '../../src/platform/tracer.ts';
+import { HttpClient } from '../../src/dispatch/client/http-client.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
+import { SpanExporter } from '../../src/tracing/span-exporter.ts';
+import { Tracer } from '../../src/tracing/tracer.ts';
 import { Collector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';

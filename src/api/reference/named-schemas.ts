@@ -1,8 +1,24 @@
 import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../../domain/project-config.ts';
-import { ApiKey, NewApiKey } from '../api-keys.ts';
-import { AuditEntry } from '../audit.ts';
-import { DeliveryAttempt, EventDelivery, RetryMetadata, WholeEventDelivery } from '../delivery-schema.ts';
-import { CreateEndpoint, Endpoint, ExpireSecret, OAuth2, UpdateEndpoint } from '../endpoint-schema.ts';
+import {
+  DeliveryAttempt,
+  EventDelivery,
+  RetryMetadata,
+  WholeEventDelivery,
+} from '../deliveries/delivery-schema.ts';
+import { MetaEvent } from '../deliveries/meta-events.ts';
+import {
+  CreateEndpoint,
+  Endpoint,
+  ExpireSecret,
+  OAuth2,
+  UpdateEndpoint,
+} from '../endpoints/endpoint-schema.ts';
+import {
+  CreateEventType,
+  EventType,
+  ImportEventTypes,
+  UpdateEventType,
+} from '../event-types/event-type-schema.ts';
 import {
   BroadcastEvent,
   CreateEvent,
@@ -11,18 +27,22 @@ import {
   Event,
   FanoutEvent,
   WholeEvent,
-} from '../event-schema.ts';
-import { CreateEventType, EventType, ImportEventTypes, UpdateEventType } from '../event-type-schema.ts';
-import { Pagination } from '../fields.ts';
-import { CreateFilter, Filter, UpdateFilter } from '../filter-schema.ts';
-import { Job } from '../jobs.ts';
-import { MetaEvent } from '../meta-events.ts';
-import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal-link-schema.ts';
-import { PartialProjectConfig } from '../project-config-input.ts';
-import { Project } from '../projects.ts';
-import { PubSub, PubSubInput } from '../pub-sub-schema.ts';
-import { CreateSource, Source, UpdateSource, VerifierInput } from '../source-schema.ts';
-import { CreateSubscription, Subscription, UpdateSubscription } from '../subscription-schema.ts';
+} from '../events/event-schema.ts';
+import { Pagination } from '../http/fields.ts';
+import { Job } from '../jobs/jobs.ts';
+import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal-link-schema.ts';
+import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
+import { AuditEntry } from '../projects/audit.ts';
+import { PartialProjectConfig } from '../projects/project-config-input.ts';
+import { Project } from '../projects/projects.ts';
+import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
+import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
+import { CreateFilter, Filter, UpdateFilter } from '../subscriptions/filter-schema.ts';
+import {
+  CreateSubscription,
+  Subscription,
+  UpdateSubscription,
+} from '../subscriptions/subscription-schema.ts';
 
 /** The schemas that have a name in the OpenAPI document, and so in the clients that are generated from it. */
 export const namedSchemas = {

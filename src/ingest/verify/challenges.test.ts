@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { IngestRequest } from '../ingest-request.ts';
+import type { IngestRequest } from '../request/ingest-request.ts';
 import { apiKeyVerifier, basicAuthVerifier } from './credentials.ts';
 import { hmacVerifier } from './hmac.ts';
 import { slackChallenge } from './slack.ts';

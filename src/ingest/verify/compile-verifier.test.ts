@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { IngestRequest } from '../ingest-request.ts';
+import type { IngestRequest } from '../request/ingest-request.ts';
 import {
   compileVerifier,
   type VerifiedSource,

@@ -2,7 +2,7 @@
 // scheme cannot hide.
 import { describe, expect, it } from 'vitest';
 import { signatureHashes } from '../../domain/signature-hash.ts';
-import type { IngestRequest } from '../ingest-request.ts';
+import type { IngestRequest } from '../request/ingest-request.ts';
 import { compileVerifier } from './compile-verifier.ts';
 import { compileSigner } from './signature.ts';
 import { twitterCrcResponse } from './twitter.ts';

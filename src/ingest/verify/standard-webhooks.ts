@@ -1,4 +1,4 @@
-import { headerValues, type IngestRequest } from '../ingest-request.ts';
+import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 import { compileSigner, type Signer } from './signature.ts';
 import {
   checkTimestamp,

@@ -4,8 +4,8 @@
  * one that is covered by neither is refused, since nothing vouches for it.
  */
 import { createHash } from 'node:crypto';
-import { formFields } from '../form-fields.ts';
-import { headerValues, type IngestRequest } from '../ingest-request.ts';
+import { formFields } from '../request/form-fields.ts';
+import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 import { compileSigner, sameText } from './signature.ts';
 import { readHeader, refused, type Verifier, verified } from './verifier.ts';
 

@@ -1,5 +1,5 @@
 import type { SourceVerifier } from '../../domain/source.ts';
-import { headerValues, type IngestRequest } from '../ingest-request.ts';
+import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 
 export type VerifyResult = { ok: true } | { ok: false; reason: string };
 

@@ -1,4 +1,4 @@
-import type { Partition } from '../partitions.ts';
+import type { Partition } from '../upkeep/partitions.ts';
 
 /*
  * A backup is a gzip file of lines:

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { StartupError } from '../../domain/startup-error.ts';
+import { StartupError } from '../../platform/startup-error.ts';
 import { BackupReader } from './backup-reader.ts';
 
 /** Rows that look like the end of a table as far as COPY lets them. */

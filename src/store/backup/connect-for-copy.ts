@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { StartupError } from '../../domain/startup-error.ts';
-import type { Connection, Queryable } from '../database.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import type { Connection, Queryable } from '../database/database.ts';
 
 /**
  * A connection for one long piece of work: without the limits of the pools, and with the settings that make text of

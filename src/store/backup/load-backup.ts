@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { StartupError } from '../../domain/startup-error.ts';
-import type { Connection, Queryable } from '../database.ts';
-import { applyMigrations, listMigrations } from '../migrate.ts';
-import { createPartitions } from '../partitions.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import type { Connection, Queryable } from '../database/database.ts';
+import { applyMigrations, listMigrations } from '../upkeep/migrate.ts';
+import { createPartitions } from '../upkeep/partitions.ts';
 import type { BackupHeader } from './backup-header.ts';
 import { type BackupReader, damaged } from './backup-reader.ts';
 import { connectForCopy } from './connect-for-copy.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { StartupError } from '../../domain/startup-error.ts';
-import { VERSION } from '../../domain/version.ts';
-import type { Connection, Queryable } from '../database.ts';
-import { partitionBounds } from '../partitions.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { Connection, Queryable } from '../database/database.ts';
+import { partitionBounds } from '../upkeep/partitions.ts';
 import { type BackupHeader, END_OF_TABLE, FORMAT, type TableLine } from './backup-header.ts';
 import { connectForCopy } from './connect-for-copy.ts';
 import { copyOut } from './copy.ts';

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpClient } from '../dispatch/client/http-client.ts';
+import type { Alert } from '../domain/alert.ts';
+import type { ObserverGuard } from '../metrics/observer-guard.ts';
+import type { Logger } from '../platform/logger.ts';
+import { VERSION } from '../platform/version.ts';
+import type { AlertNotifier } from '../routing/alert-recorder.ts';
+import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
+import type { Mailer } from './mailer.ts';
+
+/**
+ * Sends alerts to an endpoint's mail address and chat channels, beside the deliveries and without holding any up. A
+ * message that is not taken is tried twice more, then given up; so is what is under way when the node stops. The
+ * meta event of the same alert is the one that is never lost.
+ */
+export interface AlertChannelsDeps {
+  http: HttpClient;
+  /** Null: no mail server is set. */
+  mailer: Mailer | null;
+  guard: ObserverGuard;
+  log: Logger;
+}
+
+interface Message {
+  channel: 'mail' | 'slack' | 'teams';
+  endpointId: string;
+  /** Null: it was taken. Else why not. */
+  send(): Promise<string | null>;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 1_024;
+const RETRY_AFTER_MS = [2_000, 15_000];
+/** More than this many at once are no longer read by anybody. */
+const MAX_UNDER_WAY = 1_000;
+const STOP_MS = 2_000;
+
+export class AlertChannels implements AlertNotifier {
+  readonly #deps: AlertChannelsDeps;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+
+  constructor(deps: AlertChannelsDeps) {
+    this.#deps = deps;
+  }
+
+  notify(alert: Alert): void {
+    for (const message of this.#messages(alert)) {
+      const { channel, endpointId } = message;
+      if (this.#underWay.size >= MAX_UNDER_WAY) {
+        this.#deps.log.warn({ channel, endpoint: endpointId }, 'alert not sent: too many at once');
+        continue;
+      }
+      const sending = this.#deps.guard
+        .settle('alert', () => this.#send(message), undefined)
+        .finally(() => this.#underWay.delete(sending));
+      this.#underWay.add(sending);
+    }
+  }
+
+  /** What is under way gets a moment; nothing is tried again later. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await Promise.race([Promise.all(this.#underWay), sleep(STOP_MS, undefined, { ref: false })]);
+  }
+
+  #messages(alert: Alert): Message[] {
+    const { id: endpointId, support_email: to, secret } = alert.endpoint;
+    const { slack_webhook_url, teams_webhook_url } = secret.reveal();
+    const { mailer } = this.#deps;
+    const messages: Message[] = [];
+    if (mailer !== null && to !== '')
+      messages.push({ channel: 'mail', endpointId, send: () => mail(mailer, { to, ...mailOf(alert) }) });
+    if (slack_webhook_url !== '') {
+      const send = () => this.#post(slack_webhook_url, slackMessage(alert));
+      messages.push({ channel: 'slack', endpointId, send });
+    }
+    if (teams_webhook_url !== '') {
+      const send = () => this.#post(teams_webhook_url, teamsMessage(alert));
+      messages.push({ channel: 'teams', endpointId, send });
+    }
+    return messages;
+  }
+
+  async #send({ channel, endpointId, send }: Message): Promise<void> {
+    const { log } = this.#deps;
+    for (let tries = 1; ; tries++) {
+      const problem = await send();
+      if (problem === null) return;
+      const waitMs = this.#abort.signal.aborted ? undefined : RETRY_AFTER_MS[tries - 1];
+      const outcome = waitMs === undefined ? 'given up' : 'trying again';
+      log.warn({ channel, endpoint: endpointId, tries, problem }, `alert not sent; ${outcome}`);
+      if (waitMs === undefined) return;
+      // Only the stop of this node ends the wait early: the last try is made at once.
+      await sleep(waitMs, undefined, { signal: this.#abort.signal }).catch(() => undefined);
+    }
+  }
+
+  async #post(url: string, message: object): Promise<string | null> {
+    const outcome = await this.#deps.http.send({
+      url,
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['User-Agent', `Posthorn/${VERSION}`],
+      ],
+      body: Buffer.from(JSON.stringify(message)),
+      timeoutMs: TIMEOUT_MS,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+    });
+    if (outcome.kind === 'error') return outcome.message;
+    return outcome.status >= 200 && outcome.status < 300 ? null : `answered ${outcome.status}`;
+  }
+}
+
+async function mail(mailer: Mailer, message: Parameters<Mailer['send']>[0]): Promise<string | null> {
+  try {
+    await mailer.send(message);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

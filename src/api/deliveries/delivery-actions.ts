@@ -1,0 +1,236 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Actor, AuditNote } from '../../domain/audit.ts';
+import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { LANE } from '../../domain/event-delivery.ts';
+import { resend } from '../../routing/resend.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import {
+  countDeliveries,
+  type DeliveryFilter,
+  getDelivery,
+  openStatuses,
+} from '../../store/history/event-deliveries.ts';
+import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { Job, startedJob } from '../jobs/jobs.ts';
+import { startJob } from '../jobs/start-job.ts';
+import { deliveryFilter, deliveryFilterNames, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
+import { EventDelivery } from './delivery-schema.ts';
+import { deliveryView } from './delivery-view.ts';
+
+const path = '/api/v1/projects/:projectID/eventdeliveries';
+const tag = 'Event deliveries';
+const Filters = Type.Object(deliveryFilterQuery);
+
+const RETRYABLE = ['Failure', 'Discarded'] as const;
+const RETRY_HINT = 'only Failure and Discarded can be retried; forceresend sends successful ones again';
+const CANCEL_HINT = 'only Scheduled, Processing and Retry can be cancelled';
+
+/** What can be done to deliveries by hand. Each is a change of rows; the engine finds them, or is told to look. */
+export function registerDeliveryActions(app: FastifyInstance, context: ApiContext): void {
+  registerResends(app, context);
+  registerBatches(app, context);
+}
+
+function registerResends(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:eventDeliveryID/resend`,
+    id: 'resendEventDelivery',
+    tag,
+    summary: 'Sends a failed or discarded delivery again, with a fresh retry budget.',
+    status: 200,
+    message: 'Event delivery scheduled',
+    data: EventDelivery,
+    portal: 'resend',
+    handle: async ({ project, params, scope, actor }) => {
+      const id = params['eventDeliveryID'] ?? '';
+      await resendAll(
+        context,
+        { project, actor, scope },
+        {
+          ids: [id],
+          check: ([delivery]) => refuseUnfailed(found(delivery, 'event delivery', id)),
+          note: ([delivery]) => ({
+            action: 'event_delivery.resent',
+            resourceId: id,
+            before: { status: delivery?.status },
+            after: { status: 'Scheduled' },
+          }),
+        },
+      );
+      return readDelivery(context, project, id);
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/forceresend`,
+    id: 'forceResendEventDeliveries',
+    tag,
+    summary: 'Sends successful deliveries once more.',
+    body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }) }),
+    status: 200,
+    message: 'Event deliveries scheduled',
+    data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
+    portal: 'resend',
+    handle: async ({ project, body, scope, actor }) => {
+      const ids = [...new Set(body.ids)];
+      await resendAll(
+        context,
+        { project, actor, scope },
+        {
+          ids,
+          check: (deliveries) => refuseUnsent(ids, deliveries),
+          note: () => ({
+            action: 'event_delivery.force_resent',
+            resourceId: null,
+            before: null,
+            after: { ids },
+          }),
+        },
+      );
+      return { successful: ids.length, failed: 0 };
+    },
+  });
+}
+
+async function resendAll(
+  context: ApiContext,
+  { project, actor, scope }: { project: ProjectRow; actor: Actor; scope: EndpointScope | undefined },
+  wanted: {
+    ids: string[];
+    check(deliveries: LockedDelivery[]): void;
+    note(deliveries: LockedDelivery[]): AuditNote;
+  },
+): Promise<void> {
+  const routing = await context.cache.refresh(project.id);
+  const woken = await audited(context, { projectId: project.id, actor }, async (tx) => {
+    const locked = await lockDeliveries(tx, project.id, { ids: wanted.ids });
+    const deliveries = locked.filter((delivery) => seesDelivery(scope, delivery));
+    wanted.check(deliveries);
+    const result = await resend(tx, routing, { deliveries, lane: LANE.retry });
+    return { result, audit: [wanted.note(deliveries)] };
+  });
+  for (const where of woken) context.wake(project.id, where);
+}
+
+function refuseUnfailed({ status }: LockedDelivery): void {
+  if (status === 'Success')
+    throw new AppError('wrong_state', {
+      detail: 'This delivery has arrived already; forceresend sends it once more.',
+    });
+  if (status !== 'Failure' && status !== 'Discarded')
+    throw new AppError('wrong_state', {
+      detail: 'This delivery has not failed: it is still under way by itself.',
+    });
+}
+
+function refuseUnsent(ids: string[], deliveries: LockedDelivery[]): void {
+  const byId = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
+  for (const id of ids) {
+    const delivery = byId.get(id);
+    if (delivery === undefined)
+      throw new AppError('not_in_project', { field: 'ids', resource: 'event delivery', id });
+    if (delivery.status !== 'Success')
+      throw new AppError('wrong_state', {
+        detail: `Only successful deliveries can be force resent; ${id} is ${delivery.status}.`,
+      });
+  }
+}
+
+function registerBatches(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  const counting = (project: ProjectRow, filter: DeliveryFilter) => (tx: Queryable) =>
+    countDeliveries(tx, project.id, filter);
+  const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
+    onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT);
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/batchretry`,
+    id: 'batchRetryEventDeliveries',
+    tag,
+    summary: 'Sends every failed or discarded delivery that the filters name again, as a job.',
+    query: Filters,
+    status: 200,
+    message: 'Batch retry started',
+    data: Job,
+    portal: 'resend',
+    handle: async (call, _request, reply) => {
+      const { project, actor } = call;
+      const filter = await retryFilter(call);
+      const count = counting(project, filter);
+      const by = { projectId: project.id, actor };
+      return startedJob(reply, await startJob(context, by, { type: 'batch_retry', input: filter, count }));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/countbatchretryevents`,
+    id: 'countBatchRetryEventDeliveries',
+    tag,
+    summary: 'Counts the deliveries that a batch retry with these filters would take.',
+    query: Filters,
+    status: 200,
+    message: 'Event deliveries counted',
+    data: Type.Object({ num: Type.Integer() }),
+    portal: 'read',
+    handle: async (call) => ({
+      num: await db.reading(counting(call.project, await retryFilter(call))),
+    }),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/cancel`,
+    id: 'cancelEventDeliveries',
+    tag,
+    summary: 'Discards every open delivery that the filters name, in the query or a JSON body, as a job.',
+    query: Filters,
+    status: 200,
+    message: 'Cancelling started',
+    data: Job,
+    handle: async ({ project, query, scope, actor }, request, reply) => {
+      const place = { project, scope };
+      const asked = await deliveryFilter(context, place, { ...query, ...bodyFilters(request.body) });
+      const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
+      const count = counting(project, filter);
+      const by = { projectId: project.id, actor };
+      return startedJob(reply, await startJob(context, by, { type: 'batch_cancel', input: filter, count }));
+    },
+  });
+}
+
+/** Filters of a call that may also come without a body. */
+function bodyFilters(body: unknown): Call<unknown>['query'] {
+  const text = Buffer.isBuffer(body) ? body.toString().trim() : '';
+  if (text === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
+  }
+  const isText = (item: unknown) => typeof item === 'string';
+  const filters: Call<unknown>['query'] = {};
+  for (const [name, given] of Object.entries(value ?? {})) {
+    if (!deliveryFilterNames.has(name) || given === null) continue;
+    if (!isText(given) && !(Array.isArray(given) && given.every(isText)))
+      throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
+    filters[name] = given as string | string[];
+  }
+  return filters;
+}
+
+async function readDelivery(
+  context: ApiContext,
+  project: ProjectRow,
+  id: string,
+): Promise<Static<typeof EventDelivery>> {
+  const row = found(await getDelivery(context.db, project.id, id), 'event delivery', id);
+  return (await deliveryView(context, project.id, [row]))(row);
+}

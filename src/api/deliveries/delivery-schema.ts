@@ -1,0 +1,204 @@
+import { type Static, Type } from 'typebox';
+import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { deliveryGates, type Waiting, waitingFor } from '../../routing/waiting-for.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import { shownHeaders } from '../../store/database/stored-headers.ts';
+import type { StoredAttempt } from '../../store/history/delivery-attempts.ts';
+import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
+import { Endpoint } from '../endpoints/endpoint-schema.ts';
+import { Event } from '../events/event-schema.ts';
+import { iso, isoOrNull, Nothing, NullableTime, oneOf, Time } from '../http/fields.ts';
+import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
+import { shownOrNull } from '../http/show-rows.ts';
+import { waitingForSchema } from '../http/waiting-for-schema.ts';
+import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
+
+export const RetryMetadata = Type.Object({
+  data: AnyJson('The body sent to the endpoint.'),
+  raw: Type.String({ description: 'The body as text.' }),
+  strategy: oneOf(['linear', 'exponential']),
+  next_send_time: Type.Union([Time, Type.Null()], {
+    description: 'When it may be sent at the earliest; null where that is not known.',
+  }),
+  num_trials: Type.Integer({ description: 'Tries so far.' }),
+  interval_seconds: Type.Integer(),
+  retry_limit: Type.Integer({ description: 'Total number of tries.' }),
+  max_retry_seconds: Type.Integer(),
+});
+
+export const EventDelivery = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  event_id: Type.String(),
+  endpoint_id: Type.String(),
+  device_id: Type.String(),
+  subscription_id: Type.String(),
+  event_type: Type.String(),
+  status: oneOf(deliveryStatuses),
+  description: Type.String({ description: 'Why it failed, was discarded or waits.' }),
+  waiting_for: waitingForSchema(deliveryGates),
+  delivery_mode: Type.String(),
+  target_url: Type.String(),
+  headers: HeaderValues,
+  idempotency_key: Type.String(),
+  url_query_params: Type.String(),
+  latency: Type.String({ description: 'From accept to the successful answer, such as 12.4ms.' }),
+  latency_seconds: Type.Integer(),
+  metadata: RetryMetadata,
+  endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
+  event_metadata: Type.Object(
+    { uid: Type.String(), event_type: Type.String(), created_at: Time },
+    { description: 'The event in short form.' },
+  ),
+  source_metadata: NullableSourceSummary,
+  device_metadata: Nothing,
+  cli_metadata: Nothing,
+  acknowledged_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+/** As a single read gives it: with the whole event. */
+export const WholeEventDelivery = Type.Object({ ...EventDelivery.properties, event_metadata: Event });
+
+export const HeaderText = Type.Record(Type.String(), Type.String());
+
+export const DeliveryAttempt = Type.Object({
+  uid: Type.String(),
+  msg_id: Type.String({ description: 'The delivery this is an attempt of.' }),
+  project_id: Type.String(),
+  endpoint_id: Type.String(),
+  api_version: Type.String(),
+  url: Type.String(),
+  method: Type.String(),
+  ip_address: Type.String(),
+  http_status: Type.String(),
+  error: Type.String(),
+  status: Type.Boolean(),
+  is_stale: Type.Boolean({
+    description: 'Made by a node that had been given up meanwhile: recorded, but changed nothing.',
+  }),
+  request_http_header: HeaderText,
+  response_http_header: HeaderText,
+  response_data: Type.String(),
+  timings: Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    description: 'Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs.',
+  }),
+  requested_at: NullableTime,
+  responded_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+export interface DeliveryLinks {
+  endpoints: ReadonlyMap<string, EndpointRow>;
+  showEndpoint(row: EndpointRow): Static<typeof Endpoint>;
+  routing: ProjectRouting;
+  nowMs: number;
+}
+
+export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<typeof EventDelivery> {
+  const endpoint = links.endpoints.get(row.endpoint_id);
+  const waiting = waitingFor(row, endpoint?.status, links);
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    event_id: row.event_id,
+    endpoint_id: row.endpoint_id,
+    device_id: '',
+    subscription_id: row.subscription_id ?? '',
+    event_type: row.event_type,
+    status: row.status as (typeof deliveryStatuses)[number],
+    description: describe(row, waiting),
+    waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
+    delivery_mode: row.delivery_mode,
+    target_url: endpoint?.url ?? '',
+    headers: shownHeaders(row.headers, visibleHeaders(links.routing.project.config)),
+    idempotency_key: row.idempotency_key ?? '',
+    url_query_params: row.url_query_params ?? '',
+    latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
+    latency_seconds: Math.floor((row.latency_ms ?? 0) / 1000),
+    metadata: toRetryMetadata(row, waiting),
+    endpoint_metadata: endpoint === undefined ? null : shownOrNull(() => links.showEndpoint(endpoint)),
+    event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
+    source_metadata: toSourceSummary(links.routing.sources, row.source_id),
+    device_metadata: null,
+    cli_metadata: null,
+    acknowledged_at: iso(row.acknowledged_at),
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+    deleted_at: null,
+  };
+}
+
+/** A stored reason that begins with "Held" was true when it was stored; what holds now is worked out on reading. */
+function describe({ description }: StoredDelivery, waiting: Waiting | null): string {
+  const stored = description ?? '';
+  if (waiting === null) return stored;
+  if (stored === '' || stored.startsWith('Held')) return waiting.text;
+  return `${stored.replace(/\.$/, '')}. ${waiting.text}`;
+}
+
+/** The stored time is when the delivery became due. Behind a gate that is past, and the gate decides. */
+function nextSendTime(row: StoredDelivery, waiting: Waiting | null): string | null {
+  const isGated = waiting !== null && waiting.gate !== 'sending' && waiting.gate !== 'node';
+  return isoOrNull(isGated ? waiting.untilMs : row.next_send_at);
+}
+
+function toRetryMetadata(row: StoredDelivery, waiting: Waiting | null): Static<typeof RetryMetadata> {
+  const body = row.body ?? row.payload;
+  return {
+    data: payloadJson(body, row.content_type),
+    raw: body.toString(),
+    strategy: row.strategy as 'linear',
+    next_send_time: nextSendTime(row, waiting),
+    num_trials: row.num_trials,
+    interval_seconds: row.interval_seconds,
+    retry_limit: row.retry_limit,
+    max_retry_seconds: row.max_retry_seconds,
+  };
+}
+
+function formatLatency(ms: number): string {
+  return ms < 1000 ? `${Math.max(0, ms).toFixed(1)}ms` : `${(ms / 1000).toFixed(3)}s`;
+}
+
+export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof DeliveryAttempt> {
+  const createdAt = iso(idTime(row.id));
+  return {
+    uid: row.id,
+    msg_id: row.delivery_id,
+    project_id: row.project_id,
+    endpoint_id: row.endpoint_id,
+    api_version: apiVersion,
+    url: row.url,
+    method: 'POST',
+    ip_address: row.ip_address ?? '',
+    http_status: row.http_status ?? '',
+    error: row.error ?? '',
+    status: row.succeeded,
+    is_stale: row.is_stale,
+    request_http_header: JSON.parse(row.request_headers) as Record<string, string>,
+    response_http_header: joinValues(row.response_headers),
+    response_data: row.response_body?.toString() ?? '',
+    timings: JSON.parse(row.timings) as Record<string, number>,
+    requested_at: iso(row.requested_at),
+    responded_at: isoOrNull(row.responded_at),
+    created_at: createdAt,
+    updated_at: createdAt,
+    deleted_at: null,
+  };
+}
+
+/** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
+export function joinValues(json: string | null): Record<string, string> {
+  const headers = json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+  return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));
+}

@@ -1,0 +1,22 @@
+import type { Static } from 'typebox';
+import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
+import { endpointView } from '../endpoints/endpoint-view.ts';
+import type { ApiContext } from '../http/context.ts';
+import { type EventDelivery, toDelivery } from './delivery-schema.ts';
+
+/** How deliveries of a project are shown: with their endpoints, deleted ones too, and their sources. */
+export async function deliveryView(
+  context: ApiContext,
+  projectId: string,
+  rows: readonly StoredDelivery[],
+): Promise<(row: StoredDelivery) => Static<typeof EventDelivery>> {
+  const { db, cache, endpoints: store, now } = context;
+  const routing = await cache.get(projectId);
+  const ids = rows.map((row) => row.endpoint_id);
+  const [endpoints, showEndpoint] = await Promise.all([
+    store.byIds(db, projectId, ids),
+    endpointView(context, projectId, ids),
+  ]);
+  const nowMs = now();
+  return (row) => toDelivery(row, { endpoints, showEndpoint, routing, nowMs });
+}

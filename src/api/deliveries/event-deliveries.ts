@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
+import { parsePageRequest } from '../../domain/pagination.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import { getAttempt, listAttempts } from '../../store/history/delivery-attempts.ts';
+import { getDelivery, listDeliveries, type StoredDelivery } from '../../store/history/event-deliveries.ts';
+import { getEvent } from '../../store/history/events.ts';
+import { toEvent } from '../events/event-schema.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found, mapPage, PageOf, pageQuery } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { showRows } from '../http/show-rows.ts';
+import { registerDeliveryActions } from './delivery-actions.ts';
+import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
+import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
+import { deliveryView } from './delivery-view.ts';
+
+const path = '/api/v1/projects/:projectID/eventdeliveries';
+const tag = 'Event deliveries';
+
+export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listEventDeliveries',
+    tag,
+    summary: 'Lists deliveries.',
+    query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
+    status: 200,
+    message: 'Event deliveries fetched',
+    data: PageOf(EventDelivery),
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = await deliveryFilter(context, { project, scope }, query);
+      const page = await db.reading((tx) =>
+        listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
+      );
+      return mapPage(page, await deliveryView(context, project.id, page.rows));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/:eventDeliveryID`,
+    id: 'getEventDelivery',
+    tag,
+    summary: 'Fetches a delivery.',
+    status: 200,
+    message: 'Event delivery fetched',
+    data: WholeEventDelivery,
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
+      const show = await deliveryView(context, project.id, [row]);
+      const event = found(await getEvent(db, project.id, row.event_id), 'event', row.event_id);
+      const routing = await context.cache.get(project.id);
+      return { ...show(row), event_metadata: toEvent(event, routing) };
+    },
+  });
+  registerAttempts(app, context);
+  registerDeliveryActions(app, context);
+}
+
+async function deliveryOf(
+  db: Queryable,
+  projectId: string,
+  wanted: { id: string; scope: EndpointScope | undefined },
+): Promise<StoredDelivery> {
+  const row = await getDelivery(db, projectId, wanted.id);
+  const seen = row !== undefined && seesDelivery(wanted.scope, row) ? row : undefined;
+  return found(seen, 'event delivery', wanted.id);
+}
+
+function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
+  const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts`;
+  registerOperation(app, {
+    method: 'GET',
+    path: attemptsPath,
+    id: 'listDeliveryAttempts',
+    tag: 'Delivery attempts',
+    summary: 'Lists every attempt of a delivery, oldest first.',
+    status: 200,
+    message: 'Delivery attempts fetched',
+    data: Type.Array(DeliveryAttempt),
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const id = params['eventDeliveryID'] ?? '';
+      await deliveryOf(db, project.id, { id, scope });
+      return showRows(await listAttempts(db, project.id, id), (row) => toAttempt(row, VERSION));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${attemptsPath}/:deliveryAttemptID`,
+    id: 'getDeliveryAttempt',
+    tag: 'Delivery attempts',
+    summary: 'Fetches one attempt.',
+    status: 200,
+    message: 'Delivery attempt fetched',
+    data: DeliveryAttempt,
+    portal: 'read',
+    handle: async ({ project, params, scope }) => {
+      const id = params['deliveryAttemptID'] ?? '';
+      const deliveryId = params['eventDeliveryID'] ?? '';
+      await deliveryOf(db, project.id, { id: deliveryId, scope });
+      const attempt = await getAttempt(db, project.id, { deliveryId, id });
+      return toAttempt(found(attempt, 'delivery attempt', id), VERSION);
+    },
+  });
+}

@@ -1,0 +1,146 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import { parsePageRequest } from '../../domain/pagination.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import {
+  getMetaEvent,
+  listMetaEvents,
+  type MetaEventRow,
+  resendMetaEvent,
+} from '../../store/history/meta-events.ts';
+import type { ApiContext } from '../http/context.ts';
+import {
+  dateQuery,
+  dateRange,
+  found,
+  iso,
+  isoOrNull,
+  mapPage,
+  NullableTime,
+  oneOf,
+  PageOf,
+  pageQuery,
+  Time,
+} from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { payloadJson } from '../http/payload-json.ts';
+import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
+
+const path = '/api/v1/projects/:projectID/meta-events';
+const tag = 'Meta events';
+
+export const MetaEvent = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  event_type: Type.String(),
+  status: oneOf(deliveryStatuses),
+  description: Type.String({ description: 'Why it failed or was discarded.' }),
+  metadata: RetryMetadata,
+  attempt: Type.Union([
+    Type.Object({
+      request_http_header: HeaderText,
+      response_http_header: HeaderText,
+      response_data: Type.String(),
+      http_status: Type.String(),
+      error: Type.String(),
+    }),
+    Type.Null(),
+  ]),
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+/** What the service told the project about itself, and whether it got there. */
+export function registerMetaEvents(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listMetaEvents',
+    tag,
+    summary: 'Lists meta events.',
+    query: Type.Object({
+      ...pageQuery,
+      ...dateQuery,
+    }),
+    status: 200,
+    message: 'Meta events fetched',
+    data: PageOf(MetaEvent),
+    handle: async ({ project, query }) =>
+      mapPage(
+        await listMetaEvents(db, project.id, { page: parsePageRequest(query), ...dateRange(query) }),
+        toMetaEvent,
+      ),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/:metaEventID`,
+    id: 'getMetaEvent',
+    tag,
+    summary: 'Fetches a meta event.',
+    status: 200,
+    message: 'Meta event fetched',
+    data: MetaEvent,
+    handle: async ({ project, params }) => {
+      const id = params['metaEventID'] ?? '';
+      return toMetaEvent(found(await getMetaEvent(db, project.id, id), 'meta event', id));
+    },
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:metaEventID/resend`,
+    id: 'resendMetaEvent',
+    tag,
+    summary: 'Sends a meta event again, with a fresh retry budget.',
+    status: 200,
+    message: 'Meta event queued',
+    data: MetaEvent,
+    handle: async ({ project, params, actor }) => {
+      const id = params['metaEventID'] ?? '';
+      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const result = found(await resendMetaEvent(tx, project.id, id), 'meta event', id);
+        const after = { event_type: result.event_type, status: result.status };
+        return { result, audit: [{ action: 'meta_event.resent', resourceId: id, before: null, after }] };
+      });
+      context.metaEventsStored(project.id);
+      return toMetaEvent(row);
+    },
+  });
+}
+
+function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    event_type: row.event_type,
+    status: row.status as (typeof deliveryStatuses)[number],
+    description: row.description ?? '',
+    metadata: {
+      data: payloadJson(row.payload, null),
+      raw: row.payload.toString(),
+      strategy: row.strategy as 'linear',
+      next_send_time: isoOrNull(row.next_send_at),
+      num_trials: row.num_trials,
+      interval_seconds: row.interval_seconds,
+      retry_limit: row.retry_limit,
+      max_retry_seconds: row.max_retry_seconds,
+    },
+    attempt:
+      row.request_headers === null
+        ? null
+        : {
+            request_http_header: JSON.parse(row.request_headers) as Record<string, string>,
+            response_http_header: joinValues(row.response_headers),
+            response_data: row.response_body?.toString() ?? '',
+            http_status: row.http_status ?? '',
+            error: row.error ?? '',
+          },
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+    deleted_at: null,
+  };
+}

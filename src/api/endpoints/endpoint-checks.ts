@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { inScope } from '../../domain/endpoint-scope.ts';
+import { queryValues } from '../../domain/pagination.ts';
+import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { checkedOAuth2 } from './endpoint-credentials.ts';
+import { OAuth2 } from './endpoint-schema.ts';
+
+const path = '/api/v1/projects/:projectID/endpoints';
+const tag = 'Endpoints';
+const MAX_IDS = 100;
+
+const PeriodFailureRate = Type.Object({
+  uid: Type.String(),
+  period_failure_rate: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Percent of the deliveries that ended which failed; null if none has ended.',
+  }),
+  success_count: Type.Integer(),
+  failure_count: Type.Integer(),
+  retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next try.' }),
+});
+
+const TokenTest = Type.Object({
+  success: Type.Boolean(),
+  access_token: Type.Optional(Type.String()),
+  token_type: Type.Optional(Type.String()),
+  expires_at: NullableTime,
+  error: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+});
+
+/** Questions about endpoints that change nothing: how they have been doing, and whether their tokens can be had. */
+export function registerEndpointChecks(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/period-failure-rates`,
+    id: 'getPeriodFailureRates',
+    tag,
+    summary: 'Counts the deliveries of up to 100 endpoints within dates by their outcome.',
+    query: Type.Object({
+      endpointId: Repeated('The endpoints.'),
+      ...dateQuery,
+    }),
+    status: 200,
+    message: 'Failure rates fetched',
+    data: Type.Array(PeriodFailureRate),
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const { fromMs, toMs } = dateRange(query);
+      const { endpoints } = await context.cache.get(project.id);
+      const ids = [...new Set(queryValues(query, 'endpointId'))]
+        .filter((id) => endpoints.has(id) && inScope(scope, id))
+        .slice(0, MAX_IDS);
+      const rows = await context.db.reading((tx) =>
+        countDeliveriesByEndpoint(tx, project.id, {
+          fromMs,
+          toMs,
+          endpointIds: ids,
+          eventTypes: scope?.eventTypes ?? [],
+        }),
+      );
+      return ids.map((uid) => {
+        const count = (state: string) =>
+          rows.find(({ endpoint_id, status }) => endpoint_id === uid && status === state)?.count ?? 0;
+        const [successes, failures] = [count('Success'), count('Failure')];
+        const ended = successes + failures;
+        return {
+          uid,
+          period_failure_rate: ended === 0 ? null : (100 * failures) / ended,
+          success_count: successes,
+          failure_count: failures,
+          retry_count: count('Retry'),
+        };
+      });
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/oauth2/test`,
+    id: 'testOAuth2',
+    tag,
+    summary: 'Asks the token server for a token and says whether it came.',
+    body: Type.Object({ oauth2: OAuth2 }),
+    status: 200,
+    message: 'Token server asked',
+    data: TokenTest,
+    handle: async ({ body }) => {
+      const result = await context.fetchToken(checkedOAuth2(context, 'oauth2', body.oauth2));
+      if (result.kind === 'failed') {
+        return { success: false, expires_at: null, error: result.message, message: 'No token was given.' };
+      }
+      const [scheme = '', token = ''] = result.authorization.split(' ');
+      return {
+        success: true,
+        access_token: token,
+        token_type: scheme,
+        expires_at: iso(context.now() + result.lifetimeMs),
+        message: 'A token was given.',
+      };
+    },
+  });
+}

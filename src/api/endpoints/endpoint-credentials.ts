@@ -1,0 +1,108 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Static } from 'typebox';
+import { clientAssertion } from '../../dispatch/client/client-assertion.ts';
+import type { OAuth2Config } from '../../dispatch/client/oauth2-token.ts';
+import type { EndpointAuthentication, EndpointSecrets } from '../../domain/endpoint.ts';
+import { generateEd25519 } from '../../signing/secrets.ts';
+import { checkUrl } from '../http/check-url.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid } from '../http/fields.ts';
+import { MASK } from '../http/portal-view.ts';
+import { updated } from '../http/updated.ts';
+import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
+
+type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
+
+/** The credentials of an endpoint after a request. */
+export function changedCredentials(
+  context: Pick<ApiContext, 'checkUrl'>,
+  secrets: EndpointSecrets,
+  input: Input,
+): EndpointSecrets {
+  const { authentication: given, mtls_client_cert, signing_key } = input;
+  return updated(secrets, UpdateEndpoint, {
+    ...input,
+    authentication: given && authentication(context, given),
+    mtls_client_cert: mtls_client_cert && clientCertificate(secrets.mtls_client_cert, mtls_client_cert),
+    signing_key: signing_key && signingKey(secrets.signing_key, signing_key),
+  });
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+/** The authentication sent, checked to be whole; none if its type is blank or absent. */
+function authentication(
+  context: Pick<ApiContext, 'checkUrl'>,
+  given: NonNullable<Input['authentication']>,
+): EndpointAuthentication | null {
+  const { type } = given;
+  if (type === undefined || type === '') return null;
+  const details = given[type];
+  const field = `authentication.${type}`;
+  if (details === undefined) throw invalid(field, `is required when authentication.type is ${type}`);
+  if (type === 'api_key' && given.api_key !== undefined) {
+    if (!HEADER_NAME.test(given.api_key.header_name))
+      throw invalid(`${field}.header_name`, 'is not a legal header name');
+    if (!HEADER_VALUE.test(given.api_key.header_value))
+      throw invalid(`${field}.header_value`, 'holds characters a header value cannot carry');
+  }
+  if (type === 'oauth2' && given.oauth2 !== undefined) {
+    const oauth2 = checkedOAuth2(context, field, given.oauth2);
+    return { type, oauth2: { ...oauth2 } };
+  }
+  return { type, [type]: details } as EndpointAuthentication;
+}
+
+/** Settings that can work, as far as we can tell without asking the token server; blank ones left out. */
+export function checkedOAuth2(
+  context: Pick<ApiContext, 'checkUrl'>,
+  field: string,
+  given: Static<typeof OAuth2>,
+): OAuth2Config {
+  checkUrl(context, `${field}.url`, given.url);
+  const settings = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== ''),
+  ) as unknown as OAuth2Config;
+  if (settings.authentication_type === 'shared_secret') {
+    if (settings.client_secret === undefined)
+      throw invalid(`${field}.client_secret`, 'is required when authentication_type is shared_secret');
+    return settings;
+  }
+  if (settings.signing_key === undefined)
+    throw invalid(`${field}.signing_key`, 'is required when authentication_type is client_assertion');
+  const claims = { issuer: '', subject: '', audience: '', nowMs: 0 };
+  const tried = clientAssertion(settings.signing_key, settings.signing_algorithm ?? 'ES256', claims);
+  if (tried.kind === 'invalid_key') throw invalid(`${field}.signing_key`, tried.message);
+  return settings;
+}
+
+/** Both parts, belonging together. Both empty removes it; a masked key stands for the one there is. */
+function clientCertificate(
+  known: EndpointSecrets['mtls_client_cert'],
+  given: { client_cert?: string; client_key?: string },
+): EndpointSecrets['mtls_client_cert'] {
+  const certificate = given.client_cert ?? '';
+  const key = given.client_key === MASK ? (known?.client_key ?? '') : (given.client_key ?? '');
+  if (certificate === '' && key === '') return null;
+  if (certificate === '' || key === '')
+    throw invalid('mtls_client_cert', 'needs both client_cert and client_key');
+  let belongs: boolean;
+  try {
+    belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    throw invalid('mtls_client_cert', 'its certificate or key cannot be read; both must be PEM');
+  }
+  if (!belongs) throw invalid('mtls_client_cert', 'the certificate does not belong to the key');
+  return { client_cert: certificate, client_key: key };
+}
+
+function signingKey(
+  known: EndpointSecrets['signing_key'],
+  given: { type?: string },
+): EndpointSecrets['signing_key'] {
+  if (given.type === undefined || given.type === '') return null;
+  if (known !== null) return known;
+  const { privateKeyPem, publicKey } = generateEd25519();
+  return { private_key: privateKeyPem, public_key: publicKey };
+}

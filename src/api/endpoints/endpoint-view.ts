@@ -1,0 +1,23 @@
+import type { Static } from 'typebox';
+import { breakerState } from '../../domain/circuit-breaker.ts';
+import { type EndpointRow, endpointHealth } from '../../store/config/endpoints.ts';
+import type { ApiContext } from '../http/context.ts';
+import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
+
+/**
+ * How endpoints of a project are shown wherever they appear: with their counts and the state of their circuit breaker.
+ * The counts of all of them are one read; the breakers are in memory.
+ */
+export async function endpointView(
+  { db, cache, now }: ApiContext,
+  projectId: string,
+  ids: readonly string[],
+): Promise<(row: EndpointRow) => Static<typeof Endpoint>> {
+  const routing = await cache.get(projectId);
+  const settings = routing.project.config.circuit_breaker;
+  const counts = await endpointHealth(db, ids, settings.observability_window);
+  return (row) => {
+    const breaker = breakerState(routing.breaker(row.id), settings, now());
+    return toEndpoint(row, { deliveries: 0, successes: 0, failures: 0, ...counts.get(row.id), breaker });
+  };
+}

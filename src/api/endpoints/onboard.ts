@@ -1,0 +1,151 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Actor } from '../../domain/audit.ts';
+import { AppError } from '../../domain/errors.ts';
+import { queryValue } from '../../domain/pagination.ts';
+import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
+import { parseCsv } from '../../platform/csv.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { Job, startedJob } from '../jobs/jobs.ts';
+import { startJob } from '../jobs/start-job.ts';
+import { checkEndpoint } from './endpoint-input.ts';
+import { ONBOARD_CHUNK, type OnboardItem } from './onboard-job.ts';
+
+/** Many endpoints at once, each with its subscription, from JSON or a CSV file. Checked whole, then made by a job. */
+const MAX_ITEMS = 1_000;
+const FIELDS = ['name', 'url', 'event_type', 'auth_username', 'auth_password'] as const;
+
+const Cell = Type.Optional(Type.String({ maxLength: 2048 }));
+const Item = Type.Object({
+  name: Cell,
+  url: Cell,
+  event_type: Cell,
+  auth_username: Cell,
+  auth_password: Cell,
+  line: Type.Optional(Type.Integer({ description: 'The line it has in a file, which problems then name.' })),
+});
+const OnboardRequest = Type.Object(
+  { items: Type.Array(Item) },
+  { description: 'At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`.' },
+);
+
+const RowProblem = Type.Object({
+  row: Type.Integer({ description: 'Which item, counted from 1.' }),
+  line: Type.Optional(Type.Integer({ description: 'Its line in the CSV file.' })),
+  field: Type.String(),
+  message: Type.String(),
+});
+const Checked = Type.Object({
+  total_rows: Type.Integer(),
+  valid_count: Type.Integer(),
+  errors: Type.Array(RowProblem),
+});
+const Accepted = Type.Object({
+  ...Job.properties,
+  batch_count: Type.Integer(),
+  total_items: Type.Integer(),
+  message: Type.String(),
+});
+
+type RowError = Static<typeof RowProblem>;
+
+export function registerOnboard(app: FastifyInstance, context: ApiContext): void {
+  const isDryRun = (query: Call<unknown>['query']) => queryValue(query, 'dry_run') === 'true';
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/onboard',
+    id: 'onboard',
+    tag: 'Endpoints',
+    summary: 'Makes many endpoints with their subscriptions, as a job.',
+    query: Type.Object({
+      dry_run: Type.Optional(Type.Boolean({ description: 'Only checks the items.' })),
+    }),
+    body: OnboardRequest,
+    fromMultipart: (body, contentType) => ({ items: itemsOfCsv(body, contentType) }),
+    status: 202,
+    message: 'Onboarding started',
+    variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
+    data: Type.Union([Accepted, Checked]),
+    handle: async ({ project, body, query, actor }, _request, reply) => {
+      const items = body.items;
+      if (items.length === 0) throw invalid('items', 'must not be empty');
+      if (items.length > MAX_ITEMS) throw invalid('items', `must be at most ${MAX_ITEMS}`);
+      const errors = items.flatMap((item, index) => problemsOf(context, project, { item, row: index + 1 }));
+      const invalidRows = new Set(errors.map(({ row }) => row));
+      const checked = { total_rows: items.length, valid_count: items.length - invalidRows.size, errors };
+      if (isDryRun(query)) return checked;
+      if (errors.length > 0) throw validationFailed(checked);
+      return accept(context, { projectId: project.id, actor, reply }, items as OnboardItem[]);
+    },
+  });
+}
+
+async function accept(
+  context: ApiContext,
+  { reply, ...by }: { projectId: string; actor: Actor; reply: FastifyReply },
+  items: OnboardItem[],
+): Promise<Static<typeof Accepted>> {
+  const job = await startJob(context, by, {
+    type: 'onboard',
+    input: items,
+    isSecret: true,
+    count: items.length,
+  });
+  return {
+    ...startedJob(reply, job),
+    batch_count: Math.ceil(items.length / ONBOARD_CHUNK),
+    total_items: items.length,
+    message: `Job ${job.id} makes the endpoints.`,
+  };
+}
+
+function validationFailed(checked: Static<typeof Checked>): AppError {
+  const [first] = checked.errors;
+  const bad = checked.total_rows - checked.valid_count;
+  const place = first?.line === undefined ? `row ${first?.row}` : `line ${first.line}`;
+  const fields = `${bad} of ${checked.total_rows} items ${bad === 1 ? 'is' : 'are'} not valid; ${place}: ${first?.field} ${first?.message}`;
+  return new AppError('validation_failed', { fields }, { data: checked });
+}
+
+function problemsOf(
+  context: ApiContext,
+  project: ProjectRow,
+  { item, row }: { item: Static<typeof Item>; row: number },
+): RowError[] {
+  const errors: RowError[] = [];
+  const place = { row, ...(item.line !== undefined && { line: item.line }) };
+  const wrong = (field: string, message: string) => errors.push({ ...place, field, message });
+  if (!item.name) wrong('name', 'is required');
+  else if (item.name.length > 256) wrong('name', 'is longer than 256 characters');
+  if (!item.url) wrong('url', 'is required');
+  else {
+    try {
+      checkEndpoint(context, project.config, { name: item.name ?? '', url: item.url });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      wrong('url', error.message.replace(/^url: /, ''));
+    }
+  }
+  if ((item.event_type ?? '').length > 256) wrong('event_type', 'is longer than 256 characters');
+  if (Boolean(item.auth_username) !== Boolean(item.auth_password))
+    wrong('auth_username/auth_password', 'need each other: give both or neither');
+  return errors;
+}
+
+function itemsOfCsv(body: Buffer, contentType: string): Static<typeof Item>[] {
+  const boundary = multipartBoundary(contentType);
+  const reading = boundary === null ? null : parseMultipart(body, boundary, { files: true });
+  const file = reading?.kind === 'fields' ? reading.fields.find(([name]) => name === 'file') : undefined;
+  if (file === undefined) throw invalid('file', 'must be a CSV file in a multipart/form-data body');
+  const [header, ...rows] = parseCsv(file[1]) ?? [];
+  const names = (header?.cells ?? []).map((name) => name.trim().toLowerCase());
+  if (!names.includes('name') || !names.includes('url'))
+    throw invalid('file', 'must be CSV whose first row names the columns, name and url among them');
+  return rows.map(({ line, cells }) => ({
+    line,
+    ...Object.fromEntries(FIELDS.map((field) => [field, cells[names.indexOf(field)] ?? ''])),
+  }));
+}

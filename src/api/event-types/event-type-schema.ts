@@ -1,0 +1,76 @@
+import { Ajv, type AnySchemaObject } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Static, Type } from 'typebox';
+import type { EventTypeRow } from '../../store/config/event-types.ts';
+import { invalid, isoOrNull, NullableTime, RequiredText, Text } from '../http/fields.ts';
+
+const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'JSON Schema of the payload, for readers; payloads are not held to it.',
+});
+
+export const EventType = Type.Object({
+  uid: Type.String(),
+  name: Type.String(),
+  category: Type.String(),
+  description: Type.String(),
+  json_schema: Type.Union([JsonSchema, Type.Null()]),
+  deprecated_at: NullableTime,
+});
+
+const description = {
+  category: Type.Optional(Text(256)),
+  description: Type.Optional(Text(10_000)),
+  json_schema: Type.Optional(JsonSchema),
+};
+
+export const CreateEventType = Type.Object({ name: RequiredText(256), ...description });
+export const UpdateEventType = Type.Object(description);
+export const ImportEventTypes = Type.Object({
+  spec: RequiredText(5_242_880, 'An OpenAPI document, JSON or YAML.'),
+});
+
+export function toEventType(row: EventTypeRow): Static<typeof EventType> {
+  return {
+    uid: row.id,
+    name: row.name,
+    category: row.category,
+    description: row.description,
+    json_schema: row.json_schema,
+    deprecated_at: isoOrNull(row.deprecated_at),
+  };
+}
+
+/**
+ * Holds a schema against the dialect it names, 2020-12 if it names none. Only that: a stranger's schema is never
+ * compiled, since compiling writes code and evaluating may take a pattern of any cost.
+ */
+export function checkJsonSchema(schema: Record<string, unknown>, field: string): void {
+  if (isDeeperThan(schema, MAX_DEPTH)) throw invalid(field, `nests deeper than ${MAX_DEPTH} levels`);
+  const dialect = schema['$schema'] ?? DEFAULT_DIALECT;
+  const validator = typeof dialect === 'string' ? dialects.get(dialect.replace(/#$/, '')) : undefined;
+  if (validator === undefined) {
+    const known = [...dialects.keys()].join(', ');
+    throw invalid(`${field}.$schema`, `must be one of ${known}`);
+  }
+  if (validator.validateSchema(schema as AnySchemaObject) === true) return;
+  const [first] = validator.errors ?? [];
+  const at = first?.instancePath.replaceAll('/', '.') ?? '';
+  throw invalid(`${field}${at}`, first?.message ?? 'is not a JSON Schema');
+}
+
+/** The validator recurses. */
+const MAX_DEPTH = 64;
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((child) => isDeeperThan(child, levels - 1));
+}
+
+const DEFAULT_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+const options = { strict: false, logger: false, validateFormats: false } as const;
+const dialects: ReadonlyMap<string, Ajv> = new Map<string, Ajv>([
+  [DEFAULT_DIALECT, new Ajv2020(options)],
+  ['https://json-schema.org/draft/2019-09/schema', new Ajv2019(options)],
+  ['http://json-schema.org/draft-07/schema', new Ajv(options)],
+]);

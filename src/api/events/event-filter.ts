@@ -1,0 +1,135 @@
+import { Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { parseGoDuration } from '../../platform/duration.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { EventFilter } from '../../store/history/events.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, Repeated } from '../http/fields.ts';
+import type { Call } from '../http/operation.ts';
+
+export const eventFilterQuery = {
+  ...dateQuery,
+  endpointId: Repeated('Only events for these endpoints.'),
+  sourceId: Repeated('Only events of these sources.'),
+  ownerId: Type.Optional(Type.String({ description: 'Only events for endpoints of this owner.' })),
+  idempotencyKey: Type.Optional(Type.String()),
+  brokerMessageId: Type.Optional(Type.String()),
+  query: Type.Optional(
+    Type.String({
+      description:
+        'Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`.',
+    }),
+  ),
+  body: Type.Optional(Type.String({ description: 'A JSON object that the payload must contain.' })),
+};
+
+/** What a request asks for: conditions for the statement, and what payloads must contain. */
+export interface EventSearch {
+  filter: EventFilter;
+  /** Payloads must contain all of these. */
+  patterns: object[];
+}
+
+/** None has this id: stands for "no endpoint at all", where an empty list would mean "any". */
+const NO_ENDPOINT = '';
+
+export async function eventSearch(
+  context: ApiContext,
+  project: ProjectRow,
+  query: Call<unknown>['query'],
+): Promise<EventSearch> {
+  const { text, json } = splitSearch(queryValue(query, 'query')?.trim() ?? '');
+  const patterns = [json, queryValue(query, 'body')].flatMap((object) =>
+    object === undefined ? [] : [parseObject(object)],
+  );
+  const dates = dateRange(query);
+  const isSearch = text !== undefined || patterns.length > 0;
+  const ownerId = queryValue(query, 'ownerId');
+  const endpointIds = queryValues(query, 'endpointId');
+  return {
+    filter: {
+      fromMs: dates.fromMs ?? (isSearch ? searchFrom(context, project) : undefined),
+      toMs: dates.toMs,
+      endpointIds:
+        ownerId === undefined ? endpointIds : await ofOwner(context, project, { ownerId, endpointIds }),
+      sourceIds: queryValues(query, 'sourceId'),
+      idempotencyKey: queryValue(query, 'idempotencyKey'),
+      brokerMessageId: queryValue(query, 'brokerMessageId'),
+      text,
+      textSourceIds: text === undefined ? [] : await sourcesNamed(context, project, text),
+    },
+    patterns,
+  };
+}
+
+/** The text and the JSON object of a search; it may hold either, or both in any order. */
+function splitSearch(search: string): { text: string | undefined; json: string | undefined } {
+  const [from, to] = [search.indexOf('{'), search.lastIndexOf('}') + 1];
+  const json = from === -1 || to <= from ? undefined : search.slice(from, to);
+  if (search.startsWith('{') && json === undefined) return { text: undefined, json: search };
+  if (json === undefined || (!search.startsWith('{') && !isJson(json)))
+    return { text: search || undefined, json: undefined };
+  const text = `${search.slice(0, from)} ${search.slice(to)}`.trim();
+  return { text: text || undefined, json };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // A text with braces in it, which is looked for as it is.
+    return false;
+  }
+}
+
+async function sourcesNamed(context: ApiContext, project: ProjectRow, text: string): Promise<string[]> {
+  const { sources } = await context.cache.get(project.id);
+  const wanted = text.toLowerCase();
+  return [...sources.values()].filter(({ name }) => name.toLowerCase().includes(wanted)).map(({ id }) => id);
+}
+
+/** How far back a search without dates reaches. */
+function searchFrom(context: ApiContext, { config }: ProjectRow): number | undefined {
+  const reachMs = config.search_policy === '' ? null : parseGoDuration(config.search_policy);
+  return reachMs === null ? undefined : context.now() - reachMs;
+}
+
+async function ofOwner(
+  context: ApiContext,
+  project: ProjectRow,
+  wanted: { ownerId: string; endpointIds: string[] },
+): Promise<string[]> {
+  const { endpoints } = await context.cache.get(project.id);
+  const owned = [...endpoints.values()].filter(({ row }) => row.owner_id === wanted.ownerId);
+  const ids = owned.map(({ row }) => row.id);
+  const both = wanted.endpointIds.length === 0 ? ids : ids.filter((id) => wanted.endpointIds.includes(id));
+  return both.length === 0 ? [NO_ENDPOINT] : both;
+}
+
+function parseObject(json: string): object {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0)
+      return value;
+  } catch {
+    // Told below, like any other text that is no JSON object.
+  }
+  throw new AppError('bad_query', { name: 'body', detail: 'must be a JSON object that is not empty' });
+}
+
+/** The filter of a call that acts on many events: these take no search, whose extent cannot be counted. */
+export async function batchEventFilter(
+  context: ApiContext,
+  project: ProjectRow,
+  query: Call<unknown>['query'],
+): Promise<EventFilter> {
+  const { filter, patterns } = await eventSearch(context, project, query);
+  if (filter.text !== undefined || patterns.length > 0)
+    throw new AppError('bad_query', {
+      name: patterns.length === 0 ? 'query' : 'body',
+      detail: 'a batch replay takes no search; use dates, endpoints, sources or keys',
+    });
+  return filter;
+}

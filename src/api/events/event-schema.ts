@@ -1,0 +1,176 @@
+import { type Static, Type } from 'typebox';
+import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { idTime } from '../../domain/ids.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { shownHeaders } from '../../store/database/stored-headers.ts';
+import type { StoredEvent } from '../../store/history/events.ts';
+import type { EventRow } from '../../store/queue/accept-events.ts';
+import { Endpoint } from '../endpoints/endpoint-schema.ts';
+import { iso, NullableTime, RequiredText, Text, Time } from '../http/fields.ts';
+import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
+import { waitingForSchema } from '../http/waiting-for-schema.ts';
+import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
+
+export const EndpointSummary = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  owner_id: Type.String(),
+  status: Type.String(),
+  support_email: Type.String(),
+});
+
+export function toEndpointSummary(row: EndpointRow): Static<typeof EndpointSummary> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    url: row.url,
+    owner_id: row.owner_id,
+    status: row.status,
+    support_email: row.support_email,
+  };
+}
+
+export const Event = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  event_type: Type.String(),
+  source_id: Type.String(),
+  app_id: Type.String(),
+  status: Type.String(),
+  failure_reason: Type.Optional(Type.String()),
+  waiting_for: waitingForSchema(['expansion']),
+  endpoints: Type.Array(Type.String()),
+  endpoint_metadata: Type.Optional(
+    Type.Array(EndpointSummary, { description: 'The endpoints in short form; not in lists.' }),
+  ),
+  source_metadata: NullableSourceSummary,
+  headers: HeaderValues,
+  data: AnyJson('The payload.'),
+  raw: Type.String({ description: 'The payload as text.' }),
+  metadata: Type.String(),
+  idempotency_key: Type.String(),
+  is_duplicate_event: Type.Boolean(),
+  duplicate_of: Type.String({
+    description: 'Of a duplicate: the id of the first event with its idempotency key, while that is known.',
+  }),
+  url_query_params: Type.String(),
+  url_path: Type.String(),
+  acknowledged_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+/** As a single read gives it: with its endpoints as a read of each would. */
+export const WholeEvent = Type.Object({
+  ...Event.properties,
+  endpoint_metadata: Type.Array(Endpoint),
+});
+
+const eventFields = {
+  event_type: RequiredText(256),
+  data: Type.Unknown({ description: 'The payload: any JSON.' }),
+  custom_headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
+      description: 'Headers sent along with the event.',
+    }),
+  ),
+  idempotency_key: Type.Optional(
+    Text(512, 'A second event with the same key is stored as a duplicate and not sent.'),
+  ),
+  acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
+  source_id: Type.Optional(Text(64, 'The source of type rest_api it comes from.')),
+  metadata: Type.Optional(Text(65_536, 'Free text kept with the event.')),
+};
+
+export const BroadcastEvent = Type.Object(eventFields);
+export const CreateEvent = Type.Object({
+  endpoint_id: Type.Optional(Text(64)),
+  app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
+  ...eventFields,
+});
+
+export const FanoutEvent = Type.Object({ owner_id: RequiredText(256), ...eventFields });
+export const DynamicEvent = Type.Object({
+  url: RequiredText(2048, 'Where it goes: to the endpoint with this URL, made if there is none.'),
+  secret: Type.Optional(Text(1024, 'The signing secret of an endpoint made for it.')),
+  event_types: Type.Optional(
+    Type.Array(RequiredText(256), {
+      maxItems: 100,
+      description: 'What the subscription of the endpoint is set to take.',
+    }),
+  ),
+  ...eventFields,
+});
+
+/** An event just accepted, without reading it back. */
+export function acceptedEvent(
+  { event, isDuplicate, duplicateOf }: { event: EventRow; isDuplicate: boolean; duplicateOf: string | null },
+  config: Pick<ProjectRouting, 'endpoints' | 'sources' | 'project'>,
+): Static<typeof Event> {
+  const stored = {
+    id: event.id,
+    project_id: event.projectId,
+    event_type: event.eventType,
+    source_id: event.sourceId,
+    app_id: event.appId,
+    status: event.status,
+    failure_reason: event.failureReason,
+    is_duplicate: isDuplicate,
+    duplicate_of: duplicateOf,
+    idempotency_key: event.idempotencyKey,
+    endpoints: [...event.endpointIds],
+    headers: event.headers,
+    payload: event.payload,
+    content_type: event.contentType,
+    url_query_params: event.urlQueryParams,
+    url_path: event.urlPath,
+    metadata: event.metadata,
+    acknowledged_at: event.acknowledgedAtMs,
+    forwarded_headers: event.forwardedHeaders,
+    target: event.target,
+  };
+  const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
+  const shown = toEvent(stored, config);
+  shown.endpoint_metadata = endpoints.map(toEndpointSummary);
+  return shown;
+}
+
+/** A large fan-out: its deliveries are made in chunks after the answer. */
+const EXPANDING = { gate: 'expansion', until: null } as const;
+
+export function toEvent(
+  row: StoredEvent,
+  { sources, project }: Pick<ProjectRouting, 'sources' | 'project'>,
+): Static<typeof Event> {
+  const createdAt = iso(idTime(row.id));
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    event_type: row.event_type,
+    source_id: row.source_id ?? '',
+    app_id: row.app_id ?? '',
+    status: row.status,
+    ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
+    waiting_for: row.status === 'Processing' ? EXPANDING : null,
+    endpoints: row.endpoints,
+    source_metadata: toSourceSummary(sources, row.source_id),
+    headers: shownHeaders(row.headers, visibleHeaders(project.config)),
+    data: payloadJson(row.payload, row.content_type),
+    raw: row.payload.toString(),
+    metadata: row.metadata ?? '',
+    idempotency_key: row.idempotency_key ?? '',
+    is_duplicate_event: row.is_duplicate,
+    duplicate_of: row.duplicate_of ?? '',
+    url_query_params: row.url_query_params ?? '',
+    url_path: row.url_path ?? '',
+    acknowledged_at: iso(row.acknowledged_at),
+    created_at: createdAt,
+    updated_at: createdAt,
+    deleted_at: null,
+  };
+}

@@ -1,0 +1,20 @@
+import { AppError } from '../../domain/errors.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid } from '../http/fields.ts';
+
+/** The source an event names, or null if it names none. Events by API come from sources of that kind only. */
+export async function eventSource(
+  context: ApiContext,
+  project: ProjectRow,
+  sourceId: string | undefined,
+): Promise<string | null> {
+  if (!sourceId) return null;
+  const { sources } = await context.cache.get(project.id);
+  const source = sources.get(sourceId);
+  if (source === undefined)
+    throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: sourceId });
+  if (source.type !== 'rest_api') throw invalid('source_id', 'must be a source of type rest_api');
+  if (source.is_disabled) throw invalid('source_id', 'is a source that is disabled');
+  return source.id;
+}

@@ -1,0 +1,291 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Actor } from '../../domain/audit.ts';
+import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import type { BatchReplay } from '../../ingest/event-replayer.ts';
+import type { EventTarget } from '../../routing/project-routing.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import { READING_MS } from '../../store/database/database.ts';
+import { countEvents, type EventFilter, getEvent, listEvents } from '../../store/history/events.ts';
+import { searchPayloads } from '../../store/history/search-payloads.ts';
+import { endpointView } from '../endpoints/endpoint-view.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found, invalid, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { shownOrNull } from '../http/show-rows.ts';
+import { Job, startedJob } from '../jobs/jobs.ts';
+import { startJob } from '../jobs/start-job.ts';
+import { ensureSubscription } from '../subscriptions/ensure-subscription.ts';
+import { dynamicTarget } from './dynamic-target.ts';
+import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
+import {
+  acceptedEvent,
+  BroadcastEvent,
+  CreateEvent,
+  DynamicEvent,
+  Event,
+  FanoutEvent,
+  toEvent,
+  WholeEvent,
+} from './event-schema.ts';
+import { newEvent } from './new-event.ts';
+
+const path = '/api/v1/projects/:projectID/events';
+const tag = 'Events';
+
+type Out = Static<typeof Event>;
+
+export function registerEvents(app: FastifyInstance, context: ApiContext): void {
+  registerCreation(app, context);
+  registerReading(app, context);
+  registerReplay(app, context);
+}
+
+function registerCreation(app: FastifyInstance, context: ApiContext): void {
+  const accept = async (
+    call: Pick<Call<Static<typeof BroadcastEvent>>, 'project' | 'body' | 'bodyText' | 'trace'>,
+    target: EventTarget,
+  ): Promise<Out> => {
+    const accepted = await context.acceptor.accept(await newEvent(context, call, target));
+    return acceptedEvent(accepted, await context.cache.get(call.project.id));
+  };
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/broadcast`,
+    id: 'broadcastEvent',
+    tag,
+    summary: 'Sends an event to every endpoint whose subscription matches its type.',
+    body: BroadcastEvent,
+    status: 201,
+    message: 'Event broadcast',
+    data: Event,
+    handle: (call) => accept(call, { kind: 'broadcast' }),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createEvent',
+    tag,
+    summary: 'Sends an event to one endpoint.',
+    body: CreateEvent,
+    status: 201,
+    message: 'Event created',
+    data: Event,
+    portal: 'create_events',
+    handle: async (call) => {
+      requireEventTypes(call.scope, [call.body.event_type]);
+      const endpointIds = await targetEndpoints(context, call, call.body);
+      return accept(call, { kind: 'endpoints', endpointIds });
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/fanout`,
+    id: 'fanoutEvent',
+    tag,
+    summary: 'Sends an event to the endpoints of an owner.',
+    body: FanoutEvent,
+    status: 201,
+    message: 'Event fanned out',
+    data: Event,
+    handle: (call) => accept(call, { kind: 'owner', ownerId: call.body.owner_id }),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/dynamic`,
+    id: 'dynamicEvent',
+    tag,
+    summary: 'Sends an event to a URL; its endpoint is made if there is none.',
+    body: DynamicEvent,
+    status: 201,
+    message: 'Dynamic event created',
+    data: Event,
+    handle: async (call) => accept(call, await dynamicTarget(context, call, call.body)),
+  });
+}
+
+function registerReading(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listEvents',
+    tag,
+    summary: 'Lists and searches events.',
+    query: Type.Object({ ...pageQuery, ...eventFilterQuery }),
+    status: 200,
+    message: 'Events fetched',
+    data: PageOf(Event),
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const { filter: asked, patterns } = await eventSearch(context, project, query);
+      const filter = { ...asked, scope };
+      const page = parsePageRequest(query);
+      const events = await db.reading((tx) =>
+        patterns.length === 0
+          ? listEvents(tx, project.id, { ...filter, page })
+          : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
+      );
+      const routing = await context.cache.get(project.id);
+      return mapPage(events, (row) => toEvent(row, routing));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/:eventID`,
+    id: 'getEvent',
+    tag,
+    summary: 'Fetches an event.',
+    status: 200,
+    message: 'Event fetched',
+    data: WholeEvent,
+    portal: 'read',
+    handle: ({ project, params, scope }) =>
+      readEvent(context, project, { id: params['eventID'] ?? '', scope }),
+  });
+}
+
+function registerReplay(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:eventID/replay`,
+    id: 'replayEvent',
+    tag,
+    summary: 'Matches an event again and delivers it anew.',
+    status: 200,
+    message: 'Event replayed',
+    data: WholeEvent,
+    portal: 'resend',
+    handle: async ({ project, params, scope, actor }) => {
+      const id = params['eventID'] ?? '';
+      const event = found(await getEvent(db, project.id, id, scope), 'event', id);
+      await context.replayer.replay(event, { actor, only: scope && [...scope.endpointIds] });
+      return readEvent(context, project, { id, scope });
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/batchreplay`,
+    id: 'batchReplayEvents',
+    tag,
+    summary: 'Replays every event that the filters name, as a job; duplicates are left out.',
+    query: Type.Object({
+      ...eventFilterQuery,
+      only_endpoint: Type.Optional(
+        Type.Boolean({
+          description: 'Sends to the endpoints that the filters name and to no other that subscribes.',
+        }),
+      ),
+    }),
+    status: 200,
+    message: 'Batch replay started',
+    data: Nothing,
+    beside: { job: Job },
+    portal: 'resend',
+    handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
+      const filter = await batchEventFilter(context, project, query);
+      const input = scopedReplay(onlyNamed(filter, query), scope);
+      const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
+      const by = { projectId: project.id, actor };
+      const job = await startJob(context, by, { type: 'batch_replay', input, count });
+      beside['job'] = startedJob(reply, job);
+      return null;
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/countbatchreplayevents`,
+    id: 'countBatchReplayEvents',
+    tag,
+    summary: 'Counts the events that a batch replay with these filters would take.',
+    query: Type.Object(eventFilterQuery),
+    status: 200,
+    message: 'Events counted',
+    data: Type.Object({ num: Type.Integer() }),
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = scopedReplay(await batchEventFilter(context, project, query), scope);
+      return { num: await db.reading((tx) => countEvents(tx, project.id, filter)) };
+    },
+  });
+}
+
+function onlyNamed(filter: EventFilter, query: Call<unknown>['query']): BatchReplay {
+  if (queryValue(query, 'only_endpoint') !== 'true') return filter;
+  const { endpointIds = [] } = filter;
+  if (endpointIds.length === 0)
+    throw new AppError('bad_query', {
+      name: 'only_endpoint',
+      detail: 'needs endpointId or ownerId beside it',
+    });
+  return { ...filter, only: endpointIds };
+}
+
+/** A portal replays events of its owner's endpoints, to those endpoints alone. */
+function scopedReplay(filter: BatchReplay, scope: EndpointScope | undefined): BatchReplay {
+  if (scope === undefined) return filter;
+  const owned = [...scope.endpointIds];
+  const named = filter.endpointIds ?? [];
+  const wanted = named.length === 0 ? owned : owned.filter((id) => named.includes(id));
+  // An empty list would mean every endpoint; an id that no endpoint has means none.
+  const endpointIds = wanted.length === 0 ? [''] : wanted;
+  return { ...filter, endpointIds, eventTypes: scope.eventTypes, only: wanted };
+}
+
+async function readEvent(
+  context: ApiContext,
+  project: ProjectRow,
+  { id, scope }: { id: string; scope: EndpointScope | undefined },
+): Promise<Static<typeof WholeEvent>> {
+  const row = found(await getEvent(context.db, project.id, id, scope), 'event', id);
+  const ids = row.endpoints.filter((endpointId) => inScope(scope, endpointId));
+  const [byId, showEndpoint] = await Promise.all([
+    context.endpoints.byIds(context.db, project.id, ids),
+    endpointView(context, project.id, ids),
+  ]);
+  const endpoints = ids.flatMap((endpointId) => byId.get(endpointId) ?? []);
+  const routing = await context.cache.get(project.id);
+  return {
+    ...toEvent(row, routing),
+    endpoint_metadata: endpoints.flatMap((one) => shownOrNull(() => showEndpoint(one)) ?? []),
+  };
+}
+
+/** An endpoint given by id; an app_id means every endpoint that carries it. */
+async function targetEndpoints(
+  context: ApiContext,
+  { project, scope, actor }: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
+  body: Static<typeof CreateEvent>,
+): Promise<string[]> {
+  const by = { projectId: project.id, actor };
+  const routing = await context.cache.get(project.id);
+  const { endpoints } = routing;
+  const subscribed = async (id: string) => {
+    // The one that is made takes every event type.
+    if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
+    await ensureSubscription(context, by, id);
+  };
+  if (body.endpoint_id) {
+    if (!endpoints.has(body.endpoint_id) || !inScope(scope, body.endpoint_id)) {
+      throw new AppError('not_in_project', {
+        field: 'endpoint_id',
+        resource: 'endpoint',
+        id: body.endpoint_id,
+      });
+    }
+    await subscribed(body.endpoint_id);
+    return [body.endpoint_id];
+  }
+  if (!body.app_id) throw invalid('endpoint_id', 'is required');
+  const ids = [...endpoints.values()]
+    .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
+    .map(({ row }) => row.id)
+    .filter((id) => inScope(scope, id));
+  if (ids.length === 0)
+    throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
+  for (const id of ids) await subscribed(id);
+  return ids;
+}

@@ -1,0 +1,76 @@
+import type { Static } from 'typebox';
+import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/project-config.ts';
+import type { NewEvent } from '../../ingest/new-event.ts';
+import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
+import { compactJson, cutTopLevel } from '../../platform/raw-json.ts';
+import type { EventTarget } from '../../routing/project-routing.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import { givenTrace } from '../../tracing/trace-context.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid, parseTime } from '../http/fields.ts';
+import type { Call } from '../http/operation.ts';
+import type { BroadcastEvent } from './event-schema.ts';
+import { eventSource } from './event-source.ts';
+
+type Input = Static<typeof BroadcastEvent> & { app_id?: string };
+
+/** An event as the door takes it, from the body of any of the calls that create one. */
+export async function newEvent(
+  context: ApiContext,
+  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace'>,
+  target: EventTarget,
+): Promise<NewEvent> {
+  const { project, body } = call;
+  const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? 'null'));
+  if (payload.length > project.config.max_payload_read_size) {
+    throw payloadTooLarge(project.config.max_payload_read_size);
+  }
+  const headers = customHeaders(body.custom_headers ?? {});
+  return {
+    projectId: project.id,
+    target,
+    eventType: body.event_type,
+    payload,
+    contentType: null,
+    forwardedHeaders: null,
+    credentials: [],
+    failure: null,
+    headers,
+    // One given for the event goes before that of the request that brings it.
+    trace: givenTrace(headers) ?? call.trace,
+    idempotencyKey: idempotencyKey(project, body),
+    sourceId: await eventSource(context, project, body.source_id),
+    appId: body.app_id || null,
+    acknowledgedAtMs:
+      body.acknowledged_at === undefined ? null : parseTime('acknowledged_at', body.acknowledged_at),
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: body.metadata || null,
+  };
+}
+
+/** A project that chose its own header for the key relies on it: every event has one. */
+function idempotencyKey(project: ProjectRow, body: Input): string | null {
+  const isCustom = project.config.request_id_header !== DEFAULT_REQUEST_ID_HEADER;
+  if (isCustom && !body.idempotency_key)
+    throw invalid('idempotency_key', 'is required where the project has a request_id_header of its own');
+  return body.idempotency_key || null;
+}
+
+const ILLEGAL_HEADERS =
+  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/i;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+function customHeaders(given: Record<string, string>): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const field = `custom_headers.${name}`;
+    if (!HEADER_NAME.test(name)) throw invalid(field, 'is not a legal header name');
+    if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and cannot be given');
+    // oxlint-disable-next-line no-control-regex -- header values may hold none of these
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
+      throw invalid(field, 'holds characters a header value cannot carry');
+    headers[name] = [value];
+  }
+  return headers;
+}

@@ -1,0 +1,45 @@
+import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-token.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import type { EventAcceptor } from '../../ingest/accept-event.ts';
+import type { EventReplayer } from '../../ingest/event-replayer.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import type { AlertRecorder } from '../../routing/alert-recorder.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { EndpointStore } from '../../store/config/endpoints.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { ProjectStore } from '../../store/config/projects.ts';
+import type { SourceStore } from '../../store/config/sources.ts';
+import type { Database } from '../../store/database/database.ts';
+
+/** What the handlers work with. */
+export interface ApiContext {
+  db: Database;
+  cache: ConfigCache;
+  endpoints: EndpointStore;
+  sources: SourceStore;
+  acceptor: EventAcceptor;
+  replayer: EventReplayer;
+  ids: IdFactory;
+  sealer: Sealer;
+  projects: ProjectStore;
+  sandbox: Sandbox;
+  /** The database's time in milliseconds. */
+  now(): number;
+  metaEvents: MetaEventRecorder;
+  alerts: AlertRecorder;
+  /** Meta events were queued without a config change. */
+  metaEventsStored(projectId: string): void;
+  /** Asks a token server for a token, as a delivery would. */
+  fetchToken(config: OAuth2Config): Promise<TokenResult>;
+  /** Where the outside world reaches this service, without a slash at the end. */
+  publicUrl(): string;
+  /** Whether deliveries may go to a URL, as far as the URL alone tells. */
+  checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+  /** Deliveries wait in the queue and are due. */
+  wake(projectId: string, where: { key: string; lane: number }): void;
+  /** Access to a project was ended or narrowed: this node forgets the callers it remembers. */
+  forgetCallers(projectId: string): void;
+  /** There is a new job. */
+  wakeJobs(): void;
+}

@@ -1,0 +1,100 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { SealError } from '../../platform/sealer.ts';
+import { isConnectionError, isDataError } from '../../store/database/pg-errors.ts';
+import { toAppError } from './show-rows.ts';
+import { describeValidationErrors, fieldsWithZero } from './validation.ts';
+
+export const REFUSAL_ID = 'Refusal';
+
+export const WARNINGS = Type.Array(Type.String(), {
+  description:
+    'What is odd about the body, such as fields that are not known (`X-Posthorn-Strict: true` refuses such a call), and rows that a list left out since they cannot be shown.',
+});
+
+/** The part of an envelope that carries warnings: none where there are none. */
+export function warningsOf({ warnings = [] }: FastifyRequest): { warnings?: string[] } {
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+/** How any operation answers when it does not do what was asked. */
+export const REFUSAL = Type.Object(
+  {
+    status: Type.Literal(false),
+    message: Type.String({ description: 'What is wrong, for a person.' }),
+    code: Type.String({ description: 'What is wrong, for a program: one of those in docs/errors.md.' }),
+    data: Type.Optional(Type.Unknown()),
+    warnings: Type.Optional(WARNINGS),
+  },
+  { $id: REFUSAL_ID },
+);
+
+const LOGGED: ReadonlySet<string> = new Set(['internal', 'secret_unreadable', 'row_damaged']);
+
+/** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
+export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const known = translate(error, request);
+  const caller = { request: request.id, ip: request.ip };
+  if (LOGGED.has(known.code)) request.log.error({ err: error, ...caller }, 'request failed');
+  else request.log.debug({ code: known.code, ...caller }, 'request refused');
+  if (known.retryAfterSeconds !== undefined) reply.header('retry-after', known.retryAfterSeconds);
+  if (known.code === 'rate_limited') {
+    reply.header('x-ratelimit-limit', known.params['limit']);
+    reply.header('x-ratelimit-remaining', 0).header('x-ratelimit-reset', known.retryAfterSeconds ?? 1);
+  }
+  void reply.code(known.status).send({
+    status: false,
+    message: known.message,
+    code: known.code,
+    ...(known.data !== undefined && { data: known.data }),
+    ...warningsOf(request),
+  });
+}
+
+function translate(error: FastifyError | Error, request: FastifyRequest): AppError {
+  if (error instanceof AppError) return error;
+  if ('validation' in error && error.validation !== undefined) {
+    return new AppError('validation_failed', { fields: describeValidationErrors(error.validation) });
+  }
+  switch ('code' in error ? error.code : '') {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('body_too_large', {
+        part: 'request body',
+        limit: request.routeOptions.bodyLimit,
+        setting: 'POSTHORN_MAX_BODY_BYTES',
+      });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new AppError('unsupported_media_type', { type: request.headers['content-type'] ?? '' });
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new AppError('route_not_found', { method: request.method, path: request.url });
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
+    default:
+  }
+  if (error instanceof SealError || error instanceof SyntaxError) return toAppError(error);
+  if (isConnectionError(error)) return databaseError(error, request);
+  if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
+  return new AppError('internal', { request: request.id }, { cause: error });
+}
+
+/**
+ * An operation may send several statements, and read after it wrote: once its handler runs, what it did is unknown.
+ * Before that, and where it only reads, nothing was changed.
+ */
+function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): AppError {
+  const options = { cause: error };
+  if (method === 'GET' || isUnderWay !== true)
+    return new AppError('database_unavailable', { retry: 1 }, options);
+  const advice =
+    method === 'POST' ? 'Look whether it was before you repeat it.' : 'It is safe to send it again.';
+  return new AppError('outcome_unknown', { retry: 1, advice }, options);
+}
+
+/** The database said no to a text; which one it was is looked up here, where it costs nothing otherwise. */
+function describeUnstorable({ body, query, params }: FastifyRequest): string {
+  const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
+  if (fields.length === 0) return 'a value holds text that cannot be stored';
+  return fields.map((field) => `${field}: holds a zero character, which cannot be stored`).join('; ');
+}

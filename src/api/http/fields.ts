@@ -1,0 +1,122 @@
+import { type TSchema, type TString, Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import type { Page } from '../../domain/pagination.ts';
+import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
+import { showRows } from './show-rows.ts';
+
+/** Building blocks that the resources' schemas share. */
+export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
+export const NullableTime = Type.Union([Time, Type.Null()]);
+
+/** Always null, for clients that look for it. As a type of its own (`type: null`) it crashes generators. */
+export const Nothing = Type.Unsafe<null>({
+  anyOf: [{ type: 'object' }, { type: 'null' }],
+  description: 'Always null.',
+});
+
+export const oneOf = <T extends string>(values: readonly T[], description?: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) });
+
+export const Text = (maxLength: number, description?: string) =>
+  Type.String({ maxLength, ...(description !== undefined && { description }) });
+
+export const RequiredText = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
+
+export const Pagination = Type.Object({
+  per_page: Type.Integer(),
+  has_next_page: Type.Boolean(),
+  has_prev_page: Type.Boolean(),
+  next_page_cursor: Type.String(),
+  prev_page_cursor: Type.String(),
+});
+
+export const PageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({ content: Type.Array(item), pagination: Pagination });
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  perPage: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: 'Items per page; 20 by default.' }),
+  ),
+  direction: Type.Optional(oneOf(['next', 'prev'], '`next` by default.')),
+  next_page_cursor: Type.Optional(Type.String()),
+  prev_page_cursor: Type.Optional(Type.String()),
+  sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: the newest first.')),
+};
+
+/** A parameter that may be repeated. */
+export const Repeated = <Item extends TSchema = TString>(
+  description: string,
+  item: Item | TString = Type.String(),
+) => Type.Optional(Type.Array(item, { description }));
+
+/** Query parameters of everything that takes dates. */
+export const dateQuery = {
+  startDate: Type.Optional(
+    Type.String({ description: 'From then on: 2026-01-31T15:04:05, UTC, or RFC 3339.' }),
+  ),
+  endDate: Type.Optional(Type.String({ description: 'Until then, in the same form.' })),
+};
+
+let lastIso = { ms: 0, text: new Date(0).toISOString() };
+
+/**
+ * The last one is kept: an event tells its time twice, and of those that come together most came in one millisecond.
+ * Throws where what is stored is no time, such as infinity.
+ */
+export function iso(ms: number): string {
+  if (ms !== lastIso.ms) lastIso = { ms, text: formatTime(ms) };
+  return lastIso.text;
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}
+
+export function mapPage<Row, Item>(
+  page: Page<Row>,
+  map: (row: Row) => Item,
+): { content: Item[]; pagination: Page<Row>['pagination'] } {
+  return { content: showRows(page.rows, map), pagination: page.pagination };
+}
+
+export function found<T>(value: T | undefined, resource: string, id: string): T {
+  if (value === undefined) throw new AppError('not_found', { resource, id });
+  return value;
+}
+
+/** A 400 of the same form as the schema's own, for rules a schema cannot say. */
+export function invalid(field: string, problem: string): AppError {
+  return new AppError('validation_failed', { fields: `${field}: ${problem}` });
+}
+
+/** A time of the body in milliseconds. */
+export function parseTime(field: string, text: string): number {
+  const ms = readTime(text);
+  if (ms === null) throw invalid(field, TIME_HINT);
+  return ms;
+}
+
+/** Dates of a list: `2006-01-02T15:04:05`, read as UTC, or RFC 3339. Empty and year 1 mean absent. */
+export function dateRange(query: Record<string, string | string[] | undefined>): {
+  fromMs: number | undefined;
+  toMs: number | undefined;
+} {
+  const fromMs = parseDate(query, 'startDate');
+  const toMs = parseDate(query, 'endDate');
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
+    throw new AppError('bad_query', { name: 'startDate', detail: 'it is later than endDate' });
+  }
+  return { fromMs, toMs };
+}
+
+function parseDate(query: Record<string, string | string[] | undefined>, name: string): number | undefined {
+  const text = [query[name]].flat().at(-1);
+  // A zero time of Go, which in a zone east of UTC lies before the year 1.
+  if (text === undefined || text === '' || text.startsWith('0001-01-01')) return undefined;
+  const ms = readDate(text);
+  if (ms === null)
+    throw new AppError('bad_query', { name, detail: `"${text}" is not a date such as 2026-01-31T15:04:05` });
+  return text.startsWith('0001-') ? undefined : ms;
+}

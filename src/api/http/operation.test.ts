@@ -1,0 +1,69 @@
+import Fastify from 'fastify';
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { Caller } from './auth.ts';
+import { handleError, REFUSAL } from './error-handler.ts';
+import { type Operation, registerOperation } from './operation.ts';
+
+const portal: Caller = {
+  kind: 'portal',
+  linkId: 'l',
+  projectId: 'p',
+  ownerId: 'me',
+  canManage: false,
+  canCreateEvents: false,
+  eventTypes: [],
+};
+const key: Caller = { kind: 'project', keyId: 'k', projectId: 'p' };
+
+/** The status of a call of one operation by a caller. */
+async function call(
+  operation: Pick<
+    Operation<ReturnType<typeof Type.Unknown>, ReturnType<typeof Type.Integer>>,
+    'handle' | 'portal'
+  >,
+  caller: Caller,
+): Promise<number> {
+  const app = Fastify();
+  app.addSchema(REFUSAL);
+  app.setErrorHandler(handleError);
+  app.addHook('onRequest', async (request) => {
+    request.caller = caller;
+    request.project = { id: 'p', config: { signature: { header: 'X' } } } as ProjectRow;
+    if (caller.kind === 'portal')
+      request.scope = { ownerId: 'me', endpointIds: new Set(), canManage: caller.canManage, eventTypes: [] };
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/things',
+    id: 'things',
+    tag: 't',
+    summary: 's',
+    status: 200,
+    message: 'm',
+    data: Type.Integer(),
+    ...operation,
+  });
+  const { statusCode } = await app.inject('/api/v1/projects/p/things');
+  await app.close();
+  return statusCode;
+}
+
+test('an operation that declares nothing is closed to portals and open to keys', async () => {
+  const handle = async () => 1;
+  expect(await call({ handle }, portal)).toBe(403);
+  expect(await call({ handle }, key)).toBe(200);
+});
+
+test('one that needs the right to manage is closed to links without it', async () => {
+  const handle = async ({ scope }: { scope: unknown }) => (scope === undefined ? 1 : 2);
+  expect(await call({ handle, portal: 'manage' }, portal)).toBe(403);
+  expect(await call({ handle, portal: 'manage' }, { ...portal, canManage: true })).toBe(200);
+});
+
+test('one that is open and forgets the scope answers keys, never portals', async () => {
+  const forgetful = { handle: async () => 1, portal: 'read' } as const;
+  expect(await call(forgetful, portal)).toBe(500);
+  expect(await call(forgetful, key)).toBe(200);
+});

@@ -1,0 +1,273 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { type Actor, CLI_USER_HEADER } from '../../domain/audit.ts';
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { requestTrace } from '../../ingest/request/request-trace.ts';
+import { stringifyWithBytes } from '../../platform/raw-json.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { TraceContext } from '../../tracing/trace-context.ts';
+import { actorOf, type Caller } from './auth.ts';
+import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
+import { compilePortalView } from './portal-view.ts';
+import { unshownOf, unshownWarning } from './show-rows.ts';
+import { unknownFieldsOf } from './unknown-fields.ts';
+import { dropNulls } from './validation.ts';
+import {
+  callerVersion,
+  downgradeResponse,
+  upgradeRequest,
+  type VersionChange,
+} from './versions/version-change.ts';
+
+/**
+ * One operation of the API, declared once: its schemas validate the request, type the handler and make the OpenAPI
+ * document. The handler returns `data`; the envelope is put around it here.
+ */
+export interface Call<Body> {
+  params: Record<string, string>;
+  query: Record<string, string | string[] | undefined>;
+  body: Body;
+  /** The body exactly as received. */
+  bodyText: string;
+  caller: Caller;
+  /** Who makes what the call changes, for the audit log. */
+  actor: Actor;
+  /** The project in the path, present and open to the caller. Undefined on paths without one. */
+  project: ProjectRow;
+  /** The part of the project that the caller may see; undefined: all of it. */
+  scope: EndpointScope | undefined;
+  /** The trace that the call is part of. */
+  trace: TraceContext | null;
+  /** Fields a handler puts beside `data` in the envelope. */
+  beside: Record<string, unknown>;
+}
+
+/**
+ * What the holder of a portal link needs to call an operation: nothing more, for those that look or try something out
+ * (`read`) and those that send again what was sent before (`resend`); a link with `can_manage_endpoint` for those that
+ * change endpoints, subscriptions or filters (`manage`); one with `can_create_events` for new events (`create_events`).
+ * `anyone` is for those that touch nothing of any endpoint, so that there is no scope to keep to. Operations that
+ * declare nothing are closed to portals.
+ */
+export type PortalRight = 'read' | 'resend' | 'manage' | 'create_events' | 'anyone';
+
+export interface Operation<Body extends TSchema, Data extends TSchema> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  id: string;
+  tag: string;
+  summary: string;
+  query?: TObject;
+  body?: Body;
+  /** Makes the body from one of type multipart/form-data, which only such operations take. */
+  fromMultipart?(body: Buffer, contentType: string): unknown;
+  status: 200 | 201 | 202;
+  message: string;
+  /** Another answer than `status` and `message`, for calls that ask for something else. */
+  variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
+  data: Data;
+  /** What clients write back whole, where it is not `data`: its fields are no unknown ones. */
+  resource?: TSchema;
+  /** What is legal in a body and surely not meant. */
+  warn?(body: Static<Body>): string[];
+  /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
+  portal?: PortalRight;
+  /** How earlier API versions saw the resource. */
+  changes?: readonly VersionChange[];
+  /** Schemas of what the handler puts beside `data`. */
+  beside?: Record<string, TSchema>;
+  handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
+}
+
+const PROJECT_PATH = '/api/v1/projects/:projectID';
+const PORTAL_PATH = '/portal-api';
+
+export function registerOperation<Body extends TSchema, Data extends TSchema>(
+  app: FastifyInstance,
+  operation: Operation<Body, Data>,
+): void {
+  registerRoute(app, operation);
+  if (operation.portal !== undefined && operation.path.startsWith(PROJECT_PATH)) {
+    const path = operation.path.replace(PROJECT_PATH, PORTAL_PATH);
+    registerRoute(app, { ...operation, path, id: `${operation.id}InPortal`, tag: 'Portal' });
+  }
+}
+
+function registerRoute<Body extends TSchema, Data extends TSchema>(
+  app: FastifyInstance,
+  operation: Operation<Body, Data>,
+): void {
+  const { body, data, message, status, changes = [] } = operation;
+  const unknownFields = body === undefined ? undefined : unknownFieldsOf(body, operation.resource ?? data);
+  const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
+  app.route({
+    method: operation.method,
+    url: operation.path,
+    // For the OpenAPI document only. Clients send parameters empty or out of range, which means "not given", so the
+    // handlers read them by hand.
+    config: { query: operation.query },
+    schema: {
+      operationId: operation.id,
+      tags: [operation.tag],
+      summary: operation.summary,
+      params: pathParameters(operation.path),
+      ...(body !== undefined && { body }),
+      response: {
+        [status]: envelope(data, operation.beside),
+        default: { $ref: `${REFUSAL_ID}#`, description: 'Refused, or failed.' },
+      },
+    },
+    preValidation: (request, _reply, done) => {
+      try {
+        requirePortalRight(request.caller as Caller, operation);
+        if (body !== undefined) {
+          const version = callerVersion(request.headers['x-convoy-version']);
+          request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
+          request.warnings = unknownFields?.(request.body) ?? [];
+          refuseIfStrict(request);
+        }
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+    handler: async (request, reply) => {
+      request.isUnderWay = true;
+      const { call, wasScoped } = makeCall<Static<Body>>(request);
+      if (operation.warn !== undefined) {
+        request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
+        refuseIfStrict(request);
+      }
+      const result = (await operation.handle(call, request, reply)) ?? null;
+      if (operation.portal !== 'anyone' && !wasScoped())
+        throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
+      warnOfUnshown(request, result);
+      const { scope } = request;
+      const seen =
+        scope === undefined || portalView === undefined
+          ? result
+          : portalView(result, { scope, signatureHeader: call.project.config.signature.header });
+      const version = callerVersion(request.headers['x-convoy-version']);
+      if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
+      const answer = seen === null ? null : downgradeResponse(changes, version, seen);
+      const told = operation.variant?.(call) ?? { status, message };
+      return reply
+        .code(told.status)
+        .send({ status: true, message: told.message, data: answer, ...call.beside, ...warningsOf(request) });
+    },
+  });
+}
+
+function warnOfUnshown(request: FastifyRequest, result: unknown): void {
+  const unshown = unshownOf(result);
+  if (unshown.length === 0) return;
+  for (const { id, error } of unshown)
+    request.log.error({ err: error, row: id, request: request.id }, 'a row cannot be shown');
+  request.warnings = [...(request.warnings ?? []), ...unshown.map(unshownWarning)];
+}
+
+/** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
+function wantsBytes(accept: string | undefined): boolean {
+  return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
+}
+
+/** `X-Posthorn-Strict: true` makes a refusal of every warning. */
+function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
+  if (warnings.length === 0 || headers['x-posthorn-strict'] !== 'true') return;
+  throw new AppError('validation_failed', { fields: warnings.join('; ') });
+}
+
+function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; summary: string }): void {
+  if (caller.kind !== 'portal') return;
+  if (operation.portal === undefined) throw new AppError('portal_forbidden', { what: 'this operation' });
+  if (operation.portal === 'manage' && !caller.canManage)
+    throw new AppError('portal_forbidden', { what: 'changing endpoints, subscriptions and filters' });
+  if (operation.portal === 'create_events' && !caller.canCreateEvents)
+    throw new AppError('portal_forbidden', { what: 'new events' });
+}
+
+/**
+ * The call, and whether its handler looked at the caller's scope. One that is open to portals and did not is a bug;
+ * its answer is withheld from them.
+ */
+function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(): boolean } {
+  let looked = request.scope === undefined;
+  const call: Call<Body> = {
+    params: request.params as Record<string, string>,
+    query: request.query as Call<unknown>['query'],
+    body: request.body as Body,
+    bodyText: request.bodyText ?? '',
+    caller: request.caller as Caller,
+    actor: actorOf(request.caller as Caller, request.headers[CLI_USER_HEADER]),
+    project: request.project as ProjectRow,
+    trace: requestTrace(request),
+    beside: {},
+    get scope() {
+      looked = true;
+      return request.scope;
+    },
+  };
+  return { call, wasScoped: () => looked };
+}
+
+function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({
+    status: Type.Boolean(),
+    message: Type.String(),
+    data,
+    ...beside,
+    warnings: Type.Optional(WARNINGS),
+  });
+}
+
+function pathParameters(path: string): TSchema {
+  const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
+  return Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
+}
+
+/** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
+function parseBody(
+  request: FastifyRequest,
+  schema: TSchema,
+  fromMultipart: Operation<TSchema, TSchema>['fromMultipart'],
+): unknown {
+  const type = request.headers['content-type'];
+  if (
+    fromMultipart !== undefined &&
+    Buffer.isBuffer(request.body) &&
+    /^multipart\/form-data\b/i.test(type ?? '')
+  )
+    return fromMultipart(request.body, type ?? '');
+  if (type !== undefined && !/^application\/json\b/i.test(type))
+    throw new AppError('unsupported_media_type', { type });
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') throw new AppError('body_required');
+  request.bodyText = text;
+  try {
+    const value: unknown = JSON.parse(text);
+    dropNulls(schema, value);
+    return value;
+  } catch (error) {
+    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    query?: TObject | undefined;
+  }
+  interface FastifyRequest {
+    bodyText?: string;
+    /** What is odd about the body. */
+    warnings?: string[];
+    /** The handler of its operation was called. */
+    isUnderWay?: boolean;
+    caller?: Caller;
+    project?: ProjectRow;
+    scope?: EndpointScope;
+  }
+}

@@ -1,0 +1,25 @@
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+
+/** The endpoints of each owner, found once per version of a project's config. */
+const ownersOf = new WeakMap<ProjectRouting, Map<string, Set<string>>>();
+
+export function ownerScope(
+  routing: ProjectRouting,
+  link: { ownerId: string; canManage: boolean; eventTypes: readonly string[] },
+): EndpointScope {
+  let owners = ownersOf.get(routing);
+  if (owners === undefined) {
+    owners = new Map();
+    for (const { row } of routing.endpoints.values()) {
+      const ids = owners.get(row.owner_id);
+      if (ids === undefined) owners.set(row.owner_id, new Set([row.id]));
+      else ids.add(row.id);
+    }
+    ownersOf.set(routing, owners);
+  }
+  // A link without an owner opens nothing: endpoints that nobody owns belong to the project.
+  const endpointIds = link.ownerId === '' ? undefined : owners.get(link.ownerId);
+  const { ownerId, canManage, eventTypes } = link;
+  return { ownerId, canManage, eventTypes, endpointIds: endpointIds ?? new Set() };
+}

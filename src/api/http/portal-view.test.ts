@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { describe, expect, test } from 'vitest';
+import { RawJson } from '../../platform/raw-json.ts';
+import { compilePortalView } from './portal-view.ts';
+
+const viewer = (canManage: boolean) => ({
+  scope: { ownerId: 'me', endpointIds: new Set(['mine']), canManage, eventTypes: [] },
+  signatureHeader: 'X-Signature',
+});
+
+describe('a portal view', () => {
+  test('masks headers however deep they stand, except signatures in any case', () => {
+    const headers = Type.Record(Type.String(), Type.Array(Type.String()));
+    const view = compilePortalView(Type.Object({ content: Type.Array(Type.Object({ headers })) }));
+    const data = { content: [{ headers: { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], Other: ['a', 'b'] } }] };
+    expect(view(data, viewer(true))).toEqual({
+      content: [{ headers: { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], Other: ['***'] } }],
+    });
+    expect(data.content[0]?.headers.Other).toEqual(['a', 'b']);
+  });
+
+  test('leaves conditions on headers and payloads alone', () => {
+    const schema = Type.Object({
+      filter: Type.Object({ headers: Type.Record(Type.String(), Type.Unknown()) }),
+      data: Type.Unsafe<RawJson>({}),
+    });
+    const data = { filter: { headers: { a: 'b' } }, data: new RawJson('{"secrets":["x"]}') };
+    expect(compilePortalView(schema)(data, viewer(false))).toEqual(data);
+  });
+
+  test('looks into unions with null', () => {
+    const schema = Type.Object({
+      endpoint: Type.Union([Type.Object({ secrets: Type.Array(Type.String()) }), Type.Null()]),
+    });
+    const view = compilePortalView(schema);
+    expect(view({ endpoint: { secrets: ['s'] } }, viewer(false))).toEqual({ endpoint: { secrets: [] } });
+    expect(view({ endpoint: { secrets: ['s'] } }, viewer(true))).toEqual({ endpoint: { secrets: ['s'] } });
+    expect(view({ endpoint: null }, viewer(false))).toEqual({ endpoint: null });
+  });
+
+  test('leaves out other owners’ endpoints, by id and in full, and sources', () => {
+    const schema = Type.Object({
+      endpoints: Type.Array(Type.String()),
+      endpoint_metadata: Type.Array(Type.Object({ uid: Type.String(), secrets: Type.Array(Type.String()) })),
+      source_metadata: Type.Union([Type.Object({ uid: Type.String() }), Type.Null()]),
+    });
+    const data = {
+      endpoints: ['mine', 'theirs'],
+      endpoint_metadata: [
+        { uid: 'theirs', secrets: ['t'] },
+        { uid: 'mine', secrets: ['m'] },
+      ],
+      source_metadata: { uid: 'source' },
+    };
+    expect(compilePortalView(schema)(data, viewer(false))).toEqual({
+      endpoints: ['mine'],
+      endpoint_metadata: [{ uid: 'mine', secrets: [] }],
+      source_metadata: null,
+    });
+  });
+
+  test('refuses to guess between two shapes that both hold something to hide', () => {
+    const one = Type.Object({ secrets: Type.Array(Type.String()) });
+    const other = Type.Object({ client_key: Type.String() });
+    expect(() => compilePortalView(Type.Union([one, other]))).toThrow('union');
+  });
+});

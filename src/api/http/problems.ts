@@ -1,0 +1,20 @@
+import { AppError } from '../../domain/errors.ts';
+
+/** Collects what is wrong with a request, so that the answer names every bad field at once. */
+export class Problems {
+  readonly #found: string[] = [];
+
+  add(field: string, problem: string): void {
+    this.#found.push(`${field}: ${problem}`);
+  }
+
+  /** The text, which must not be empty. */
+  text(field: string, value: string | undefined): string {
+    if (value === undefined || value === '') this.add(field, 'is required');
+    return value ?? '';
+  }
+
+  throwIfAny(): void {
+    if (this.#found.length > 0) throw new AppError('validation_failed', { fields: this.#found.join('; ') });
+  }
+}

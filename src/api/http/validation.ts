@@ -1,0 +1,85 @@
+import type { FastifySchemaValidationError } from 'fastify';
+import { TIME_HINT } from '../../domain/time.ts';
+
+/** Errors of the schema validator in words that say what to fix: one entry per field, in the schema's order. */
+export function describeValidationErrors(errors: readonly FastifySchemaValidationError[]): string {
+  const fields = new Map<string, string>();
+  for (const error of errors) {
+    const [field, problem] = describe(error);
+    if (!fields.has(field)) fields.set(field, problem);
+  }
+  return [...fields].map(([field, problem]) => (field === '' ? problem : `${field}: ${problem}`)).join('; ');
+}
+
+function describe({
+  keyword,
+  instancePath,
+  params,
+  message,
+}: FastifySchemaValidationError): [string, string] {
+  const at = instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+  const inside = (name: unknown) => (at === '' ? String(name) : `${at}.${String(name)}`);
+  switch (keyword) {
+    case 'required':
+      return [inside(params['missingProperty']), 'is required'];
+    case 'type':
+      return [at || 'body', `must be ${article(String(params['type']))}`];
+    case 'enum':
+      return [at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`];
+    case 'format':
+      return [at, params['format'] === 'date-time' ? TIME_HINT : (message ?? 'is not valid')];
+    case 'minLength':
+      return [
+        at,
+        params['limit'] === 1
+          ? 'must not be empty'
+          : `must have at least ${String(params['limit'])} characters`,
+      ];
+    default:
+      return [at || 'body', message ?? 'is not valid'];
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+interface ObjectSchema {
+  type?: unknown;
+  properties?: Record<string, ObjectSchema>;
+  items?: ObjectSchema;
+  anyOf?: ObjectSchema[];
+}
+
+/**
+ * Clients in other languages send null for "not given". Takes such keys out, following the schema, so that only
+ * places where null is a value of its own keep it: free-form JSON, and fields whose schema allows it.
+ */
+export function dropNulls(schema: ObjectSchema, value: unknown): void {
+  if (Array.isArray(value)) {
+    if (schema.items !== undefined) for (const item of value) dropNulls(schema.items, item);
+    return;
+  }
+  if (typeof value !== 'object' || value === null || schema.properties === undefined) return;
+  const object = value as Record<string, unknown>;
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (!Object.hasOwn(object, name)) continue;
+    if (object[name] === null && !allowsNull(property)) delete object[name];
+    else dropNulls(property, object[name]);
+  }
+}
+
+function allowsNull(schema: ObjectSchema): boolean {
+  if (schema.type === undefined && schema.anyOf === undefined) return true;
+  return schema.type === 'null' || (schema.anyOf ?? []).some(allowsNull);
+}
+
+/** Where a value holds a zero character, which no text of the database can. Payloads are bytes and may. */
+export function fieldsWithZero(value: unknown, path: string): string[] {
+  if (typeof value === 'string') return value.includes('\u0000') ? [path || 'body'] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    return at === 'data' ? [] : fieldsWithZero(child, at);
+  });
+}

@@ -1,0 +1,128 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { idTime } from '../../domain/ids.ts';
+import { parsePageRequest } from '../../domain/pagination.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import { cancelJob, getJob, type JobRow, jobStatuses, jobTypes, listJobs } from '../../store/config/jobs.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import type { ApiContext } from '../http/context.ts';
+import {
+  found,
+  iso,
+  isoOrNull,
+  mapPage,
+  NullableTime,
+  oneOf,
+  PageOf,
+  pageQuery,
+  Time,
+} from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+export const Job = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  type: oneOf(jobTypes),
+  status: oneOf(jobStatuses, 'completed: every row was worked on. What was queued may still be waiting.'),
+  description: Type.String({ description: 'What working on a row means.' }),
+  total: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Rows to work on; null while they are too many to be counted.',
+  }),
+  done: Type.Integer({ description: 'Rows worked on so far.' }),
+  failed: Type.Integer({ description: 'Rows that could not be worked on.' }),
+  error: Type.String({ description: 'Why the job failed.' }),
+  started_at: NullableTime,
+  finished_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+});
+
+/** A job that sends has queued when it is completed: its deliveries wait and are tried like any other. */
+const descriptions: Record<JobRow['type'], string> = {
+  batch_replay: 'Each event is queued for delivery again; its deliveries show whether they were sent.',
+  batch_retry: 'Each delivery is queued again; the delivery shows whether it was sent.',
+  batch_cancel: 'Each open delivery is discarded.',
+  onboard: 'Each item becomes an endpoint with its subscription.',
+};
+
+export function toJob(row: JobRow): Static<typeof Job> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    type: row.type,
+    status: row.status,
+    description: descriptions[row.type],
+    total: row.total,
+    done: row.done,
+    failed: row.failed,
+    error: row.error ?? '',
+    started_at: isoOrNull(row.started_at),
+    finished_at: isoOrNull(row.finished_at),
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+  };
+}
+
+/** Names the path of a job that a call has started, and shows the job. */
+export function startedJob(reply: FastifyReply, row: JobRow): Static<typeof Job> {
+  reply.header('location', `/api/v1/projects/${row.project_id}/jobs/${row.id}`);
+  return toJob(row);
+}
+
+const path = '/api/v1/projects/:projectID/jobs';
+const tag = 'Jobs';
+
+export function registerJobs(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listJobs',
+    tag,
+    summary: 'Lists background jobs.',
+    query: Type.Object(pageQuery),
+    status: 200,
+    message: 'Jobs fetched',
+    data: PageOf(Job),
+    handle: async ({ project, query }) =>
+      mapPage(await listJobs(db, project.id, parsePageRequest(query)), toJob),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/:jobID`,
+    id: 'getJob',
+    tag,
+    summary: 'Fetches a job and how far it has come.',
+    status: 200,
+    message: 'Job fetched',
+    data: Job,
+    handle: async ({ project, params }) => {
+      const id = params['jobID'] ?? '';
+      return toJob(found(await getJob(db, project.id, id), 'job', id));
+    },
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:jobID/cancel`,
+    id: 'cancelJob',
+    tag,
+    summary: 'Ends a job; what it has done stays done.',
+    status: 202,
+    message: 'Job cancelled',
+    data: Job,
+    handle: async ({ project, params, actor }) => {
+      const id = params['jobID'] ?? '';
+      const cancelled = await audited(context, { projectId: project.id, actor }, async (tx) => {
+        const row = await cancelJob(tx, project.id, id);
+        if (row === undefined) return { result: undefined, audit: [] };
+        const { type, done, failed, total } = row;
+        const after = { type, done, failed, total };
+        return { result: row, audit: [{ action: 'job.cancelled', resourceId: id, before: null, after }] };
+      });
+      if (cancelled !== undefined) return toJob(cancelled);
+      const { status } = found(await getJob(db, project.id, id), 'job', id);
+      throw new AppError('wrong_state', { detail: `This job has ended already: ${status}.` });
+    },
+  });
+}

@@ -1,0 +1,58 @@
+import type { Actor } from '../../domain/audit.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import { insertJob, type JobRow, type JobType } from '../../store/config/jobs.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import { isTimeout } from '../../store/database/pg-errors.ts';
+import type { ApiContext } from '../http/context.ts';
+
+/** How long a caller waits for the total; beyond that it is left open until the job has ended. */
+const COUNT_MS = 1_000;
+
+/** Stores a job and has it looked at soon. Input with credentials is sealed. */
+export async function startJob(
+  context: ApiContext,
+  by: { projectId: string; actor: Actor },
+  job: {
+    type: JobType;
+    input: unknown;
+    isSecret?: boolean;
+    count: number | ((tx: Queryable) => Promise<number>);
+  },
+): Promise<JobRow> {
+  const { ids, sealer } = context;
+  const total = typeof job.count === 'number' ? job.count : await countWithin(context, job.count);
+  const id = ids.next();
+  const input = JSON.stringify(job.input);
+  const after = { type: job.type, total, ...(job.isSecret !== true && { filter: job.input }) };
+  const row = await audited(context, by, async (tx) => {
+    const result = await insertJob(tx, {
+      id,
+      project_id: by.projectId,
+      type: job.type,
+      input: job.isSecret === true ? '' : input,
+      sealed: job.isSecret === true ? sealer.seal(input, `job ${id}`) : null,
+      total,
+      actor: by.actor,
+    });
+    return { result, audit: [{ action: 'job.started', resourceId: id, before: null, after }] };
+  });
+  context.wakeJobs();
+  return row;
+}
+
+async function countWithin(
+  context: ApiContext,
+  count: (tx: Queryable) => Promise<number>,
+): Promise<number | null> {
+  try {
+    return await context.db.transaction(async (tx) => {
+      await tx.query(
+        `set local statement_timeout = ${COUNT_MS}; set local enable_seqscan = off; set local enable_bitmapscan = off`,
+      );
+      return count(tx);
+    });
+  } catch (error) {
+    if (isTimeout(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import { type Static, Type } from 'typebox';
+import { idTime } from '../../domain/ids.ts';
+import { type PortalLinkRow, portalAuthTypes } from '../../store/config/portal-links.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import { Endpoint } from '../endpoints/endpoint-schema.ts';
+import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+
+export const PortalLink = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  name: Type.String(),
+  owner_id: Type.String(),
+  can_manage_endpoint: Type.Boolean(),
+  can_create_events: Type.Boolean(),
+  event_types: Type.Array(Type.String()),
+  endpoints: Type.Array(Type.String(), { description: 'The owner’s endpoints: all that the link opens.' }),
+  endpoint_count: Type.Integer(),
+  endpoints_metadata: Type.Array(Endpoint),
+  token: Type.String({ description: 'The static token.' }),
+  auth_type: oneOf(portalAuthTypes),
+  auth_key: Type.String({ description: 'A fresh token for an hour, on links of type refresh_token.' }),
+  url: Type.String({ description: 'The portal, with the token behind the #.' }),
+  expires_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const fields = {
+  endpoints: Type.Optional(
+    Type.Array(RequiredText(64), {
+      maxItems: 1000,
+      description: 'Endpoints to give to the owner, if they have none yet.',
+    }),
+  ),
+  can_manage_endpoint: Type.Optional(
+    Type.Boolean({
+      description: 'May change endpoints, subscriptions and filters, and see secrets. False by default.',
+    }),
+  ),
+  can_create_events: Type.Optional(
+    Type.Boolean({ description: 'May send new events to its endpoints. False by default.' }),
+  ),
+  event_types: Type.Optional(
+    Type.Array(RequiredText(256), {
+      maxItems: 100,
+      description: 'Event types it may see: names, or beginnings such as `invoice.*`. Empty: all.',
+    }),
+  ),
+  auth_type: Type.Optional(oneOf([...portalAuthTypes, ''])),
+  expires_at: Type.Optional(
+    Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'When the link stops; never if null.',
+    }),
+  ),
+};
+
+export const CreatePortalLink = Type.Object({
+  name: RequiredText(256),
+  owner_id: RequiredText(256),
+  ...fields,
+});
+export const UpdatePortalLink = Type.Object({
+  name: Type.Optional(RequiredText(256)),
+  owner_id: Type.Optional(Text(256)),
+  ...fields,
+});
+
+export function toPortalLink(
+  row: PortalLinkRow,
+  context: { endpoints: Static<typeof Endpoint>[]; token: string; authKey: string; publicUrl: string },
+): Static<typeof PortalLink> {
+  const { endpoints, token, authKey, publicUrl } = context;
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    owner_id: row.owner_id,
+    can_manage_endpoint: row.can_manage_endpoint,
+    can_create_events: row.can_create_events,
+    event_types: row.event_types,
+    endpoints: endpoints.map((endpoint) => endpoint.uid),
+    endpoint_count: endpoints.length,
+    endpoints_metadata: endpoints,
+    token,
+    auth_type: row.auth_type,
+    auth_key: authKey,
+    url: `${publicUrl}/portal#token=${authKey || token}`,
+    expires_at: isoOrNull(row.expires_at),
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+    deleted_at: isoOrNull(row.deleted_at),
+  };
+}

@@ -1,0 +1,97 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { VERSION } from '../../platform/version.ts';
+import { getPortalLink } from '../../store/config/portal-links.ts';
+import { endpointView } from '../endpoints/endpoint-view.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { PortalLink, toPortalLink } from './portal-link-schema.ts';
+import { staticToken } from './portal-tokens.ts';
+
+const path = '/portal-api';
+const tag = 'Portal';
+
+const Flags = Type.Record(Type.String(), Type.Union([Type.Boolean(), Type.String()]));
+
+const configuration = {
+  version: VERSION,
+  is_signup_enabled: false,
+  is_analytics_enabled: false,
+};
+
+/** There is one edition and it has everything. */
+const features = Object.fromEntries(
+  [
+    'portal_links',
+    'webhook_transformations',
+    'endpoint_management',
+    'circuit_breaking',
+    'event_search',
+    'mutual_tls',
+    'oauth2_endpoint_auth',
+    'retention_policy',
+  ].map((name) => [name, true] as const),
+);
+
+/** What only the portal's own pages ask for; everything else under /portal-api are operations open to portals. */
+export function registerPortal(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/portal_link`,
+    id: 'getOwnPortalLink',
+    tag,
+    summary: 'Fetches the caller’s own portal link. It makes no new token.',
+    status: 200,
+    message: 'Portal link fetched',
+    data: PortalLink,
+    portal: 'read',
+    handle: async ({ project, caller, scope }) => {
+      const id = caller.kind === 'portal' ? caller.linkId : '';
+      const row = found(await getPortalLink(context.db, project.id, id), 'portal link', id);
+      const owners = await context.endpoints.byOwners(context.db, project.id, [scope?.ownerId ?? '']);
+      const endpoints = owners.get(row.owner_id) ?? [];
+      const showEndpoint = await endpointView(
+        context,
+        project.id,
+        endpoints.map(({ id: endpointId }) => endpointId),
+      );
+      return toPortalLink(row, {
+        endpoints: endpoints.map(showEndpoint),
+        // A static token is the one the caller came with; that of a link of the other type opens nothing.
+        token: row.auth_type === 'static_token' ? staticToken(context, row) : '',
+        authKey: '',
+        publicUrl: context.publicUrl(),
+      });
+    },
+  });
+  for (const [suffix, id] of [
+    ['configuration', 'getPortalConfiguration'],
+    ['configuration/auth', 'getPortalAuthConfiguration'],
+  ] as const) {
+    registerOperation(app, {
+      method: 'GET',
+      path: `${path}/${suffix}`,
+      id,
+      tag,
+      summary: 'Settings of this service that its pages need.',
+      status: 200,
+      message: 'Configuration fetched',
+      data: Flags,
+      portal: 'read',
+      handle: async ({ scope }) => ({ ...configuration, can_manage_endpoint: scope?.canManage ?? true }),
+    });
+  }
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/license/features`,
+    id: 'getLicenseFeatures',
+    tag,
+    summary: 'Features of this edition: all of them.',
+    status: 200,
+    message: 'Features fetched',
+    data: Flags,
+    portal: 'read',
+    handle: async ({ scope }) => ({ ...features, manage_endpoints: scope?.canManage ?? true }),
+  });
+}

@@ -1,0 +1,118 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { changeOf } from '../../domain/audit.ts';
+import { idTime } from '../../domain/ids.ts';
+import type { ApiKeyRow } from '../../store/config/api-keys.ts';
+import { listApiKeys, revokeApiKey } from '../../store/config/api-keys.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import type { ApiContext } from '../http/context.ts';
+import { endingAccess } from '../http/end-access.ts';
+import {
+  found,
+  invalid,
+  iso,
+  isoOrNull,
+  Nothing,
+  NullableTime,
+  parseTime,
+  RequiredText,
+  Time,
+} from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { showRows } from '../http/show-rows.ts';
+import { createKey } from './create-key.ts';
+
+const Role = Type.Object({ type: Type.String(), project: Type.String() });
+
+export const ApiKey = Type.Object({
+  uid: Type.String(),
+  name: Type.String(),
+  mask: Type.String({ description: 'The middle part of the key, by which it can be told apart.' }),
+  role: Role,
+  key_type: Type.String(),
+  expires_at: NullableTime,
+  last_used_at: NullableTime,
+  created_at: Time,
+});
+
+export const NewApiKey = Type.Object({
+  ...ApiKey.properties,
+  key: Type.String({ description: 'The key itself; shown this once.' }),
+});
+
+const CreateApiKey = Type.Object({
+  name: RequiredText(256),
+  expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+});
+
+export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
+  return {
+    uid: row.id,
+    name: row.name,
+    mask: row.mask,
+    role: {
+      type: row.project_id === null ? 'instance_admin' : 'project_admin',
+      project: row.project_id ?? '',
+    },
+    key_type: '',
+    expires_at: isoOrNull(row.expires_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    created_at: iso(idTime(row.id)),
+  };
+}
+
+export function registerApiKeys(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  const path = '/api/v1/projects/:projectID/keys';
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listKeys',
+    tag: 'Keys',
+    summary: 'Lists the keys of a project.',
+    status: 200,
+    message: 'Keys fetched',
+    data: Type.Array(ApiKey),
+    handle: async ({ project }) => showRows(await listApiKeys(db, project.id), toApiKey),
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createKey',
+    tag: 'Keys',
+    summary: 'Makes a further key of a project.',
+    body: CreateApiKey,
+    status: 201,
+    message: 'Key created',
+    data: NewApiKey,
+    handle: async ({ project, body, actor }) => {
+      const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
+      if (expiresAtMs !== null && expiresAtMs <= context.now())
+        throw invalid('expires_at', 'must lie in the future');
+      const wanted = { projectId: project.id, name: body.name, expiresAtMs };
+      const { row, key } = await db.transaction((tx) => createKey(tx, { ...context, actor }, wanted));
+      return { ...toApiKey(row), key };
+    },
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: `${path}/:keyID`,
+    id: 'revokeKey',
+    tag: 'Keys',
+    summary: 'Revokes a key.',
+    status: 200,
+    message: 'Key revoked',
+    data: Nothing,
+    handle: async ({ project, params, actor }) => {
+      const id = params['keyID'] ?? '';
+      const by = { projectId: project.id, actor };
+      return endingAccess(context, project.id, () =>
+        audited(context, by, async (tx) => {
+          const key = found(await revokeApiKey(tx, project.id, id), 'key', id);
+          const before = { ...key, revoked_at: null };
+          return { result: null, audit: [changeOf('key.revoked', before, null)] };
+        }),
+      );
+    },
+  });
+}

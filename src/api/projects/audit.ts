@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { type AuditAction, actorTypes, auditActions } from '../../domain/audit.ts';
+import { AppError } from '../../domain/errors.ts';
+import { idTime } from '../../domain/ids.ts';
+import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { type AuditFilter, type AuditRow, listAudit } from '../../store/config/audit-entries.ts';
+import { requireInstanceKey } from '../http/auth.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+
+const actions = Object.keys(auditActions) as AuditAction[];
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+const Snapshot = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]);
+
+export const AuditEntry = Type.Object({
+  uid: Type.String(),
+  project_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null: a change of the instance itself.',
+  }),
+  actor: Type.Object({ type: oneOf(actorTypes), uid: NullableText }),
+  action: oneOf(actions),
+  resource: Type.Object({ type: Type.String(), uid: NullableText }),
+  before: Snapshot,
+  after: Snapshot,
+  created_at: Time,
+});
+
+const filterQuery = {
+  ...pageQuery,
+  ...dateQuery,
+  actorType: Type.Optional(Type.String({ description: `One of ${actorTypes.join(', ')}.` })),
+  actorId: Type.Optional(Type.String({ description: 'The key or portal link.' })),
+  action: Type.Optional(Type.String({ description: 'Such as `endpoint.updated`.' })),
+  resourceId: Type.Optional(Type.String()),
+};
+
+/** Who changed what and when. Entries are written where the change is, never here. */
+export function registerAudit(app: FastifyInstance, context: ApiContext): void {
+  const tag = 'Audit';
+  const list = async (projectId: string | undefined, query: Call<unknown>['query']) => {
+    const filter = { page: parsePageRequest(query), ...auditFilter(query) };
+    return mapPage(await context.db.reading((tx) => listAudit(tx, projectId, filter)), toAuditEntry);
+  };
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/audit',
+    id: 'listAudit',
+    tag,
+    summary: 'Lists who changed what in a project, the latest first.',
+    query: Type.Object(filterQuery),
+    status: 200,
+    message: 'Audit entries fetched',
+    data: PageOf(AuditEntry),
+    handle: ({ project, query }) => list(project.id, query),
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/audit',
+    id: 'listInstanceAudit',
+    tag,
+    summary:
+      'Lists who changed what in every project, deleted ones too, and in the instance itself. Needs the instance key.',
+    query: Type.Object({ ...filterQuery, projectId: Type.Optional(Type.String()) }),
+    status: 200,
+    message: 'Audit entries fetched',
+    data: PageOf(AuditEntry),
+    handle: async ({ caller, query }) => {
+      requireInstanceKey(caller);
+      return list(queryValue(query, 'projectId'), query);
+    },
+  });
+}
+
+function auditFilter(query: Call<unknown>['query']): AuditFilter {
+  return {
+    ...dateRange(query),
+    actorType: known(query, 'actorType', actorTypes),
+    actorId: queryValue(query, 'actorId'),
+    action: known(query, 'action', actions),
+    resourceId: queryValue(query, 'resourceId'),
+  };
+}
+
+/** A misspelt name would find nothing and look like nothing had happened. */
+function known(query: Call<unknown>['query'], name: string, values: readonly string[]): string | undefined {
+  const value = queryValue(query, name);
+  if (value === undefined || values.includes(value)) return value;
+  throw new AppError('bad_query', { name, detail: `"${value}" is none of ${values.join(', ')}` });
+}
+
+function toAuditEntry(row: AuditRow): Static<typeof AuditEntry> {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    actor: { type: row.actor_type, uid: row.actor_id },
+    action: row.action,
+    resource: { type: row.resource_type, uid: row.resource_id },
+    before: row.before as Static<typeof Snapshot>,
+    after: row.after as Static<typeof Snapshot>,
+    created_at: iso(idTime(row.id)),
+  };
+}

@@ -1,0 +1,104 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
+import {
+  countsPerInterval,
+  type Interval,
+  typedCountsPerInterval,
+} from '../../store/queue/endpoint-counters.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+const path = '/api/v1/projects/:projectID';
+const tag = 'Dashboard';
+
+const intervals: Record<string, Interval> = {
+  daily: 'day',
+  weekly: 'week',
+  monthly: 'month',
+  yearly: 'year',
+};
+
+const Summary = Type.Object({
+  events_sent: Type.Integer({ description: 'Deliveries that were tried.' }),
+  apps: Type.Integer({ description: 'Endpoints.' }),
+  period: Type.String(),
+  event_data: Type.Array(
+    Type.Object({
+      data: Type.Object({ index: Type.Integer(), date: Time }),
+      count: Type.Integer(),
+      successes: Type.Integer({ description: 'Attempts that succeeded.' }),
+      failures: Type.Integer({ description: 'Attempts that failed.' }),
+    }),
+  ),
+});
+
+const StatusTotals = Type.Object(
+  Object.fromEntries(deliveryStatuses.map((status) => [status, Type.Integer()] as const)),
+);
+
+/** Figures for the pages people look at. */
+export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/dashboard/summary`,
+    id: 'getDashboardSummary',
+    tag,
+    summary: 'Counts deliveries and attempts per day, week, month or year.',
+    query: Type.Object({
+      ...dateQuery,
+      type: Type.Optional(oneOf(Object.keys(intervals), '`daily` by default.')),
+    }),
+    status: 200,
+    message: 'Summary fetched',
+    data: Summary,
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const { fromMs = null, toMs = null } = dateRange(query);
+      const asked = queryValue(query, 'type') ?? 'daily';
+      const period = Object.hasOwn(intervals, asked) ? asked : 'daily';
+      const ids = scope?.endpointIds ?? (await cache.get(project.id)).endpoints;
+      const interval = intervals[period] ?? 'day';
+      const endpointIds = [...ids.keys()];
+      const { eventTypes = [] } = scope ?? {};
+      const wanted = { fromMs, toMs, interval };
+      const rows = await (eventTypes.length === 0
+        ? countsPerInterval(db, endpointIds, wanted)
+        : db.reading((tx) =>
+            typedCountsPerInterval(tx, { projectId: project.id, endpointIds, eventTypes }, wanted),
+          ));
+      return {
+        events_sent: rows.reduce((sum, row) => sum + row.deliveries, 0),
+        apps: ids.size,
+        period,
+        event_data: rows.map(({ start, deliveries, successes, failures }, index) => ({
+          data: { index, date: iso(start) },
+          count: deliveries,
+          successes,
+          failures,
+        })),
+      };
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/eventdeliveries/statustotals`,
+    id: 'getStatusTotals',
+    tag,
+    summary: 'Counts the deliveries of some dates by their state.',
+    query: Type.Object({ ...dateQuery, endpointId: Repeated('Only deliveries to these endpoints.') }),
+    status: 200,
+    message: 'Totals fetched',
+    data: StatusTotals,
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = { ...dateRange(query), scope, endpointIds: queryValues(query, 'endpointId') };
+      const rows = await db.reading((tx) => countDeliveriesByStatus(tx, project.id, filter));
+      const counts = new Map(rows.map((row) => [row.status, row.count]));
+      return Object.fromEntries(deliveryStatuses.map((status) => [status, counts.get(status) ?? 0]));
+    },
+  });
+}

@@ -1,0 +1,179 @@
+import { type Static, Type } from 'typebox';
+import { mayBeVisible } from '../../domain/credential-headers.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import {
+  CircuitBreaker,
+  MetaEventConfig,
+  ProjectConfig,
+  RetentionPolicy,
+  Strategy,
+} from '../../domain/project-config.ts';
+import { signatureHashes } from '../../domain/signature-hash.ts';
+import { parseGoDuration } from '../../platform/duration.ts';
+import { generateSecret } from '../../signing/secrets.ts';
+import { invalid, iso, oneOf, parseTime, Text } from '../http/fields.ts';
+import { Problems } from '../http/problems.ts';
+import { updated } from '../http/updated.ts';
+
+/** A project's config as it is sent: any part of it, and signature versions without the ids we give them. */
+const { signature, ratelimit, ssl } = ProjectConfig.properties;
+const plain = Type.Omit(ProjectConfig, [
+  'signature',
+  'meta_event',
+  'strategy',
+  'ratelimit',
+  'ssl',
+  'circuit_breaker',
+  'retention_policy',
+]);
+
+const SignatureInput = Type.Object({
+  header: Type.Optional(Text(128)),
+  versions: Type.Optional(
+    Type.Array(
+      Type.Object({
+        uid: Type.Optional(Type.String()),
+        hash: oneOf(signatureHashes),
+        encoding: oneOf(['hex', 'base64']),
+        created_at: Type.Optional(Type.String()),
+      }),
+      { maxItems: 10 },
+    ),
+  ),
+  schemes: Type.Optional(signature.properties.schemes),
+});
+
+export const PartialProjectConfig = Type.Object({
+  ...Type.Partial(plain).properties,
+  strategy: Type.Optional(Type.Partial(Strategy)),
+  ratelimit: Type.Optional(Type.Partial(ratelimit)),
+  ssl: Type.Optional(Type.Partial(ssl)),
+  signature: Type.Optional(SignatureInput),
+  meta_event: Type.Optional(Type.Partial(MetaEventConfig)),
+  circuit_breaker: Type.Optional(Type.Partial(CircuitBreaker)),
+  retention_policy: Type.Optional(Type.Partial(RetentionPolicy)),
+});
+export type PartialProjectConfig = Static<typeof PartialProjectConfig>;
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const RESERVED_HEADERS =
+  /^(webhook-(id|timestamp|signature)|content-type|content-length|host|connection|transfer-encoding)$/i;
+
+/** The config with the given parts put over it, key by key; says which field is wrong if one is. */
+export function mergeProjectConfig(
+  base: ProjectConfig,
+  given: PartialProjectConfig,
+  deps: { ids: IdFactory; now(): number },
+): ProjectConfig {
+  refuseUnknown(given);
+  const merged: ProjectConfig = {
+    ...updated<Static<typeof plain>>(base, plain, given),
+    strategy: updated(base.strategy, Strategy, given.strategy ?? {}),
+    ratelimit: updated(base.ratelimit, ratelimit, given.ratelimit ?? {}),
+    ssl: updated(base.ssl, ssl, given.ssl ?? {}),
+    meta_event: updated(base.meta_event, MetaEventConfig, given.meta_event ?? {}),
+    circuit_breaker: updated(base.circuit_breaker, CircuitBreaker, given.circuit_breaker ?? {}),
+    retention_policy: mergeRetention(base.retention_policy, given.retention_policy ?? {}),
+    signature: mergeSignature(base.signature, given.signature ?? {}, deps),
+  };
+  if (merged.meta_event.is_enabled && merged.meta_event.secret === '')
+    merged.meta_event.secret = generateSecret();
+  checkProjectConfig(merged);
+  return merged;
+}
+
+/** Keys that Convoy's clients send and nothing here reads. */
+const IGNORED = new Set([
+  'config.replay_attacks',
+  'config.is_retention_policy_enabled',
+  'config.signature.hash',
+  'config.meta_event.pub_sub',
+]);
+const MAX_NAMED = 10;
+const MAX_NAME_CHARS = 100;
+
+/** A setting that is misspelt would else be taken for set. */
+function refuseUnknown(given: PartialProjectConfig): void {
+  const unknown = unknownKeys(PartialProjectConfig as SchemaPart, given, 'config').filter(
+    (name) => !IGNORED.has(name),
+  );
+  if (unknown.length === 0) return;
+  const problems = new Problems();
+  for (const name of unknown.slice(0, MAX_NAMED))
+    problems.add(name.slice(0, MAX_NAME_CHARS), 'is not a setting of a project');
+  problems.throwIfAny();
+}
+
+interface SchemaPart {
+  type?: unknown;
+  properties?: Record<string, SchemaPart>;
+  items?: SchemaPart;
+}
+
+function unknownKeys(schema: SchemaPart, value: unknown, path: string): string[] {
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => unknownKeys(schema.items ?? {}, item, `${path}.${index}`));
+  const { properties } = schema;
+  if (properties === undefined || typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]) => {
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return known === undefined ? [`${path}.${name}`] : unknownKeys(known, child, `${path}.${name}`);
+  });
+}
+
+/** A policy that comes without the flag is meant to hold: convoy-go does not know the flag. */
+function mergeRetention(
+  base: ProjectConfig['retention_policy'],
+  { policy, retention_policy_enabled }: Partial<ProjectConfig['retention_policy']>,
+): ProjectConfig['retention_policy'] {
+  const isEnabled = retention_policy_enabled ?? (policy === undefined ? undefined : policy !== '');
+  return updated(base, RetentionPolicy, { policy, retention_policy_enabled: isEnabled });
+}
+
+function mergeSignature(
+  base: ProjectConfig['signature'],
+  given: Static<typeof SignatureInput>,
+  deps: { ids: IdFactory; now(): number },
+): ProjectConfig['signature'] {
+  const createdAt = iso(deps.now());
+  const versions = (given.versions ?? []).map((version) => ({
+    uid: version.uid || deps.ids.next(),
+    hash: version.hash,
+    encoding: version.encoding,
+    created_at: version.created_at
+      ? iso(parseTime('config.signature.versions.created_at', version.created_at))
+      : createdAt,
+  }));
+  return {
+    header: given.header || base.header,
+    versions: versions.length > 0 ? versions : base.versions,
+    schemes: given.schemes ?? base.schemes,
+  };
+}
+
+function checkProjectConfig(config: ProjectConfig): void {
+  const headers = {
+    'config.signature.header': config.signature.header,
+    'config.request_id_header': config.request_id_header,
+  };
+  for (const [field, name] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name) || RESERVED_HEADERS.test(name))
+      throw invalid(field, `"${name}" cannot be used as a header name`);
+  }
+  for (const name of config.visible_headers) {
+    if (!HEADER_NAME.test(name)) throw invalid('config.visible_headers', `"${name}" is no header name`);
+    if (!mayBeVisible(name))
+      throw invalid('config.visible_headers', `"${name}" always holds credentials and is never shown`);
+  }
+  const { search_policy, retention_policy } = config;
+  const durations = { search_policy, 'retention_policy.policy': retention_policy.policy };
+  for (const [field, text] of Object.entries(durations)) {
+    if (text !== '' && (parseGoDuration(text) ?? 0) <= 0)
+      throw invalid(`config.${field}`, 'must be a duration such as 720h');
+  }
+  if (retention_policy.retention_policy_enabled && retention_policy.policy === '')
+    throw invalid('config.retention_policy.policy', 'is required where the policy is enabled');
+  if (config.meta_event.is_enabled && !/^https?:\/\/[^/]/.test(config.meta_event.url)) {
+    throw invalid('config.meta_event.url', 'must be an http or https URL when meta events are enabled');
+  }
+}

@@ -1,0 +1,183 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { type Actor, changeOf } from '../../domain/audit.ts';
+import { AppError } from '../../domain/errors.ts';
+import { idTime } from '../../domain/ids.ts';
+import { ProjectConfig } from '../../domain/project-config.ts';
+import { audited } from '../../store/config/audit-entries.ts';
+import { changeConfig } from '../../store/config/config-version.ts';
+import { deleteProject, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
+import { isUniqueViolation } from '../../store/database/pg-errors.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import { requireInstanceKey } from '../http/auth.ts';
+import { checkUrl } from '../http/check-url.ts';
+import type { ApiContext } from '../http/context.ts';
+import { endingAccess } from '../http/end-access.ts';
+import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { showRows } from '../http/show-rows.ts';
+import { updated } from '../http/updated.ts';
+import { NewApiKey, toApiKey } from './api-keys.ts';
+import { createProject } from './create-project.ts';
+import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
+
+export const Project = Type.Object({
+  uid: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  logo_url: Type.String(),
+  organisation_id: Type.String(),
+  config: ProjectConfig,
+  statistics: Nothing,
+  retained_events: Type.Integer(),
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const CreateProject = Type.Object({
+  name: RequiredText(256),
+  type: oneOf(['outgoing', 'incoming'], 'A label; both kinds can do everything.'),
+  logo_url: Type.Optional(Text(2048)),
+  config: Type.Optional(PartialProjectConfig),
+});
+
+const UpdateProject = Type.Object({
+  name: Type.Optional(RequiredText(256)),
+  logo_url: Type.Optional(Text(2048)),
+  config: Type.Optional(PartialProjectConfig),
+});
+
+export function toProject(row: ProjectRow): Static<typeof Project> {
+  return {
+    uid: row.id,
+    name: row.name,
+    type: row.type,
+    logo_url: row.logo_url,
+    organisation_id: '',
+    config: wholeConfig(row),
+    statistics: null,
+    retained_events: 0,
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+    deleted_at: isoOrNull(row.deleted_at),
+  };
+}
+
+export function registerProjects(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  const tag = 'Projects';
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects',
+    id: 'listProjects',
+    tag,
+    summary: 'Lists the projects the key may use.',
+    status: 200,
+    message: 'Projects fetched',
+    data: Type.Array(Project),
+    handle: async ({ caller }) => {
+      const rows = await context.projects.list(db);
+      return showRows(
+        rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId),
+        toProject,
+      );
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects',
+    id: 'createProject',
+    tag,
+    summary: 'Makes a project and its first key. Needs the instance key.',
+    body: CreateProject,
+    status: 201,
+    message: 'Project created',
+    data: Type.Object({ project: Project, api_key: NewApiKey }),
+    resource: Project,
+    handle: async ({ caller, body, actor }) => {
+      requireInstanceKey(caller);
+      checkMetaUrl(context, body.config);
+      const made = await db.transaction((tx) => createProject(tx, { ...context, actor }, body));
+      return {
+        project: toProject(made.project),
+        api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
+      };
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID',
+    id: 'getProject',
+    tag,
+    summary: 'Fetches a project.',
+    status: 200,
+    message: 'Project fetched',
+    data: Project,
+    handle: async ({ project }) => toProject(project),
+  });
+  for (const method of ['PUT', 'POST'] as const) {
+    registerOperation(app, {
+      method,
+      path: '/api/v1/projects/:projectID',
+      id: method === 'PUT' ? 'updateProject' : 'updateProjectByPost',
+      tag,
+      summary: 'Updates a project; settings not named keep their value.',
+      body: UpdateProject,
+      status: 202,
+      message: 'Project updated',
+      data: Project,
+      handle: ({ project, body, actor }) => update(context, { projectId: project.id, actor }, body),
+    });
+  }
+  registerOperation(app, {
+    method: 'DELETE',
+    path: '/api/v1/projects/:projectID',
+    id: 'deleteProject',
+    tag,
+    summary: 'Deletes a project; its keys stop working at once.',
+    status: 200,
+    message: 'Project deleted',
+    data: Nothing,
+    handle: async ({ project, actor }) => {
+      await endingAccess(context, project.id, () =>
+        audited(context, { projectId: project.id, actor }, async (tx) => {
+          const deleted = await deleteProject(tx, project.id);
+          return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
+        }),
+      );
+      await context.cache.refreshQuietly(project.id);
+      return null;
+    },
+  });
+}
+
+function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefined): void {
+  const url = config?.meta_event?.url ?? '';
+  if (url !== '') checkUrl(context, 'config.meta_event.url', url);
+}
+
+async function update(
+  context: ApiContext,
+  by: { projectId: string; actor: Actor },
+  body: Static<typeof UpdateProject>,
+): Promise<Static<typeof Project>> {
+  const { projectId: id } = by;
+  checkMetaUrl(context, body.config);
+  try {
+    // Read under the lock that the new version takes, so that two partial updates at once are both kept.
+    const row = await changeConfig(context, by, async (tx) => {
+      const project = (await context.projects.get(tx, id)) as ProjectRow;
+      const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
+      const { name, logo_url } = updated(project, UpdateProject, { ...body, config });
+      const saved = await context.projects.update(tx, { id, name, logo_url, config });
+      return { result: saved, audit: [changeOf('project.updated', project, saved)] };
+    });
+    await context.cache.refresh(id);
+    return toProject(row);
+  } catch (error) {
+    if (isUniqueViolation(error))
+      throw new AppError('name_taken', { resource: 'project', name: body.name ?? '' }, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,150 @@
+import type { Static } from 'typebox';
+import type { SourceSecrets, SourceVerifier } from '../../domain/source.ts';
+import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
+import { findPreset } from '../../ingest/verify/presets.ts';
+import { randomText } from '../../platform/random.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { SourceFields, SourceRow } from '../../store/config/sources.ts';
+import { Problems } from '../http/problems.ts';
+import { updated } from '../http/updated.ts';
+import { readPubSub } from './pub-sub-input.ts';
+import { type CreateSource, UpdateSource, type VerifierInput } from './source-schema.ts';
+
+type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
+
+interface SourceInput {
+  fields: SourceFields;
+  secret: Secret<SourceSecrets>;
+}
+
+const MASK_CHARS = 16;
+const MAX_RESPONSE_BYTES = 51_200;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+export function newSource(input: Static<typeof CreateSource>): SourceInput {
+  const provider = input.provider ?? '';
+  const fields: SourceFields = {
+    name: '',
+    type: input.type,
+    provider,
+    mask_id: randomText(MASK_CHARS),
+    is_disabled: false,
+    body_function: '',
+    header_function: '',
+    idempotency_keys: [],
+    event_type_location: findPreset(provider)?.eventTypeLocation ?? '',
+    forward_headers: [],
+    custom_response: { body: '', content_type: '' },
+    provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,
+    rate_limit: 0,
+    rate_limit_duration: 0,
+  };
+  return merged({ fields, secret: new Secret({ verifier: { type: 'noop' }, pub_sub: null }) }, input);
+}
+
+/** The verifier stays too where it is not named: leaving it out must not open a source to the world. */
+export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceInput {
+  return merged({ fields: row, secret: row.secret }, input);
+}
+
+/** The source after the change, checked as a whole: its parts depend on each other. */
+function merged(base: SourceInput, input: Input): SourceInput {
+  const problems = new Problems();
+  const { fields } = base;
+  const known = base.secret.reveal();
+  const { custom_response, verifier: given, pub_sub: broker } = input;
+  const after = updated(fields, UpdateSource, {
+    ...input,
+    custom_response: custom_response && { body: '', content_type: '', ...custom_response },
+  });
+  // Broker settings belong to sources of type pub_sub; clients send empty ones along with the other types.
+  const isBroker = after.type === 'pub_sub';
+  const secrets = updated(known, UpdateSource, {
+    verifier: given && readVerifier(given, fields.provider, problems),
+    pub_sub: isBroker ? broker && readPubSub(broker, problems) : null,
+  });
+  const { verifier } = secrets;
+  if (isBroker && broker === undefined && known.pub_sub === null)
+    problems.add('pub_sub', 'is required when type is pub_sub');
+  checkProvider(fields.provider, verifier, problems);
+  checkLocations(after, verifier, problems);
+  checkHeadersAndResponse(after, problems);
+  problems.throwIfAny();
+  return { fields: after, secret: new Secret(secrets) };
+}
+
+function readVerifier(given: VerifierInput, provider: string, problems: Problems): SourceVerifier {
+  const type = given.type || (provider === '' ? 'noop' : 'hmac');
+  if (type === 'noop') return { type };
+  if (given[type] === undefined)
+    problems.add(`verifier.${type}`, `is required when verifier.type is ${type}`);
+  switch (type) {
+    case 'hmac':
+      return {
+        type,
+        hmac: readHmac(given.hmac ?? {}, { provider, isGiven: given.hmac !== undefined }, problems),
+      };
+    case 'basic_auth': {
+      const { username = '', password = '' } = given.basic_auth ?? {};
+      if (given.basic_auth !== undefined) {
+        problems.text('verifier.basic_auth.username', username);
+        problems.text('verifier.basic_auth.password', password);
+      }
+      return { type, basic_auth: { username, password } };
+    }
+    case 'api_key': {
+      const { header_name = '', header_value = '' } = given.api_key ?? {};
+      if (header_name !== '' && !HEADER_NAME.test(header_name))
+        problems.add('verifier.api_key.header_name', 'is not a legal header name');
+      if (given.api_key !== undefined) problems.text('verifier.api_key.header_value', header_value);
+      return { type, api_key: { header_name, header_value } };
+    }
+  }
+}
+
+/** A provider's preset says header, hash and encoding; without one they have to be given. */
+function readHmac(
+  given: NonNullable<VerifierInput['hmac']>,
+  context: { provider: string; isGiven: boolean },
+  problems: Problems,
+): { header: string; hash: string; secret: string; encoding: string } {
+  const { header = '', hash = '', secret = '', encoding = '' } = given;
+  if (context.provider === '' && context.isGiven) {
+    problems.text('verifier.hmac.header', header);
+    problems.text('verifier.hmac.hash', hash);
+    problems.text('verifier.hmac.secret', secret);
+    problems.text('verifier.hmac.encoding', encoding);
+  }
+  if (header !== '' && !HEADER_NAME.test(header))
+    problems.add('verifier.hmac.header', 'is not a legal header name');
+  return { header, hash, secret, encoding };
+}
+
+function checkProvider(provider: string, verifier: SourceVerifier, problems: Problems): void {
+  const preset = findPreset(provider);
+  if (preset === undefined || !preset.needsSecret) return;
+  if (verifier.type !== 'hmac' || verifier.hmac.secret === '')
+    problems.add('verifier.hmac.secret', `is required for ${provider}: the ${preset.secretName}`);
+}
+
+function checkLocations(fields: SourceFields, verifier: SourceVerifier, problems: Problems): void {
+  fields.idempotency_keys.forEach((text, index) => {
+    const reading = parseLocation(text);
+    if (!reading.ok) problems.add(`idempotency_keys.${index}`, reading.message);
+  });
+  if (fields.event_type_location === '') return;
+  const reading = parseEventTypeLocation(fields.event_type_location, { provider: fields.provider, verifier });
+  if (!reading.ok) problems.add('event_type_location', reading.message);
+}
+
+function checkHeadersAndResponse(fields: SourceFields, problems: Problems): void {
+  fields.forward_headers.forEach((name, index) => {
+    if (!HEADER_NAME.test(name)) problems.add(`forward_headers.${index}`, 'is not a legal header name');
+  });
+  const { body, content_type } = fields.custom_response;
+  if (Buffer.byteLength(body) > MAX_RESPONSE_BYTES)
+    problems.add('custom_response.body', `is larger than ${MAX_RESPONSE_BYTES} bytes`);
+  if (!HEADER_VALUE.test(content_type))
+    problems.add('custom_response.content_type', 'holds characters a header value cannot carry');
+}

@@ -1,0 +1,149 @@
+import { type Static, Type } from 'typebox';
+import { idTime } from '../../domain/ids.ts';
+import { signatureHashes } from '../../domain/signature-hash.ts';
+import { type SourceVerifier, sourceTypes } from '../../domain/source.ts';
+import { providerPresets } from '../../ingest/verify/presets.ts';
+import { signatureEncodings } from '../../ingest/verify/signature.ts';
+import type { SourceRow } from '../../store/config/sources.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
+import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
+
+const Hmac = Type.Object({
+  header: Type.Optional(Text(256, 'Header that carries the signature.')),
+  hash: Type.Optional(oneOf([...signatureHashes, ''])),
+  secret: Type.Optional(Text(4096)),
+  encoding: Type.Optional(oneOf([...signatureEncodings, ''])),
+});
+const BasicAuth = Type.Object({
+  username: Type.Optional(Text(1024)),
+  password: Type.Optional(Text(1024)),
+});
+const ApiKey = Type.Object({
+  header_name: Type.Optional(Text(256, 'Empty: the Authorization header.')),
+  header_value: Type.Optional(Text(8192)),
+});
+
+export const VerifierInput = Type.Object({
+  type: Type.Optional(oneOf(['noop', 'hmac', 'basic_auth', 'api_key', ''])),
+  hmac: Type.Optional(Hmac),
+  basic_auth: Type.Optional(BasicAuth),
+  api_key: Type.Optional(ApiKey),
+});
+export type VerifierInput = Static<typeof VerifierInput>;
+
+const Verifier = Type.Object({
+  type: oneOf(['noop', 'hmac', 'basic_auth', 'api_key']),
+  hmac: Type.Union([Type.Required(Hmac), Type.Null()]),
+  basic_auth: Type.Union([Type.Required(BasicAuth), Type.Null()]),
+  api_key: Type.Union([Type.Required(ApiKey), Type.Null()]),
+});
+
+export const Source = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  mask_id: Type.String({ description: 'Names the source in its ingest URL.' }),
+  name: Type.String(),
+  url: Type.String({ description: 'Where the sender posts its webhooks.' }),
+  type: oneOf(sourceTypes),
+  provider: Type.String(),
+  is_disabled: Type.Boolean(),
+  verifier: Verifier,
+  custom_response: Type.Object({ body: Type.String(), content_type: Type.String() }),
+  provider_config: Type.Union([
+    Type.Object({ twitter: Type.Object({ crc_verified_at: NullableTime }) }),
+    Type.Null(),
+  ]),
+  forward_headers: Type.Array(Type.String()),
+  pub_sub: PubSub,
+  idempotency_keys: Type.Array(Type.String()),
+  event_type_location: Type.String(),
+  body_function: Type.String(),
+  header_function: Type.String(),
+  rate_limit: Type.Integer({ description: 'Events taken in per rate_limit_duration; 0 = no limit.' }),
+  rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
+  created_at: Time,
+  updated_at: Time,
+  deleted_at: NullableTime,
+});
+
+const optionalFields = {
+  is_disabled: Type.Optional(Type.Boolean({ description: 'A disabled source takes nothing in.' })),
+  body_function: Type.Optional(Text(262_144, 'JavaScript that changes the payload on its way in.')),
+  header_function: Type.Optional(Text(262_144, 'JavaScript that changes the headers on their way in.')),
+  idempotency_keys: Type.Optional(
+    Type.Array(Text(512), {
+      maxItems: 20,
+      description: 'Parts of a request that identify its event, such as request.body.id.',
+    }),
+  ),
+  event_type_location: Type.Optional(
+    Text(
+      512,
+      'Where the event type is found, such as request.body.type. Under a signature, only in the body.',
+    ),
+  ),
+  forward_headers: Type.Optional(
+    Type.Array(RequiredText(256), { maxItems: 100, description: 'Headers sent on with each delivery.' }),
+  ),
+  custom_response: Type.Optional(
+    Type.Object({
+      body: Type.Optional(Type.String({ description: '51,200 bytes at most.' })),
+      content_type: Type.Optional(Text(256)),
+    }),
+  ),
+  pub_sub: Type.Optional(PubSubInput),
+  verifier: Type.Optional(VerifierInput),
+  rate_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+  rate_limit_duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
+};
+
+export const CreateSource = Type.Object({
+  name: RequiredText(256),
+  type: oneOf(sourceTypes),
+  provider: Type.Optional(
+    oneOf(
+      [...providerPresets.map((preset) => preset.name), ''],
+      'A sender whose signatures are known; needs only verifier.hmac.secret.',
+    ),
+  ),
+  ...optionalFields,
+});
+
+export const UpdateSource = Type.Object({
+  name: Type.Optional(RequiredText(256)),
+  type: Type.Optional(oneOf(sourceTypes)),
+  ...optionalFields,
+});
+
+export function toSource(row: SourceRow, publicUrl: string): Static<typeof Source> {
+  const { verifier, pub_sub } = row.secret.reveal();
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    mask_id: row.mask_id,
+    name: row.name,
+    url: `${publicUrl.replace(/\/+$/, '')}/ingest/${row.mask_id}`,
+    type: row.type,
+    provider: row.provider,
+    is_disabled: row.is_disabled,
+    verifier: toVerifier(verifier),
+    custom_response: row.custom_response,
+    provider_config: row.provider_config,
+    forward_headers: row.forward_headers,
+    pub_sub: toPubSub(pub_sub),
+    idempotency_keys: row.idempotency_keys,
+    event_type_location: row.event_type_location,
+    body_function: row.body_function,
+    header_function: row.header_function,
+    rate_limit: row.rate_limit,
+    rate_limit_duration: row.rate_limit_duration,
+    created_at: iso(idTime(row.id)),
+    updated_at: updatedAt(row),
+    deleted_at: isoOrNull(row.deleted_at),
+  };
+}
+
+function toVerifier(verifier: SourceVerifier): Static<typeof Verifier> {
+  return { hmac: null, basic_auth: null, api_key: null, ...verifier } as Static<typeof Verifier>;
+}

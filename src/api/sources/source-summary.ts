@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox';
+import { sourceTypes } from '../../domain/source.ts';
+import type { SourceRow } from '../../store/config/sources.ts';
+import { oneOf } from '../http/fields.ts';
+
+/** A source as events and deliveries show it: what it is, without its credentials and its address. */
+const SourceSummary = Type.Object({
+  uid: Type.String(),
+  project_id: Type.String(),
+  name: Type.String(),
+  type: oneOf(sourceTypes),
+  provider: Type.String(),
+  is_disabled: Type.Boolean(),
+  idempotency_keys: Type.Array(Type.String()),
+});
+
+export const NullableSourceSummary = Type.Union([SourceSummary, Type.Null()]);
+
+/** Null where the event came from no source, or from one that is deleted. */
+export function toSourceSummary(
+  sources: ReadonlyMap<string, SourceRow>,
+  id: string | null,
+): Static<typeof NullableSourceSummary> {
+  const row = id === null ? undefined : sources.get(id);
+  if (row === undefined) return null;
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    type: row.type,
+    provider: row.provider,
+    is_disabled: row.is_disabled,
+    idempotency_keys: row.idempotency_keys,
+  };
+}

@@ -1,0 +1,252 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { requireEventTypes, visible } from '../../domain/endpoint-scope.ts';
+import type { FilterRecord } from '../../domain/subscription.ts';
+import { matchesEventType } from '../../matcher/event-type.ts';
+import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
+import { changeConfig } from '../../store/config/config-version.ts';
+import { getSubscription, type SubscriptionRow, saveSubscription } from '../../store/config/subscriptions.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found, Nothing } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { checkFilterSize, filterWarnings } from './filter-conditions.ts';
+import { addedFilters, changedFilters, checkEventTypes, filterNotes } from './filter-input.ts';
+import {
+  CreateFilter,
+  CreateFilters,
+  Filter,
+  TryFilter,
+  toFilter,
+  UpdateFilter,
+  UpdateFilters,
+} from './filter-schema.ts';
+import { FilterExplanation, sampleSubject, shownExplanation } from './test-filter.ts';
+
+type Out = Static<typeof Filter>;
+
+const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/filters';
+const onePath = `${path}/:filterID`;
+const tag = 'Filters';
+
+export function registerFilters(app: FastifyInstance, context: ApiContext): void {
+  registerReads(app, context);
+  registerWrites(app, context);
+  registerBulkWrites(app, context);
+}
+
+function registerReads(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listFilters',
+    tag,
+    summary: 'Lists the filters of a subscription, one per event type.',
+    status: 200,
+    message: 'Filters fetched',
+    data: Type.Array(Filter),
+    portal: 'read',
+    handle: async (call) => {
+      const row = await subscriptionOf(context, call);
+      return row.filters.map((record) => toFilter(row, record));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: onePath,
+    id: 'getFilter',
+    tag,
+    summary: 'Fetches a filter.',
+    status: 200,
+    message: 'Filter fetched',
+    data: Filter,
+    portal: 'read',
+    handle: async (call) => {
+      const row = await subscriptionOf(context, call);
+      return toFilter(row, recordOf(row.filters, call.params['filterID'] ?? ''));
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/test/:eventType`,
+    id: 'tryFilters',
+    tag,
+    summary: 'Tries the filters that a subscription has for an event type on a payload or request.',
+    body: TryFilter,
+    status: 200,
+    message: 'Filter tried',
+    data: Type.Object({ is_match: Type.Boolean() }),
+    beside: { explain: FilterExplanation },
+    portal: 'read',
+    handle: async (call) => {
+      const explanation = tryFilters(await subscriptionOf(context, call), call);
+      call.beside['explain'] = explanation;
+      return { is_match: explanation.matched };
+    },
+  });
+}
+
+function registerWrites(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'createFilter',
+    tag,
+    summary: 'Adds a filter for a further event type to a subscription.',
+    body: CreateFilter,
+    status: 201,
+    message: 'Filter created',
+    data: Filter,
+    warn: (body) => filterWarnings(body, ''),
+    portal: 'manage',
+    handle: async (call) => {
+      const given = [{ filter: call.body, field: '' }];
+      const row = await save(context, call, (known) => addedFilters(context, known, given));
+      return toFilter(row, found(row.filters.at(-1), 'filter', ''));
+    },
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: onePath,
+    id: 'updateFilter',
+    tag,
+    summary: 'Updates a filter; what is not named keeps its value.',
+    body: UpdateFilter,
+    status: 200,
+    message: 'Filter updated',
+    data: Filter,
+    warn: (body) => filterWarnings(body, ''),
+    portal: 'manage',
+    handle: async (call) => {
+      const uid = call.params['filterID'] ?? '';
+      const given = [{ change: { ...call.body, uid }, field: '' }];
+      const row = await save(context, call, (known) => changedFilters(known, given));
+      return toFilter(row, recordOf(row.filters, uid));
+    },
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: onePath,
+    id: 'deleteFilter',
+    tag,
+    summary: 'Deletes a filter; the subscription no longer takes its event type.',
+    status: 200,
+    message: 'Filter deleted',
+    data: Nothing,
+    portal: 'manage',
+    handle: async (call) => {
+      const uid = call.params['filterID'] ?? '';
+      await save(context, call, ({ filters }) => {
+        recordOf(filters, uid);
+        return filters.filter((record) => record.uid !== uid);
+      });
+      return null;
+    },
+  });
+}
+
+function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/bulk`,
+    id: 'createFilters',
+    tag,
+    summary: 'Adds several filters: all of them or, if one is refused, none.',
+    body: CreateFilters,
+    status: 201,
+    message: 'Filters created',
+    data: Type.Array(Filter),
+    warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
+    portal: 'manage',
+    handle: async (call): Promise<Out[]> => {
+      const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
+      const row = await save(context, call, (known) => addedFilters(context, known, given));
+      return row.filters.slice(-given.length).map((record) => toFilter(row, record));
+    },
+  });
+  for (const method of ['PUT', 'POST'] as const) {
+    registerOperation(app, {
+      method,
+      path: `${path}/bulk_update`,
+      id: method === 'PUT' ? 'updateFilters' : 'updateFiltersByPost',
+      tag,
+      summary: 'Updates several filters: all of them or, if one is refused, none.',
+      body: UpdateFilters,
+      status: 200,
+      message: 'Filters updated',
+      data: Type.Array(Filter),
+      warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
+      portal: 'manage',
+      handle: async (call): Promise<Out[]> => {
+        const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
+        const row = await save(context, call, (known) => changedFilters(known, given));
+        return call.body.map(({ uid }) => toFilter(row, recordOf(row.filters, uid)));
+      },
+    });
+  }
+}
+
+async function subscriptionOf(
+  context: ApiContext,
+  call: Call<unknown>,
+  db: Queryable = context.db,
+): Promise<SubscriptionRow> {
+  const id = call.params['subscriptionID'] ?? '';
+  const row = await getSubscription(db, call.project.id, id);
+  return found(
+    visible(call.scope, row, (subscription) => subscription.endpoint_id),
+    'subscription',
+    id,
+  );
+}
+
+function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
+  return found(
+    records.find((record) => record.uid === id),
+    'filter',
+    id,
+  );
+}
+
+/** Stores the records of a subscription; its event types are those of its records. */
+async function save(
+  context: ApiContext,
+  call: Call<unknown>,
+  change: (row: SubscriptionRow) => FilterRecord[],
+): Promise<SubscriptionRow> {
+  const { project, actor } = call;
+  const saved = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
+    const row = await subscriptionOf(context, call, tx);
+    const filters = change(row);
+    checkFilterSize(row.filter, filters);
+    await checkEventTypes(tx, row, filters);
+    const types = filters.map((record) => record.event_type);
+    requireEventTypes(
+      call.scope,
+      types.filter((type) => !row.event_types.includes(type)),
+    );
+    const fields = { ...row, filters, event_types: types };
+    const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
+    return { result, audit: filterNotes(row, filters) };
+  });
+  await context.cache.refresh(project.id);
+  return saved;
+}
+
+/** Where there is no filter for a type there is none to refuse; where all are switched off nothing gets through. */
+function tryFilters(
+  row: SubscriptionRow,
+  { params, body, project }: Call<Static<typeof TryFilter>>,
+): Static<typeof FilterExplanation> {
+  const eventType = params['eventType'] ?? '';
+  if (!row.event_types.some((pattern) => matchesEventType(pattern, eventType)))
+    return {
+      matched: true,
+      reason: 'The subscription has no filter for this event type; it takes no such event.',
+    };
+  const filter = decidingFilter(routeSubscription(row, project.config), eventType);
+  if (filter === undefined)
+    return { matched: false, reason: 'Every filter for this event type is switched off.' };
+  if (filter.compiled === null) return { matched: true };
+  return shownExplanation(filter.compiled.explain(sampleSubject(body.request ?? { body: body.payload })));
+}

@@ -1,0 +1,163 @@
+import type { Static } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import type { ProjectConfig } from '../../domain/project-config.ts';
+import {
+  type FilterConditions,
+  type FilterRecord,
+  filterScopes,
+  noConditions,
+  type RetryConfig,
+} from '../../domain/subscription.ts';
+import { parseGoDuration } from '../../platform/duration.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import {
+  hasSubscription,
+  type SubscriptionFields,
+  type SubscriptionRow,
+} from '../../store/config/subscriptions.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid } from '../http/fields.ts';
+import { updated } from '../http/updated.ts';
+import { checkFilterSize, readConditions } from './filter-conditions.ts';
+import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
+
+type Input = Static<typeof CreateSubscription> | Static<typeof UpdateSubscription>;
+
+export function newSubscriptionFields(
+  input: Static<typeof CreateSubscription>,
+  config: ProjectConfig,
+): SubscriptionFields {
+  const fields: SubscriptionFields = {
+    name: '',
+    type: 'api',
+    status: 'active',
+    endpoint_id: '',
+    source_id: '',
+    event_types: ['*'],
+    filter: noConditions(),
+    filters: [],
+    function: '',
+    delivery_mode: 'at_least_once',
+    alert_config: null,
+    rate_limit_config: null,
+    retry_config: null,
+  };
+  const made = merged(fields, input, config);
+  if (made.endpoint_id === '') throw invalid('endpoint_id', 'is required');
+  return made;
+}
+
+export function changedSubscriptionFields(
+  row: SubscriptionRow,
+  input: Static<typeof UpdateSubscription>,
+  config: ProjectConfig,
+): SubscriptionFields {
+  return merged(row, input, config);
+}
+
+function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig): SubscriptionFields {
+  const { alert_config, rate_limit_config, retry_config } = input;
+  const after: SubscriptionFields = {
+    ...updated(fields, UpdateSubscription, {
+      ...input,
+      // Go clients send an empty text for what they do not name; these three cannot be empty.
+      name: input.name || undefined,
+      endpoint_id: input.endpoint_id || input.app_id || undefined,
+      delivery_mode: input.delivery_mode || undefined,
+      alert_config: alert_config && alertConfig(alert_config),
+      rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
+      retry_config: retry_config && retryConfig(retry_config, config),
+    }),
+    ...filterConfig(fields, input.filter_config),
+  };
+  checkFilterSize(after.filter, after.filters ?? []);
+  return after;
+}
+
+/** Replaced whole, as any other object; but what the filter routes gave to one record stays in scopes not named. */
+function filterConfig(
+  fields: SubscriptionFields,
+  given: Input['filter_config'],
+): Partial<SubscriptionFields> {
+  if (given === undefined) return {};
+  const conditions = readConditions(given.filter ?? {}, 'filter_config.filter');
+  return {
+    event_types: typesOrAll(given.event_types ?? []),
+    filter: { ...noConditions(), ...conditions },
+    filters: (fields.filters ?? []).map((record) => withoutOwn(record, conditions)),
+  };
+}
+
+const typesOrAll = (given: readonly string[]): string[] => (given.length > 0 ? [...new Set(given)] : ['*']);
+
+/** Conditions given to the subscription hold for all its records: what a record had of its own there goes. */
+function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): FilterRecord {
+  const own = { ...record.own };
+  for (const scope of filterScopes) if (given[scope] !== undefined) delete own[scope];
+  return { ...record, own };
+}
+
+const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
+
+/** An empty object takes the setting away; what one leaves out is as the project has it. */
+function retryConfig(
+  given: NonNullable<Input['retry_config']>,
+  { strategy }: ProjectConfig,
+): RetryConfig | null {
+  if (isEmpty(given)) return null;
+  return {
+    type: given.type || strategy.type,
+    duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? strategy.duration),
+    retry_count: given.retry_count ?? Math.max(0, strategy.retry_count - 1),
+  };
+}
+
+const MAX_SECONDS = 31_536_000;
+
+function seconds(text: string): number {
+  const ms = parseGoDuration(text);
+  if (ms === null || ms < 0 || ms > MAX_SECONDS * 1000)
+    throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m, at most a year');
+  return Math.round(ms / 1000);
+}
+
+function alertConfig(given: NonNullable<Input['alert_config']>): SubscriptionFields['alert_config'] {
+  if (isEmpty(given)) return null;
+  const { count, threshold } = given;
+  if (count === undefined) throw invalid('alert_config.count', 'is required');
+  if (threshold === undefined) throw invalid('alert_config.threshold', 'is required');
+  const ms = parseGoDuration(threshold);
+  if (ms === null || ms <= 0) throw invalid('alert_config.threshold', 'must be a duration such as 30s or 1h');
+  return { count, threshold };
+}
+
+function rateLimitConfig(
+  given: NonNullable<Input['rate_limit_config']>,
+): SubscriptionFields['rate_limit_config'] {
+  if (isEmpty(given)) return null;
+  const { count, duration } = given;
+  if (count === undefined) throw invalid('rate_limit_config.count', 'is required');
+  if (duration === undefined) throw invalid('rate_limit_config.duration', 'is required');
+  return { count, duration };
+}
+
+/** Where they change: endpoint and source must be there, the endpoint free if the project allows it one subscription. */
+export async function checkLinks(
+  context: ApiContext,
+  tx: Queryable,
+  change: { project: ProjectRow; fields: SubscriptionFields; known: SubscriptionRow | undefined },
+): Promise<void> {
+  const { project, fields, known } = change;
+  const { endpoint_id, source_id } = fields;
+  if (source_id !== '' && source_id !== known?.source_id) {
+    if ((await context.sources.get(tx, project.id, source_id)) === undefined)
+      throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: source_id });
+  }
+  if (endpoint_id === known?.endpoint_id) return;
+  if ((await context.endpoints.get(tx, project.id, endpoint_id)) === undefined)
+    throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpoint_id });
+  if (project.config.multiple_endpoint_subscriptions) return;
+  if (await hasSubscription(tx, project.id, endpoint_id))
+    throw invalid('endpoint_id', 'the endpoint has a subscription, and this project allows one per endpoint');
+}

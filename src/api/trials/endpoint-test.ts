@@ -1,0 +1,131 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { Actor } from '../../domain/audit.ts';
+import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import { listAttempts, type StoredAttempt } from '../../store/history/delivery-attempts.ts';
+import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';
+import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
+import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { ensureSubscription } from '../subscriptions/ensure-subscription.ts';
+
+/**
+ * A sample event, sent to one endpoint the way every event goes: stored, matched to the endpoint's oldest
+ * subscription, signed, sent, recorded. It is tried once: a test that failed is not repeated for hours.
+ */
+const EVENT_TYPE = 'posthorn.test';
+const DEFAULT_TIMEOUT_SECONDS = 10;
+/** For storing, claiming and recording around the exchange itself. */
+const MARGIN_SECONDS = 5;
+const LOOK_EVERY_MS = 25;
+
+export function registerEndpointTest(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/endpoints/:endpointID/test',
+    id: 'testEndpoint',
+    tag: 'Endpoints',
+    summary: 'Sends a sample event to an endpoint and waits for the attempt.',
+    status: 200,
+    message: 'Endpoint tried',
+    data: DeliveryAttempt,
+    portal: 'resend',
+    handle: async ({ project, params, actor, scope }) => {
+      const id = params['endpointID'] ?? '';
+      const known = await context.endpoints.get(context.db, project.id, id);
+      // The subscription that is made takes every event type.
+      const mayChange = scope === undefined || (scope.canManage && seesEventType(scope, '*'));
+      return test(context, { project, actor, mayChange }, found(owned(scope, known), 'endpoint', id));
+    },
+  });
+}
+
+interface Tester {
+  project: ProjectRow;
+  actor: Actor;
+  /** Whether an endpoint without a subscription gets one. */
+  mayChange: boolean;
+}
+
+async function test(
+  context: ApiContext,
+  by: Tester,
+  endpoint: EndpointRow,
+): Promise<Static<typeof DeliveryAttempt>> {
+  const { project } = by;
+  if (endpoint.status !== 'active')
+    throw new AppError('wrong_state', { detail: `The endpoint is ${endpoint.status}; activate it first.` });
+  const deliveryId = await sendSample(context, by, endpoint);
+  const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
+  const attempt = await firstAttempt(context, project, { deliveryId, seconds });
+  const { metaEvents } = context;
+  const end = { ids: [deliveryId], status: 'Failure', description: 'A test is tried once.' } as const;
+  const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
+  if (ended > 0) context.metaEventsStored(project.id);
+  if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
+  return toAttempt(attempt, VERSION);
+}
+
+/** The id of its delivery. */
+async function sendSample(
+  context: ApiContext,
+  { project, actor, mayChange }: Tester,
+  endpoint: EndpointRow,
+): Promise<string> {
+  if (mayChange) await ensureSubscription(context, { projectId: project.id, actor }, endpoint.id);
+  const routing = await context.cache.refresh(project.id);
+  if (!routing.hasSubscription(endpoint.id))
+    throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; make one first.' });
+  const { event } = await context.acceptor.accept({
+    projectId: project.id,
+    target: {
+      kind: 'subscription',
+      subscriptionId: routing.oldestSubscription(endpoint.id)?.row.id ?? '',
+    },
+    eventType: EVENT_TYPE,
+    payload: Buffer.from(
+      JSON.stringify({ message: 'This is a test of your endpoint.', endpoint_id: endpoint.id }),
+    ),
+    contentType: null,
+    forwardedHeaders: null,
+    credentials: [],
+    trace: null,
+    failure: null,
+    headers: {},
+    idempotencyKey: null,
+    sourceId: null,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+  });
+  const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
+  const { rows } = await listDeliveries(context.db, project.id, { page, eventId: event.id });
+  return found(rows[0], 'endpoint', endpoint.id).id;
+}
+
+/** Undefined if none came in time; an error if the delivery ended without one. */
+async function firstAttempt(
+  context: ApiContext,
+  project: ProjectRow,
+  wait: { deliveryId: string; seconds: number },
+): Promise<StoredAttempt | undefined> {
+  const deadline = performance.now() + wait.seconds * 1000;
+  while (performance.now() < deadline) {
+    const delivery = await getDelivery(context.db, project.id, wait.deliveryId);
+    const attempt = (await listAttempts(context.db, project.id, wait.deliveryId)).at(-1);
+    // Without a try there is at most a request whose connection was dropped; the second request is on its way.
+    if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
+    if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
+      throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Sealer } from '../../platform/sealer.ts';
+import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../routing/explain-match.ts';
+import { openHeaders } from '../../store/database/stored-headers.ts';
+import { getEvent, type StoredEvent } from '../../store/history/events.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found, oneOf } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { FilterExplanation, shownExplanation } from '../subscriptions/test-filter.ts';
+
+const causes = ['duplicate', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
+
+/** Whether a subscription takes an event, and why not. */
+export const Verdict = Type.Object({
+  matched: Type.Boolean(),
+  cause: Type.Union([oneOf(causes), Type.Null()]),
+  reason: Type.String(),
+  filter_id: Type.Union([Type.String(), Type.Null()]),
+  clause: Type.Union([FilterExplanation, Type.Null()]),
+});
+
+const SubscriptionExplanation = Type.Object({
+  subscription_id: Type.String(),
+  name: Type.String(),
+  endpoint_id: Type.String(),
+  ...Verdict.properties,
+});
+
+const EventExplanation = Type.Object({
+  event_id: Type.String(),
+  event_type: Type.String(),
+  subscriptions: Type.Array(SubscriptionExplanation),
+});
+
+export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/events/:eventID/explain',
+    id: 'explainEvent',
+    tag: 'Events',
+    summary: 'Says for each subscription whether it takes an event, as the config is now, and why not.',
+    status: 200,
+    message: 'Event explained',
+    data: EventExplanation,
+    handle: async ({ project, params }) => {
+      const id = params['eventID'] ?? '';
+      const event = found(await getEvent(db, project.id, id), 'event', id);
+      const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(sealer, event));
+      return {
+        event_id: event.id,
+        event_type: event.event_type,
+        subscriptions: explanations.map(toExplanation),
+      };
+    },
+  });
+}
+
+export function explainedEvent(sealer: Sealer, event: StoredEvent): ExplainedEvent {
+  return {
+    eventType: event.event_type,
+    sourceId: event.source_id,
+    payload: event.payload,
+    contentType: event.content_type,
+    headers: openHeaders(sealer, event.headers, event.id).headers,
+    urlQueryParams: event.url_query_params,
+    urlPath: event.url_path,
+    isDuplicate: event.is_duplicate,
+  };
+}
+
+function toExplanation(given: MatchExplanation): Static<typeof SubscriptionExplanation> {
+  const { row } = given.subscription;
+  return { subscription_id: row.id, name: row.name, endpoint_id: row.endpoint_id, ...toVerdict(given) };
+}
+
+export function toVerdict(given: MatchExplanation): Static<typeof Verdict> {
+  return {
+    matched: given.matched,
+    cause: given.cause,
+    reason: given.reason,
+    filter_id: given.filterId,
+    clause: given.clause === null ? null : shownExplanation(given.clause),
+  };
+}

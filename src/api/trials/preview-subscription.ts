@@ -1,0 +1,177 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { visible } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { recordsFor } from '../../domain/subscription.ts';
+import { RawJson } from '../../platform/raw-json.ts';
+import { explainSubscription } from '../../routing/explain-match.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { type RoutedSubscription, routeSubscription } from '../../routing/routed-subscription.ts';
+import { runFunction } from '../../routing/run-function.ts';
+import { getSubscription, type SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
+import { checkFunction } from '../http/check-function.ts';
+import type { ApiContext } from '../http/context.ts';
+import { found, iso, oneOf } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { payloadJson } from '../http/payload-json.ts';
+import { MASK } from '../http/portal-view.ts';
+import { filterWarnings } from '../subscriptions/filter-conditions.ts';
+import { changedSubscriptionFields } from '../subscriptions/subscription-input.ts';
+import { Subscription, UpdateSubscription } from '../subscriptions/subscription-schema.ts';
+import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
+
+/**
+ * What if: a subscription as it would be after a change, tried on the events of its types that came
+ * last. Nothing is saved and
+ * nothing sent. A function sees the numbers and the clock it would see in a delivery of the event, so what is shown
+ * is what would be sent.
+ *
+ * Events are worked off one by one, newest first, until one of the bounds is met; the answer says which.
+ */
+const MAX_MS = 5_000;
+const MAX_BYTES = 8 * 1024 * 1024;
+const DEFAULT_EVENTS = 20;
+const MAX_EVENTS = 100;
+
+const PreviewSubscription = Type.Object({
+  filter_config: UpdateSubscription.properties.filter_config,
+  function: UpdateSubscription.properties.function,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_EVENTS,
+      description: `How many of the latest events of the types subscribed to; ${DEFAULT_EVENTS} by default.`,
+    }),
+  ),
+});
+
+const NullableJson = (description: string) => Type.Unsafe<RawJson | null>({ description });
+
+const PreviewedEvent = Type.Object({
+  event_id: Type.String(),
+  event_type: Type.String(),
+  acknowledged_at: Type.String({ format: 'date-time' }),
+  ...Verdict.properties,
+  before: NullableJson('The payload, where it matched and there is a function; else null.'),
+  after: NullableJson('What the function makes of it; null if it fails or there is none.'),
+  function_error: Type.Union([Type.String(), Type.Null()]),
+});
+
+const Preview = Type.Object({
+  matched: Type.Integer({ description: 'How many of the events would be delivered.' }),
+  cut: Type.Union([oneOf(['time', 'bytes']), Type.Null()], {
+    description: `Set where older events were left out: after ${MAX_MS / 1000} s, or ${MAX_BYTES} bytes of payloads.`,
+  }),
+  events: Type.Array(PreviewedEvent, { description: 'Newest first.' }),
+});
+
+export function registerPreviewSubscription(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview',
+    id: 'previewSubscription',
+    tag: 'Subscriptions',
+    summary:
+      'Tries a changed filter or function on the latest events of its types. Nothing is saved or sent.',
+    body: PreviewSubscription,
+    status: 200,
+    message: 'Subscription previewed',
+    data: Preview,
+    resource: Subscription,
+    warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
+    portal: 'read',
+    handle: (call) => preview(context, call),
+  });
+}
+
+async function preview(
+  context: ApiContext,
+  { project, params, body, scope }: Call<Static<typeof PreviewSubscription>>,
+): Promise<Static<typeof Preview>> {
+  const { db, cache, now } = context;
+  const id = params['subscriptionID'] ?? '';
+  const known = await getSubscription(db, project.id, id);
+  const row = found(
+    visible(scope, known, (subscription) => subscription.endpoint_id),
+    'subscription',
+    id,
+  );
+  await checkFunction(context, 'function', { projectId: project.id, code: body.function ?? '' });
+  const fields = changedSubscriptionFields(row, body, project.config);
+  const uid = () => context.ids.next();
+  const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
+  // As if active: one that is switched off is tried out before it is switched on.
+  const changed: SubscriptionRow = { ...row, ...fields, filters, status: 'active' };
+  const limit = body.limit ?? DEFAULT_EVENTS;
+  const wanted = { eventTypes: fields.event_types, limit, maxBytes: MAX_BYTES, scope };
+  const { events, isCut } = await latestEvents(db, project.id, wanted);
+  const routing = await cache.refresh(project.id);
+  const tried = await tryAll(context, routeSubscription(changed, project.config), { events, routing });
+  return {
+    matched: tried.events.filter((event) => event.matched).length,
+    cut: tried.cut ?? (isCut ? 'bytes' : null),
+    events: scope === undefined ? tried.events : tried.events.map(withoutHeaderValues),
+  };
+}
+
+type Tried = Static<typeof PreviewedEvent>;
+
+/** Portals do not see the values of an event's headers, so they must not learn them from an explanation either. */
+function withoutHeaderValues(event: Tried): Tried {
+  if (event.clause?.scope !== 'headers') return event;
+  const reason = 'A condition on the headers fails.';
+  return { ...event, reason, clause: { ...event.clause, actual: MASK, reason } };
+}
+
+async function tryAll(
+  context: ApiContext,
+  subscription: RoutedSubscription,
+  { events, routing }: { events: readonly StoredEvent[]; routing: ProjectRouting },
+): Promise<{ events: Tried[]; cut: 'time' | 'bytes' | null }> {
+  const endsAt = performance.now() + MAX_MS;
+  const shown: Tried[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    if (performance.now() > endsAt) return { events: shown, cut: 'time' };
+    const verdict = toVerdict(
+      explainSubscription(routing, subscription, explainedEvent(context.sealer, event)),
+    );
+    const isRun = verdict.matched && subscription.row.function !== '';
+    const made = isRun ? await runOn(context, subscription.row.function, event) : null;
+    const after = made?.after ?? null;
+    bytes += isRun ? event.payload.length + (after?.length ?? 0) : 0;
+    if (bytes > MAX_BYTES && shown.length > 0) return { events: shown, cut: 'bytes' };
+    shown.push({
+      event_id: event.id,
+      event_type: event.event_type,
+      acknowledged_at: iso(event.acknowledged_at),
+      ...verdict,
+      before: isRun ? payloadJson(event.payload, event.content_type) : null,
+      after: after === null ? null : new RawJson(after.toString(), after),
+      function_error: made?.error ?? null,
+    });
+  }
+  return { events: shown, cut: null };
+}
+
+async function runOn(
+  { sandbox }: ApiContext,
+  code: string,
+  event: StoredEvent,
+): Promise<{ after: Buffer | null; error: string | null }> {
+  const run = await runFunction(sandbox, code, {
+    eventId: event.id,
+    projectId: event.project_id,
+    body: event.payload,
+    contentType: event.content_type,
+  });
+  switch (run.kind) {
+    case 'body':
+      return { after: run.body, error: null };
+    case 'failed':
+      return { after: null, error: run.reason };
+    case 'unavailable':
+      throw new AppError('overloaded', { retry: 1 });
+  }
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { RawJson } from '../../platform/raw-json.ts';
+import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
+import type { ApiContext } from '../http/context.ts';
+import { invalid, oneOf, Text } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { AnyJson } from '../http/payload-json.ts';
+
+/** Trying a function out, with the same sandbox and limits that deliveries and ingest use. */
+const TestFunction = Type.Object({
+  payload: Type.Optional(Type.Unknown({ description: 'What the function is given.' })),
+  function: Text(524_288, 'Source text that defines `transform`.'),
+  type: Type.Optional(oneOf(['body', 'header', ''], 'For sources: which of the two functions it is to be.')),
+});
+
+const TestedFunction = Type.Object({
+  payload: AnyJson('What the function returned.'),
+  log: Type.Array(Type.String(), { description: 'Lines written to the console.' }),
+  duration_ms: Type.Number({ description: 'CPU time used.' }),
+  limits: Type.Object({
+    cpu_ms: Type.Integer(),
+    heap_bytes: Type.Integer(),
+    output_bytes: Type.Integer(),
+    heap_used_bytes: Type.Integer(),
+  }),
+});
+
+export function registerTestFunction(app: FastifyInstance, context: ApiContext): void {
+  for (const [resource, tag] of [
+    ['subscriptions', 'Subscriptions'],
+    ['sources', 'Sources'],
+  ] as const) {
+    registerOperation(app, {
+      method: 'POST',
+      path: `/api/v1/projects/:projectID/${resource}/test_function`,
+      id: resource === 'subscriptions' ? 'testSubscriptionFunction' : 'testSourceFunction',
+      tag,
+      summary: 'Runs a function on a payload and shows what it returns and logs. Nothing is stored.',
+      body: TestFunction,
+      status: 200,
+      message: 'Function run',
+      data: TestedFunction,
+      ...(resource === 'subscriptions' && { portal: 'anyone' as const }),
+      handle: ({ project, body }) => testFunction(context, project.id, body),
+    });
+  }
+}
+
+async function testFunction(
+  context: ApiContext,
+  projectId: string,
+  body: Static<typeof TestFunction>,
+): Promise<Static<typeof TestedFunction>> {
+  const result = await context.sandbox.run({
+    code: body.function,
+    version: functionVersion(body.function),
+    tenant: projectId,
+    input: JSON.stringify(body.payload ?? null),
+    seed: context.ids.next(),
+    nowMs: context.now(),
+  });
+  if (!result.ok) {
+    if (result.ours) throw new AppError('overloaded', { retry: 1 });
+    throw invalid('function', result.message);
+  }
+  if (body.type === 'header') checkHeaders(result.output);
+  const limits = completeLimits();
+  return {
+    payload: new RawJson(result.output),
+    log: result.log,
+    duration_ms: result.cpuMs,
+    limits: {
+      cpu_ms: limits.cpuMs,
+      heap_bytes: limits.heapBytes,
+      output_bytes: limits.outputBytes,
+      heap_used_bytes: result.heapBytes,
+    },
+  };
+}
+
+function checkHeaders(output: string): void {
+  const value: unknown = JSON.parse(output);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isMap || Object.values(value).some((header) => typeof header !== 'string')) {
+    throw invalid('function', 'a header function must return an object whose values are strings');
+  }
+}

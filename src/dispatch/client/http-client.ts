@@ -1,0 +1,170 @@
+import type { Dispatcher } from 'undici';
+import { AddressGuard, hostOf } from '../address/address-guard.ts';
+import { NameResolver } from '../address/name-resolver.ts';
+import { ConnectionPools } from '../connection/connection-pool.ts';
+import { Connector, type Target } from '../connection/connector.ts';
+import { Exchange } from '../connection/exchange.ts';
+import { type ErrorCode, ExchangeFailure, type Outcome } from '../connection/outcome.ts';
+import { parseProxy } from '../connection/proxy-tunnel.ts';
+import { type ClientCertificate, TlsSettings } from '../connection/tls-settings.ts';
+import type { Turn } from '../connection/turn.ts';
+
+/**
+ * Sends webhooks (and token requests) over kept-alive connections, to vetted addresses only, within one time limit,
+ * reading a bounded answer. Redirects are answers like any other: never followed.
+ */
+
+export interface OutgoingRequest {
+  /** Final URL, query included. */
+  url: string;
+  /** Final list; the caller's casing is kept (HTTP/2 has lower case only). */
+  headers: readonly (readonly [string, string])[];
+  body: Buffer;
+  /** For the whole exchange: DNS, connect, TLS, headers, body. */
+  timeoutMs: number;
+  /** This many bytes of the decoded answer are kept; the connection is closed when more comes. */
+  maxResponseBytes: number;
+  clientCertificate?: ClientCertificate;
+  method?: 'POST' | 'GET';
+  /** Says when it may be written; without one: as soon as it can. */
+  turn?: Turn;
+}
+
+export interface HttpClientOptions {
+  egress: 'any' | 'public';
+  /** Addresses and CIDRs that may be connected to although the egress rule blocks them. */
+  allow?: readonly string[];
+  /** Addresses and CIDRs that are never connected to. */
+  deny?: readonly string[];
+  proxyUrl?: string;
+  caPem?: string;
+  connectionsPerOrigin?: number;
+  maxConnections?: number;
+  nameServers?: readonly string[];
+}
+
+interface Destination {
+  readonly target: Target;
+  readonly path: string;
+}
+
+const DEFAULT_PER_ORIGIN = 100;
+const DEFAULT_MAX_CONNECTIONS = 1_000;
+/** Parsing a URL and looking at its host costs 2 µs of the 30 µs of a send, and most go to the same few. */
+const MAX_DESTINATIONS = 4_096;
+const MAX_KEPT_URL_CHARS = 512;
+
+export class HttpClient {
+  readonly guard: AddressGuard;
+  readonly #resolver: NameResolver;
+  readonly #tls: TlsSettings;
+  readonly #pools: ConnectionPools;
+  readonly #destinations = new Map<string, Destination>();
+  #closed = false;
+
+  constructor(options: HttpClientOptions) {
+    this.guard = new AddressGuard(options);
+    this.#resolver = new NameResolver(options.nameServers && { nameServers: options.nameServers });
+    this.#tls = new TlsSettings(options.caPem);
+    const { proxyUrl } = options;
+    const connector = new Connector({
+      guard: this.guard,
+      resolver: this.#resolver,
+      proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.credentials(undefined).context),
+    });
+    this.#pools = new ConnectionPools(connector, {
+      connectionsPerOrigin: options.connectionsPerOrigin ?? DEFAULT_PER_ORIGIN,
+      maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    });
+  }
+
+  /** Never rejects. */
+  send(request: OutgoingRequest, signal?: AbortSignal): Promise<Outcome> {
+    return new Promise((resolve) => {
+      try {
+        if (this.#closed) throw new ExchangeFailure('aborted', 'the HTTP client is closed', true);
+        if (signal?.aborted) throw new ExchangeFailure('aborted', 'the request was aborted', true);
+        this.#start(request, signal, resolve);
+      } catch (error) {
+        if (!(error instanceof ExchangeFailure)) throw error;
+        resolve(errorBeforeStart(error));
+      }
+    });
+  }
+
+  /** Ends requests under way (as `aborted`) and leaves no socket or timer. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#resolver.close();
+    await this.#pools.close();
+  }
+
+  #start(request: OutgoingRequest, signal: AbortSignal | undefined, done: (outcome: Outcome) => void): void {
+    const { target, path } = this.#destination(request.url);
+    const { clientCertificate } = request;
+    const credentials = target.secure ? this.#tls.credentials(clientCertificate) : null;
+    const options: Dispatcher.DispatchOptions = {
+      path,
+      method: request.method ?? 'POST',
+      headers: request.headers.flat(),
+      body: request.body,
+    };
+    const exchange = new Exchange({
+      target,
+      options,
+      timeoutMs: request.timeoutMs,
+      maxResponseBytes: request.maxResponseBytes,
+      signal,
+      turn: request.turn,
+      resolverIsDown: () => this.#resolver.health.isDown,
+      done,
+    });
+    const key =
+      clientCertificate === undefined
+        ? target.origin
+        : `${target.origin} ${TlsSettings.fingerprint(clientCertificate)}`;
+    this.#pools.run(key, exchange, () => credentials && { ...credentials, session: null, server: null });
+  }
+
+  #destination(url: string): Destination {
+    const known = this.#destinations.get(url);
+    if (known !== undefined) return known;
+    const parsed = URL.parse(url);
+    if (parsed === null) throw new ExchangeFailure('bad_url', 'the URL cannot be parsed');
+    const verdict = this.guard.checkUrl(parsed);
+    if (!verdict.allowed) throw new ExchangeFailure(codeOfVerdict(parsed), verdict.reason);
+    const secure = parsed.protocol === 'https:';
+    const target: Target = {
+      origin: parsed.origin,
+      secure,
+      host: hostOf(parsed),
+      port: Number(parsed.port || (secure ? 443 : 80)),
+    };
+    const destination = { target, path: `${parsed.pathname}${parsed.search}` };
+    if (this.#destinations.size >= MAX_DESTINATIONS) this.#destinations.clear();
+    if (url.length <= MAX_KEPT_URL_CHARS) this.#destinations.set(url, destination);
+    return destination;
+  }
+}
+
+function codeOfVerdict(url: URL): ErrorCode {
+  const isHttp = url.protocol === 'http:' || url.protocol === 'https:';
+  return isHttp && url.username === '' && url.password === '' && url.port !== '0'
+    ? 'address_blocked'
+    : 'bad_url';
+}
+
+function errorBeforeStart(failure: ExchangeFailure): Outcome {
+  const { code, message, ours } = failure;
+  return {
+    kind: 'error',
+    code,
+    message,
+    ours,
+    dropped: false,
+    address: null,
+    certificates: null,
+    timings: { totalMs: 0 },
+    startedAt: Date.now(),
+  };
+}

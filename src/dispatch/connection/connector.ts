@@ -1,0 +1,219 @@
+import { isIP, type Socket } from 'node:net';
+import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import type { SeenCertificate, SeenCertificates } from '../../domain/certificate.ts';
+import type { AddressGuard } from '../address/address-guard.ts';
+import type { NameResolver } from '../address/name-resolver.ts';
+import { connectFailure, hostPort, type Peer, tlsFailure } from './failure-text.ts';
+import { ExchangeFailure } from './outcome.ts';
+import { type Proxy, proxyTunnel } from './proxy-tunnel.ts';
+import { seenCertificate } from './seen-certificate.ts';
+import { tcpConnect } from './tcp-connect.ts';
+
+/**
+ * Makes one connection to an endpoint: resolve, vet, connect, TLS. The connection is opened to an address that the
+ * guard has just allowed, never to a name, so what DNS answers later cannot move it. Of a mixed answer only the
+ * allowed addresses are used: every one of them is vetted by itself and the connection is pinned to it, so the
+ * others do no harm, and a host with a public and an internal address stays reachable.
+ */
+
+export interface Target extends Peer {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly secure: boolean;
+}
+
+/** How far a connection has come; read when a time limit strikes, and for the timings. */
+export interface Progress {
+  stage: 'dns' | 'connect' | 'proxy' | 'tls' | 'open';
+  address: string | null;
+  /** Null until the connection is open. */
+  certificates: SeenCertificates | null;
+  dnsMs?: number;
+  connectMs?: number;
+  tlsMs?: number;
+}
+
+export interface TlsOffer {
+  readonly context: SecureContext;
+  /** The certificate we show. */
+  readonly client: SeenCertificate | null;
+  /** The last session of this origin, for a shorter handshake. */
+  session: Buffer | null;
+  /** What the endpoint showed last: in a shortened handshake it shows nothing. */
+  server: SeenCertificate | null;
+}
+
+export interface ConnectJob {
+  readonly target: Target;
+  readonly tls: TlsOffer | null;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+export interface ConnectorOptions {
+  readonly guard: AddressGuard;
+  readonly resolver: NameResolver;
+  readonly proxy: Proxy | null;
+}
+
+const NO_CERTIFICATES: SeenCertificates = { server: null, client: null };
+
+export class Connector {
+  readonly #guard: AddressGuard;
+  readonly #resolver: NameResolver;
+  readonly #proxy: Proxy | null;
+  #rotation = 0;
+
+  constructor(options: ConnectorOptions) {
+    this.#guard = options.guard;
+    this.#resolver = options.resolver;
+    this.#proxy = options.proxy;
+  }
+
+  /** @throws ExchangeFailure */
+  async open(job: ConnectJob): Promise<Socket> {
+    const { target, progress, signal } = job;
+    const addresses = await this.#vettedAddresses(job);
+    throwIfAborted(signal);
+    let startedAt = performance.now();
+    const socket =
+      this.#proxy === null
+        ? await connectDirectly(job, this.#rotated(addresses))
+        : // The proxy opens the connection, so the vetted address cannot be pinned: it resolves the name again, and
+          // its own rules must stop what changes in between. The check above still stops what we can see.
+          await this.#connectThroughProxy(this.#proxy, job);
+    progress.connectMs = performance.now() - startedAt;
+    if (job.tls === null) {
+      progress.stage = 'open';
+      progress.certificates = NO_CERTIFICATES;
+      return socket;
+    }
+    progress.stage = 'tls';
+    startedAt = performance.now();
+    const secured = await secure(socket, target, job.tls, signal);
+    progress.tlsMs = performance.now() - startedAt;
+    progress.stage = 'open';
+    const shown = secured.getPeerX509Certificate();
+    if (shown !== undefined) job.tls.server = seenCertificate(shown);
+    progress.certificates = { server: job.tls.server, client: job.tls.client };
+    return secured;
+  }
+
+  async #vettedAddresses({ target, progress }: ConnectJob): Promise<string[]> {
+    const startedAt = performance.now();
+    const resolution = await this.#resolver.resolve(target.host);
+    if (isIP(target.host) === 0) progress.dnsMs = performance.now() - startedAt;
+    progress.stage = 'connect';
+    switch (resolution.kind) {
+      case 'not_found':
+        throw new ExchangeFailure('dns_not_found', `the name ${target.host} does not exist`);
+      case 'failed':
+        throw new ExchangeFailure(
+          'dns_failed',
+          `the name ${target.host} cannot be resolved: ${resolution.reason}`,
+          resolution.ours,
+        );
+      case 'addresses':
+        break;
+    }
+    return this.#allowedOf(target, resolution.addresses);
+  }
+
+  #allowedOf(target: Target, addresses: readonly string[]): string[] {
+    const reasons: string[] = [];
+    const allowed = addresses.filter((address) => {
+      const verdict = this.#guard.verdict(address);
+      if (!verdict.allowed) reasons.push(verdict.reason);
+      return verdict.allowed;
+    });
+    if (allowed.length > 0) return allowed;
+    const reason = reasons[0] ?? 'it has no address';
+    throw new ExchangeFailure('address_blocked', `not allowed to connect to ${target.host}: ${reason}`);
+  }
+
+  /** Spreads connections over the addresses of one family, keeping the families in order. */
+  #rotated(addresses: readonly string[]): string[] {
+    const v4 = addresses.filter((address) => !address.includes(':'));
+    const v6 = addresses.filter((address) => address.includes(':'));
+    this.#rotation = (this.#rotation + 1) % 1_000_000;
+    return [...rotate(v4, this.#rotation), ...rotate(v6, this.#rotation)];
+  }
+
+  async #connectThroughProxy(proxy: Proxy, job: ConnectJob): Promise<Socket> {
+    job.progress.stage = 'proxy';
+    const resolution = await this.#resolver.resolve(proxy.host);
+    if (resolution.kind !== 'addresses')
+      throw new ExchangeFailure('proxy_failed', `the proxy ${proxy.host} cannot be resolved`, true);
+    const where = hostPort(job.target.host, job.target.port);
+    return proxyTunnel(proxy, resolution.addresses, where, job.signal);
+  }
+}
+
+async function connectDirectly(job: ConnectJob, addresses: readonly string[]): Promise<Socket> {
+  const { target, progress, signal } = job;
+  progress.address = addresses[0] ?? null;
+  const result = await tcpConnect(addresses, target.port, signal);
+  switch (result.kind) {
+    case 'aborted':
+      throw abandoned();
+    case 'failed':
+      progress.address = result.address;
+      throw connectFailure(result.error, target, result.address);
+    case 'connected':
+      break;
+  }
+  progress.address = result.address;
+  return result.socket;
+}
+
+function secure(socket: Socket, target: Target, offer: TlsOffer, signal: AbortSignal): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const tls = tlsConnect({
+      socket,
+      secureContext: offer.context,
+      // Server Name Indication holds names only; an address is checked against the certificate through `host`.
+      servername: isIP(target.host) === 0 ? target.host : '',
+      host: target.host,
+      ALPNProtocols: ['h2', 'http/1.1'],
+      ...(offer.session && { session: offer.session }),
+    });
+    const finish = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      tls.off('error', onError);
+    };
+    const onAbort = (): void => {
+      finish();
+      tls.on('error', () => {}).destroy();
+      reject(abandoned());
+    };
+    const onError = (error: NodeJS.ErrnoException): void => {
+      finish();
+      tls.on('error', () => {}).destroy();
+      offer.session = null;
+      reject(tlsFailure(error, target));
+    };
+    tls.on('error', onError);
+    tls.on('session', (session) => {
+      offer.session = session;
+    });
+    tls.once('secureConnect', () => {
+      finish();
+      resolve(tls);
+    });
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+  });
+}
+
+function rotate(items: readonly string[], by: number): string[] {
+  const start = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(start), ...items.slice(0, start)];
+}
+
+function abandoned(): ExchangeFailure {
+  return new ExchangeFailure('aborted', 'the connection attempt was given up', true);
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw abandoned();
+}

@@ -1,0 +1,81 @@
+import { createPrivateKey, hash, X509Certificate } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { SeenCertificate } from '../../domain/certificate.ts';
+import { ExchangeFailure } from './outcome.ts';
+import { seenCertificate } from './seen-certificate.ts';
+
+/**
+ * One TLS context for all endpoints, and one per client certificate. A context with an own authority costs some
+ * 10 ms to make (it holds every root), so they are kept, at most 1,000 of them.
+ */
+
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const MAX_CONTEXTS = 1_000;
+
+export class TlsSettings {
+  readonly #authorities: string[] | undefined;
+  readonly #contexts = new Map<string, Credentials>();
+
+  constructor(caPem?: string) {
+    // `ca` replaces the roots, so ours is added to the ones Node would have used.
+    this.#authorities = caPem === undefined ? undefined : [...getCACertificates('default'), caPem];
+  }
+
+  /** Names the context; connections are shared only between requests with the same one. */
+  static fingerprint(certificate: ClientCertificate | undefined): string {
+    return certificate === undefined ? '' : hash('sha256', `${certificate.cert}\0${certificate.key}`);
+  }
+
+  /** @throws ExchangeFailure when the client certificate cannot be used */
+  credentials(certificate: ClientCertificate | undefined): Credentials {
+    const name = TlsSettings.fingerprint(certificate);
+    let known = this.#contexts.get(name);
+    if (known === undefined) {
+      known = this.#make(certificate);
+      this.#contexts.set(name, known);
+      if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(this.#contexts.keys().next().value!);
+    }
+    const now = Date.now();
+    if (known.client !== null && known.client.expiresAtMs < now)
+      throw invalid(`expired on ${new Date(known.client.expiresAtMs).toISOString()}`);
+    if (known.validFrom > now)
+      throw invalid(`is not valid before ${new Date(known.validFrom).toISOString()}`);
+    return known;
+  }
+
+  #make(certificate: ClientCertificate | undefined): Credentials {
+    const shared = { minVersion: 'TLSv1.2', ...(this.#authorities && { ca: this.#authorities }) } as const;
+    if (certificate === undefined)
+      return { context: createSecureContext(shared), validFrom: 0, client: null };
+    const { cert, key } = certificate;
+    let parsed: X509Certificate;
+    let belongs: boolean;
+    try {
+      parsed = new X509Certificate(cert);
+      belongs = parsed.checkPrivateKey(createPrivateKey(key));
+    } catch {
+      throw invalid('or its key cannot be read');
+    }
+    if (!belongs) throw invalid('does not belong to its key');
+    return {
+      context: createSecureContext({ ...shared, cert, key }),
+      validFrom: parsed.validFromDate.getTime(),
+      client: seenCertificate(parsed),
+    };
+  }
+}
+
+interface Credentials {
+  readonly context: SecureContext;
+  readonly validFrom: number;
+  /** The certificate we show. */
+  readonly client: SeenCertificate | null;
+}
+
+function invalid(text: string): ExchangeFailure {
+  return new ExchangeFailure('client_certificate_invalid', `the client certificate ${text}`);
+}

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { chown, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { StartupError } from '../platform/startup-error.ts';
+import { clustersAside, nameAside, removeUnfinished, syncDirectory, versionOf } from './cluster.ts';
+import { lockDataDirectory } from './data-directory-lock.ts';
+import {
+  type EmbeddedPostgresOptions,
+  prepareDataDirectory,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts';
+import type { Connection } from './ensure-database.ts';
+
+/*
+ * A cluster that is made anew beside where it shall be, filled, stopped, and only then given its name:
+ *
+ *   <dataDir>/postgres.new-XXXXXX/postgres   while it is being made; the next start removes what is left of it
+ *   <dataDir>/postgres                       when it is complete and on disk
+ *
+ * It is within the data directory, since that is often a file system of its own and a rename must not leave one.
+ * Nobody else can use the data directory meanwhile: a restore holds its lock, in an upgrade the old server does.
+ */
+type Options = Pick<EmbeddedPostgresOptions, 'dataDir' | 'log'>;
+
+/** What may be there before: keys that were put there for the restore, and the traces of one that was refused. */
+const MAY_BE_THERE = /^(secret\.key|credentials\.json|postgres\.log|lock|lock\.pid|lock-journal)$/;
+
+/** Into a data directory that has no database yet. */
+export async function restoreCluster(
+  options: Options,
+  fill: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const dataDir = await prepareDataDirectory(options.dataDir);
+  const lock = await lockDataDirectory(dataDir);
+  try {
+    const cluster = path.join(dataDir, 'postgres');
+    await removeUnfinished(cluster);
+    const other = (await readdir(dataDir)).find((name) => !MAY_BE_THERE.test(name));
+    if (other !== undefined)
+      throw new StartupError(
+        `${dataDir} is not empty (${other}): a backup is restored into a new data directory; set POSTHORN_DATA_DIR to one`,
+      );
+    await inNewCluster({ ...options, dataDir }, fill, (made) => rename(made, cluster));
+  } finally {
+    await lock.release();
+  }
+}
+
+/** From the cluster of an older PostgreSQL, whose programs are in `binaries`. Returns where the old one is kept. */
+export async function upgradeCluster(
+  options: Options & { binaries: string },
+  move: (from: Connection, to: Connection) => Promise<void>,
+): Promise<string> {
+  const dataDir = await prepareDataDirectory(options.dataDir);
+  const cluster = path.join(dataDir, 'postgres');
+  await putBack(dataDir, cluster);
+  const version = await versionOf(cluster);
+  if (version === undefined) throw new StartupError(`there is no database in ${dataDir}`);
+  const aside = nameAside(cluster, version);
+  if (existsSync(aside))
+    throw new StartupError(`${aside} is there from an earlier upgrade: remove it or move it away first`);
+  const old = await startEmbeddedPostgres({ ...options, dataDir });
+  const fill = (connection: Connection) => move(old.connection, connection);
+  try {
+    await inNewCluster({ dataDir, log: options.log }, fill, async (made) => {
+      await old.stop();
+      const lock = await lockDataDirectory(dataDir);
+      try {
+        await rename(cluster, aside);
+        await rename(made, cluster);
+      } finally {
+        await lock.release();
+      }
+    });
+  } finally {
+    await old.stop();
+  }
+  return aside;
+}
+
+/** After an upgrade that was killed between its two renames. */
+async function putBack(dataDir: string, cluster: string): Promise<void> {
+  const lock = await lockDataDirectory(dataDir);
+  try {
+    const [aside] = await clustersAside(cluster);
+    if (aside !== undefined && (await versionOf(cluster)) === undefined) await rename(aside, cluster);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function inNewCluster(
+  { dataDir, log }: Options,
+  fill: (connection: Connection) => Promise<void>,
+  putInPlace: (made: string) => Promise<void>,
+): Promise<void> {
+  const room = await mkdtemp(path.join(dataDir, 'postgres.new-'));
+  try {
+    // As root: the server shall run under the identity it would have in the data directory itself.
+    const owner = await stat(dataDir);
+    if (process.geteuid?.() === 0) await chown(room, owner.uid, owner.gid);
+    const server = await startEmbeddedPostgres({ dataDir: room, log });
+    try {
+      await fill(server.connection);
+    } finally {
+      await server.stop();
+    }
+    await putInPlace(path.join(room, 'postgres'));
+    await syncDirectory(dataDir);
+  } finally {
+    await rm(room, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

@@ -1,0 +1,39 @@
+import type { Outcome } from '../../dispatch/connection/outcome.ts';
+import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-headers.ts';
+import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import type { BuiltRequest } from './build-request.ts';
+
+/** What is kept of an attempt. Values of credential headers are not: they are stored as `***`. */
+export function attemptRecord(
+  id: string,
+  request: BuiltRequest,
+  context: { outcome: Outcome; owner: HeaderOwner; succeeded: boolean },
+): AttemptRow {
+  const { outcome, owner, succeeded } = context;
+  const sent: Record<string, string> = {};
+  for (const [name, value] of request.headers) {
+    sent[name] = isCredential(name, owner) ? HIDDEN : value;
+  }
+  const response = outcome.kind === 'response' ? outcome : null;
+  return {
+    id,
+    url: request.url,
+    ipAddress: outcome.address,
+    httpStatus: response?.statusText ?? null,
+    error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
+    succeeded,
+    requestHeaders: JSON.stringify(sent),
+    responseHeaders: response === null ? null : JSON.stringify(maskedResponse(response.headers, owner)),
+    responseBody: response?.body ?? null,
+    timings: JSON.stringify(outcome.timings),
+    requestedAtMs: outcome.startedAt,
+    respondedAtMs: response === null ? null : outcome.startedAt + outcome.timings.totalMs,
+  };
+}
+
+/** A copy only where there is something to mask: most answers have nothing. */
+function maskedResponse(headers: Record<string, string[]>, owner: HeaderOwner): Record<string, string[]> {
+  const names = Object.keys(headers).filter((name) => isCredential(name, owner));
+  if (names.length === 0) return headers;
+  return { ...headers, ...Object.fromEntries(names.map((name) => [name, [HIDDEN]])) };
+}

@@ -1,0 +1,96 @@
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/project-config.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { RoutedEndpoint } from '../../routing/project-routing.ts';
+import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
+
+/**
+ * The request of one attempt. Headers are put in order of authority and the first of a name stays, whatever its
+ * case: what we must say, then the endpoint's authentication, then what the event carries. So an event cannot
+ * replace a signature or a credential.
+ */
+export interface BuiltRequest {
+  url: string;
+  headers: [string, string][];
+  body: Buffer;
+}
+
+const USER_AGENT = `Posthorn/${VERSION}`;
+/** Set by the connection itself, never by an event. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'transfer-encoding',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'proxy-authorization',
+  'proxy-connection',
+]);
+
+export function buildRequest(
+  delivery: HeldDelivery,
+  endpoint: RoutedEndpoint,
+  context: {
+    config: ProjectConfig;
+    nowMs: number;
+    authHeaders: readonly (readonly [string, string])[];
+    /** Opened. */
+    eventHeaders: Readonly<Record<string, readonly string[]>>;
+    /** The span of this attempt, or the event's own trace where it is not recorded; null: there is none. */
+    trace: TraceContext | null;
+  },
+): BuiltRequest {
+  const { body } = delivery;
+  const headers = new HeaderList();
+  headers.put('Content-Type', delivery.contentType ?? 'application/json');
+  for (const [name, value] of endpoint.signer.headers({
+    id: delivery.id,
+    timestampSeconds: Math.floor(context.nowMs / 1000),
+    nowMs: context.nowMs,
+    body,
+  })) {
+    headers.put(name, value);
+  }
+  for (const [name, value] of context.authHeaders) headers.put(name, value);
+  if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
+    const name = context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER;
+    headers.put(name, headerText(delivery.idempotencyKey));
+  }
+  if (context.config.add_event_id_trace_headers) {
+    headers.put('X-Convoy-Event-ID', delivery.eventId);
+    headers.put('X-Convoy-EventDelivery-ID', delivery.id);
+  }
+  if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
+  headers.put('Accept-Encoding', 'gzip');
+  for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
+  headers.put('User-Agent', USER_AGENT);
+  return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
+}
+
+class HeaderList {
+  readonly list: [string, string][] = [];
+  readonly #seen = new Set<string>();
+
+  put(name: string, value: string): void {
+    const key = name.toLowerCase();
+    if (CONNECTION_HEADERS.has(key) || this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.list.push([name, value]);
+  }
+}
+
+/** A key may be any text; one that a header cannot carry is percent-encoded, or it could never be delivered. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
+}
+
+function withQuery(url: string, query: string | null): string {
+  if (query === null || query === '') return url;
+  const parsed = new URL(url);
+  parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
+  return parsed.href;
+}

@@ -1,0 +1,333 @@
+import type {
+  AuthResult,
+  EndpointAuthentication as DispatchAuthentication,
+  EndpointAuth,
+} from '../../dispatch/client/endpoint-auth.ts';
+import { formBody } from '../../dispatch/client/form-body.ts';
+import type { HttpClient } from '../../dispatch/client/http-client.ts';
+import type { Outcome } from '../../dispatch/connection/outcome.ts';
+import { breakerState } from '../../domain/circuit-breaker.ts';
+import { type HeaderOwner, visibleHeaders } from '../../domain/credential-headers.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import { SealError, type Sealer } from '../../platform/sealer.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
+import { queueKeyOf } from '../../routing/queue-key.ts';
+import { type FunctionRun, runFunction } from '../../routing/run-function.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { openHeaders } from '../../store/database/stored-headers.ts';
+import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
+import type { Tracer } from '../../tracing/tracer.ts';
+import type { NamedLimit } from '../limits/rate-group.ts';
+import type { RateLeases } from '../limits/rate-leases.ts';
+import { attemptRecord } from './attempt-record.ts';
+import { endAttemptSpan } from './attempt-span.ts';
+import { type BuiltRequest, buildRequest } from './build-request.ts';
+import { DeliveryTurn } from './delivery-turn.ts';
+import { withoutCredentials } from './hide-credentials.ts';
+import { judgeOutcome } from './judge-outcome.ts';
+import { back, ended, handedBack, identity, ourFault, type Sent } from './sent.ts';
+
+/**
+ * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
+ * same; the number of tries so far is data. Stages: gate, body, credentials, request, turn (under rate limits), outcome,
+ * judgement; each may end the try early with what to record.
+ */
+export interface SenderDeps {
+  cache: ConfigCache;
+  http: HttpClient;
+  auth: EndpointAuth;
+  sandbox: Sandbox;
+  sealer: Sealer;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+  /** Says in the database that an at-most-once delivery is about to be sent. False: it is no longer ours. */
+  markStarted(delivery: HeldDelivery): Promise<boolean>;
+  /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
+  maySend(): boolean;
+  rateLeases: RateLeases;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
+}
+
+export const DEFAULT_TIMEOUT_SECONDS = 10;
+const MAX_TIMEOUT_SECONDS = 120;
+const MAX_RESPONSE_BYTES = 51_200;
+const INTERRUPTED = 'Its sending was interrupted; at most once, so it is not tried again.';
+const FORM = 'application/x-www-form-urlencoded';
+const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
+
+export class DeliverySender {
+  readonly #deps: SenderDeps;
+
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
+  }
+
+  async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
+    const routing = await this.#routing(delivery.projectId);
+    if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
+    const endpoint = routing.endpoints.get(delivery.endpointId);
+    if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
+    if (delivery.isStarted) {
+      return ended(delivery, 'Failure', INTERRUPTED);
+    }
+    const held = this.#held(delivery, routing, endpoint);
+    if (held !== null) return held;
+    const turn = this.#turn(delivery, routing, endpoint);
+    return turn === null
+      ? notOurs(delivery, routing)
+      : this.#attempt(delivery, { routing, endpoint, signal, turn });
+  }
+
+  async #routing(projectId: string): Promise<ProjectRouting | null> {
+    try {
+      return this.#deps.cache.peek(projectId) ?? (await this.#deps.cache.get(projectId));
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'project_not_found') return null;
+      throw error;
+    }
+  }
+
+  /** A gate that closed since the delivery was claimed. */
+  #held(delivery: HeldDelivery, routing: ProjectRouting, { row }: RoutedEndpoint): Sent | null {
+    if (row.status === 'inactive')
+      return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
+    if (row.status === 'paused') return back(delivery, 'Held: the endpoint is paused.');
+    const breaker = breakerState(
+      routing.breaker(row.id),
+      routing.project.config.circuit_breaker,
+      this.#deps.now(),
+    );
+    if (breaker !== 'closed' && delivery.probeFence === null)
+      return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
+    return null;
+  }
+
+  /** Undefined: it is under no rate limit; null: another node counts its limits, or none does yet. */
+  #turn(
+    delivery: HeldDelivery,
+    routing: ProjectRouting,
+    endpoint: RoutedEndpoint,
+  ): DeliveryTurn<Sent> | undefined | null {
+    if (limitsOn(delivery, routing).length === 0) return undefined;
+    const { rateLeases, maySend, cache } = this.#deps;
+    const { endpointId } = delivery;
+    const group = rateLeases.held(endpointId);
+    if (group === undefined) return null;
+    const current = () => cache.peek(delivery.projectId) ?? routing;
+    return new DeliveryTurn<Sent>({
+      rateLeases,
+      group,
+      deliveryId: delivery.id,
+      endpointId,
+      maySend,
+      limits: () => limitsOn(delivery, current()),
+      held: () => this.#held(delivery, current(), current().endpoints.get(endpointId) ?? endpoint),
+      back: () => notOurs(delivery, current()),
+    });
+  }
+
+  /** The body that the subscription's function makes; null where it has none or the delivery has its body already. */
+  async #functionBody(
+    delivery: HeldDelivery,
+    routing: ProjectRouting,
+  ): Promise<FunctionRun | { kind: 'none'; body: null }> {
+    const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
+    if (code === '' || delivery.hasOwnBody) return { kind: 'none', body: null };
+    return runFunction(this.#deps.sandbox, code, delivery);
+  }
+
+  async #attempt(
+    delivery: HeldDelivery,
+    context: {
+      routing: ProjectRouting;
+      endpoint: RoutedEndpoint;
+      signal: AbortSignal;
+      turn: DeliveryTurn<Sent> | undefined;
+    },
+  ): Promise<Sent> {
+    const { endpoint, routing, signal, turn } = context;
+    const { row } = endpoint;
+    if (!opens(row)) return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
+    const run = await this.#functionBody(delivery, routing);
+    if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
+    if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
+    const made = run.body;
+    const auth = await this.#credentials(endpoint);
+    if (auth.kind === 'failed') return authFailed(delivery, auth, made);
+    const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
+    const { tracer } = this.#deps;
+    const ofEvent = storedTrace(delivery.headers);
+    const span = tracer?.child(ofEvent) ?? null;
+    const trace = span?.context ?? ofEvent;
+    const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
+      config: routing.project.config,
+      nowMs: this.#deps.now(),
+      authHeaders: auth.headers,
+      eventHeaders: event.headers,
+      trace,
+    });
+    if (!this.#deps.maySend()) return back(delivery, null);
+    if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
+      return back(delivery, null);
+    const outcome = await this.#exchange(request, row, { signal, turn });
+    const unsent = turn === undefined ? null : unwritten(delivery, turn, { outcome, made });
+    if (unsent !== null) return unsent;
+    endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
+    if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
+    const owner = {
+      credentials: [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials],
+      visible: visibleHeaders(routing.project.config),
+    };
+    const shown = withoutCredentials(outcome, request, owner);
+    return this.#judge(delivery, shown, { request, owner, made, trace });
+  }
+
+  #exchange(
+    request: BuiltRequest,
+    row: RoutedEndpoint['row'],
+    { signal, turn }: { signal: AbortSignal; turn: DeliveryTurn<Sent> | undefined },
+  ): Promise<Outcome> {
+    const certificate = row.secret.reveal().mtls_client_cert;
+    return this.#deps.http.send(
+      {
+        ...request,
+        timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+        ...(turn !== undefined && { turn }),
+        ...(certificate !== null && {
+          clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
+        }),
+      },
+      signal,
+    );
+  }
+
+  #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {
+    const { authentication } = row.secret.reveal();
+    if (authentication === null) return Promise.resolve({ kind: 'headers', headers: [] });
+    return this.#deps.auth.headers(row.id, authentication as DispatchAuthentication);
+  }
+
+  #judge(
+    delivery: HeldDelivery,
+    outcome: Outcome,
+    sent: {
+      request: BuiltRequest;
+      owner: HeaderOwner;
+      made: Buffer | null;
+      trace: TraceContext | null;
+    },
+  ): Sent {
+    if (isAborted(outcome)) {
+      // It may have arrived: at least once means again, at most once means never again.
+      return delivery.deliveryMode === 'at_most_once'
+        ? { finish: ended(delivery, 'Failure', INTERRUPTED).finish, effect: 'none' }
+        : { finish: handedBack(delivery, null), effect: 'none' };
+    }
+    const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
+      nowMs: this.#deps.now(),
+      random: Math.random(),
+    });
+    const succeeded = judgement.status === 'Success';
+    const wasTried = outcome.kind === 'response' || !outcome.ours;
+    const attempt = wasTried
+      ? attemptRecord(this.#deps.ids.next(), sent.request, {
+          outcome,
+          owner: sent.owner,
+          succeeded,
+        })
+      : null;
+    const finish = { ...identity(delivery), ...judgement, body: sent.made, attempt };
+    return {
+      finish,
+      effect: wasTried && !judgement.isSecondRequest ? effectOf(outcome, succeeded) : 'none',
+      isGone,
+      isExhausted,
+      durationMs: outcome.timings.totalMs,
+      exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
+      certificates: outcome.certificates,
+    };
+  }
+}
+
+function opens({ secret }: RoutedEndpoint['row']): boolean {
+  try {
+    secret.reveal();
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}
+
+function effectOf(outcome: Outcome, succeeded: boolean): Sent['effect'] {
+  if (succeeded) return 'success';
+  const strains =
+    outcome.kind === 'response'
+      ? outcome.status === 429 || outcome.status >= 500
+      : STRAIN_CODES.has(outcome.code);
+  return strains ? 'strain' : 'failure';
+}
+
+/** The bytes on the wire and their type: what a function made is JSON, and a form endpoint gets a JSON object as form fields. */
+function encodeBody(
+  delivery: HeldDelivery,
+  made: Buffer | null,
+  contentType: string,
+): { body: Buffer; contentType: string | null } {
+  const body = made ?? delivery.body;
+  const ownType = made !== null || delivery.hasOwnBody ? null : delivery.contentType;
+  if (contentType !== FORM || ownType !== null) return { body, contentType: ownType };
+  const form = formBody(body);
+  return form.kind === 'form' ? { body: form.body, contentType: FORM } : { body, contentType: null };
+}
+
+function authFailed(
+  delivery: HeldDelivery,
+  auth: Extract<AuthResult, { kind: 'failed' }>,
+  made: Buffer | null,
+): Sent {
+  if (auth.ours) return ourFault(delivery, auth.message);
+  if (auth.permanent) return ended(delivery, 'Failure', auth.message);
+  const finish = {
+    ...handedBack(delivery, auth.message),
+    delayMs: delivery.intervalSeconds * 1000,
+    body: made,
+  };
+  return { finish, effect: 'none' };
+}
+
+/** Back to the queue, where the node that leases its rate limits will find it. */
+function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
+  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
+  const key = queueKeyOf(routing, { endpoint_id, subscription_id });
+  return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+}
+
+/** What becomes of a delivery that was given up before its request was written; null: there is an outcome to judge. */
+function unwritten(
+  delivery: HeldDelivery,
+  turn: DeliveryTurn<Sent>,
+  { outcome, made }: { outcome: Outcome; made: Buffer | null },
+): Sent | null {
+  if (turn.isTaken || outcome.kind === 'response') return null;
+  if (!isAborted(outcome)) {
+    if (!outcome.ours) turn.countUnwritten();
+    return null;
+  }
+  const sent = turn.refusal ?? back(delivery, null);
+  // What a function made is kept for the next try.
+  return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
+}
+
+function limitsOn(delivery: HeldDelivery, routing: ProjectRouting): NamedLimit[] {
+  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
+  return routing.limitsOf(endpoint_id, queueKeyOf(routing, { endpoint_id, subscription_id }));
+}
+
+const isAborted = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.code === 'aborted';

@@ -1,0 +1,120 @@
+import type { Outcome } from '../../dispatch/connection/outcome.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { LANE } from '../../domain/event-delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
+
+/** What an outcome means for its delivery. */
+export type Judgement = Pick<
+  Finish,
+  'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'
+> & {
+  isSecondRequest: boolean;
+  /** 410: the endpoint wants no more. */
+  isGone: boolean;
+  /** No tries are left. */
+  isExhausted: boolean;
+};
+
+/** Trouble on our side is tried again soon and uses up nothing, for a day at most: then it may not be ours after all. */
+const OUR_FAULT_DELAY_MS = 5_000;
+const OUR_FAULT_FOR_MS = 86_400_000;
+/** Errors that come before a byte of the request is sent: trying again cannot deliver twice. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'connection_refused',
+  'unreachable',
+  'dns_not_found',
+  'dns_failed',
+  'tls_failed',
+  'address_blocked',
+  'bad_url',
+  'invalid_request',
+  'proxy_failed',
+  'client_certificate_invalid',
+  'local_resource',
+]);
+const GONE = 410;
+const ASKS_TO_WAIT = new Set([429, 503]);
+
+export function judgeOutcome(
+  delivery: HeldDelivery,
+  outcome: Outcome,
+  context: { nowMs: number; random: number },
+): Judgement {
+  const numTrials = delivery.numTrials + 1;
+  const base = {
+    numTrials,
+    delayMs: null,
+    lane: LANE.retry,
+    latencyMs: null,
+    isSecondRequest: false,
+    isGone: false,
+    isExhausted: false,
+  };
+  const asBefore = {
+    ...base,
+    numTrials: delivery.numTrials,
+    status: delivery.numTrials === 0 ? ('Scheduled' as const) : ('Retry' as const),
+    lane: delivery.lane,
+  };
+  const isYoung = context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
+  if (outcome.kind === 'error' && outcome.ours && isYoung) {
+    return {
+      ...asBefore,
+      description: `Not tried: ${outcome.message}`,
+      delayMs: OUR_FAULT_DELAY_MS,
+      isSecondRequest: delivery.isSecondRequest,
+    };
+  }
+  if (outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300) {
+    return {
+      ...base,
+      status: 'Success',
+      description: null,
+      latencyMs: context.nowMs - delivery.acceptedAtMs,
+    };
+  }
+  const reason =
+    outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
+  if (outcome.kind === 'response' && outcome.status === GONE) {
+    return {
+      ...base,
+      status: 'Failure',
+      description: `${reason}; it wants no more deliveries`,
+      isGone: true,
+    };
+  }
+  const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
+  if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
+    return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
+  }
+  if (outcome.kind === 'error' && outcome.dropped && !delivery.isSecondRequest) {
+    return {
+      ...asBefore,
+      description: `${outcome.message}; sent once more`,
+      delayMs: 0,
+      isSecondRequest: true,
+    };
+  }
+  const failures = numTrials - delivery.budgetFrom;
+  if (failures >= delivery.retryLimit) {
+    return {
+      ...base,
+      status: 'Failure',
+      description: `${reason}; all ${delivery.retryLimit} tries are used up`,
+      isExhausted: true,
+    };
+  }
+  const delayMs = retryDelayMs(delivery, {
+    failures,
+    retryAfterSeconds: askedToWait(outcome, context.nowMs),
+    random: context.random,
+  });
+  return { ...base, status: 'Retry', description: reason, delayMs };
+}
+
+function askedToWait(outcome: Outcome, nowMs: number): number | null {
+  if (outcome.kind !== 'response' || !ASKS_TO_WAIT.has(outcome.status)) return null;
+  return parseRetryAfter(outcome.headers['retry-after']?.[0], nowMs);
+}

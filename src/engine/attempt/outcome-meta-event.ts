@@ -1,0 +1,43 @@
+import { deliveryData, endingType } from '../../domain/delivery-data.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { NewMetaEvent } from '../../domain/meta-event.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
+
+/** The meta event that tells how a delivery ended, if it has and its project wants to know. */
+export function outcomeMetaEvent(
+  recorder: MetaEventRecorder,
+  project: ProjectRow,
+  { delivery, finish, nowMs }: { delivery: HeldDelivery; finish: Finish; nowMs: number },
+): NewMetaEvent | undefined {
+  const { status, description, numTrials, attempt } = finish;
+  const type = finish.delayMs === null ? endingType(status) : undefined;
+  if (type === undefined) return undefined;
+  return recorder.prepare(project, type, () =>
+    deliveryData({
+      ...delivery,
+      status,
+      description,
+      numTrials,
+      body: finish.body ?? delivery.body,
+      // What a function made is JSON.
+      contentType: finish.body !== null || delivery.hasOwnBody ? null : delivery.contentType,
+      attempt: attempt === null ? null : attemptData(attempt),
+      endedAtMs: nowMs,
+    }),
+  );
+}
+
+/** Without what the endpoint answered beyond its status: that may be long, and is read with the attempt. */
+function attemptData(attempt: AttemptRow): object {
+  return {
+    uid: attempt.id,
+    url: attempt.url,
+    ip_address: attempt.ipAddress ?? '',
+    http_status: attempt.httpStatus ?? '',
+    error: attempt.error ?? '',
+    status: attempt.succeeded,
+    requested_at: new Date(attempt.requestedAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,121 @@
+import { type Alert, certificateSubject } from '../../domain/alert.ts';
+import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { OffsetClock } from '../../platform/offset-clock.ts';
+import type { AlertRecorder } from '../../routing/alert-recorder.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { changeState } from '../../store/config/config-version.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { Sent } from '../attempt/sent.ts';
+import { StateChanges, type StateItem } from './state-changes.ts';
+
+/**
+ * Watches the certificates that deliveries are sent under: the endpoint's own and the client certificate shown to it.
+ * Of each certificate of an endpoint:
+ *
+ * unknown -> seen within the window before its expiry, it raises its alert;
+ * raised  -> nothing more is told of it; the first other certificate that is not about to expire, or none being used
+ *            any more, clears all of that side;
+ * cleared -> stays so, should it be seen again: old connections and resumed sessions carry it for a while.
+ *
+ * Nodes learn the states with the project's version. Certificates are read once per connection; an attempt costs two
+ * comparisons, and look-ups in memory while its project has such an alert.
+ */
+export interface CertificateAlertsDeps {
+  db: Database;
+  metaEvents: MetaEventRecorder;
+  cache: ConfigCache;
+  alerts: AlertRecorder;
+  databaseClock: OffsetClock;
+  /** How long before its expiry a certificate is told of; 0: never. */
+  config: { certificateDays: number };
+  log: Logger;
+}
+
+interface Sighting {
+  endpointId: string;
+  side: CertificateSide;
+  seen: SeenCertificate | null;
+}
+
+interface Move extends StateItem {
+  endpointId: string;
+  change: Pick<Alert, 'state' | 'summary' | 'certificate'>;
+}
+
+const DAY_MS = 86_400_000;
+const SIDES = ['server', 'client'] as const;
+
+export class CertificateAlerts {
+  readonly #deps: CertificateAlertsDeps;
+  readonly #changes: StateChanges<Move>;
+
+  constructor(deps: CertificateAlertsDeps) {
+    this.#deps = deps;
+    this.#changes = new StateChanges({ change: (id, moves) => this.#move(id, moves), log: deps.log });
+  }
+
+  stop(): Promise<void> {
+    return this.#changes.drain();
+  }
+
+  attempted({ projectId, endpointId }: HeldDelivery, { certificates }: Sent): void {
+    if (!certificates) return;
+    const routing = this.#deps.cache.peek(projectId);
+    if (routing === undefined) return;
+    for (const side of SIDES) this.#look(routing, { endpointId, side, seen: certificates[side] });
+  }
+
+  #look(routing: ProjectRouting, { endpointId, side, seen }: Sighting): void {
+    const { databaseClock, config } = this.#deps;
+    const isExpiring =
+      seen !== null && seen.expiresAtMs - databaseClock.now() < config.certificateDays * DAY_MS;
+    if (!isExpiring && !routing.hasExpiring(endpointId, side)) return;
+    const key = certificateSubject(endpointId, side, seen?.fingerprint);
+    const isRaised = routing.alerts.get(key);
+    const at = { projectId: routing.project.id, endpointId, key };
+    if (isExpiring && isRaised === undefined) this.#changes.add({ ...at, change: raisedOf(side, seen) });
+    // The very one can be raised by a node whose window is longer.
+    if (!isExpiring && isRaised !== true) this.#changes.add({ ...at, change: clearedOf(side, seen) });
+  }
+
+  async #move(projectId: string, moves: readonly Move[]): Promise<void> {
+    const { cache, alerts, log } = this.#deps;
+    const { project, endpoints } = await cache.get(projectId);
+    const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {
+      const endpoint = endpoints.get(endpointId)?.row;
+      if (endpoint === undefined) return [];
+      return [{ kind: 'certificate', endpoint, subscription: null, lastFailure: null, ...change }];
+    });
+    if (wanted.length === 0) return;
+    const moved = await changeState(this.#deps, projectId, (tx, version) =>
+      alerts.record(tx, project, wanted, version),
+    );
+    alerts.notify(moved);
+    for (const { endpoint, state } of moved)
+      log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
+    await cache.refreshQuietly(projectId);
+  }
+}
+
+const NAMES: Record<CertificateSide, string> = {
+  server: "The endpoint's certificate",
+  client: 'The client certificate shown to the endpoint',
+};
+const day = ({ expiresAtMs }: SeenCertificate) => new Date(expiresAtMs).toISOString();
+
+function raisedOf(side: CertificateSide, seen: SeenCertificate) {
+  const summary = `${NAMES[side]} (${seen.subject}) expires on ${day(seen)}.`;
+  return { state: 'raised', summary, certificate: { side, seen } } as const;
+}
+
+function clearedOf(side: CertificateSide, seen: SeenCertificate | null) {
+  const summary =
+    seen === null
+      ? `${NAMES[side]} is no longer used.`
+      : `${NAMES[side]} was renewed (${seen.subject}); it expires on ${day(seen)}.`;
+  return { state: 'cleared', summary, certificate: { side, seen } } as const;
+}

@@ -1,0 +1,114 @@
+import type { LastFailure } from '../../domain/alert.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { Probe } from '../../store/queue/breakers.ts';
+import { lastFailure } from '../attempt/last-failure.ts';
+import type { Sent } from '../attempt/sent.ts';
+import type { OutcomeListener } from '../queue/dispatcher.ts';
+import { BreakerChanges, type BreakerChangesDeps, type Finding } from './breaker-changes.ts';
+import { StateChanges } from './state-changes.ts';
+
+/**
+ * Watches how endpoints do, and has their circuit breakers moved where that asks for it (breaker-changes.ts).
+ *
+ * Closed: an endpoint with failures since the last look is looked at again once its project's sample_rate has passed.
+ * Open: only probes count; what was under way when it opened fails or succeeds without moving it, and so does a probe
+ * whose right another node took over (its fence is old). With disable_endpoint
+ * an endpoint becomes inactive when its breaker has opened too often in a row, or a delivery used up its tries and
+ * nothing else got through; a 410 always does it.
+ */
+export interface EndpointHealthDeps extends BreakerChangesDeps {
+  cache: ConfigCache;
+}
+
+interface Watched {
+  projectId: string;
+  lastLook: number;
+  hasFailed: boolean;
+  last: LastFailure;
+}
+
+const probeOf = ({ endpointId, probeFence }: HeldDelivery): Probe | null =>
+  probeFence === null ? null : { endpointId, fence: probeFence };
+
+const TICK_MS = 1_000;
+const MAX_WATCHED = 100_000;
+
+export class EndpointHealth implements OutcomeListener {
+  readonly #deps: EndpointHealthDeps;
+  readonly #watched = new Map<string, Watched>();
+  readonly #changes: StateChanges<Finding>;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: EndpointHealthDeps) {
+    this.#deps = deps;
+    const breakers = new BreakerChanges(deps);
+    this.#changes = new StateChanges({
+      change: (id, findings) => breakers.settle(id, findings),
+      log: deps.log,
+    });
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#changes.drain();
+  }
+
+  attempted(delivery: HeldDelivery, sent: Sent): void {
+    const { endpointId, projectId } = delivery;
+    const succeeded = sent.effect === 'success';
+    const routing = this.#deps.cache.peek(projectId);
+    const at = { projectId, endpointId, seen: routing?.endpoints.get(endpointId)?.row.version };
+    if (sent.isGone === true)
+      this.#changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, last: lastFailure(sent) });
+    if (routing === undefined) return;
+    const probe = probeOf(delivery);
+    if (probe !== null)
+      this.#changes.add({ ...at, kind: 'probed', probe, failure: succeeded ? null : lastFailure(sent) });
+    if (sent.isExhausted === true && routing.project.config.disable_endpoint)
+      this.#changes.add({
+        ...at,
+        kind: 'exhausted',
+        key: `exhausted ${endpointId}`,
+        last: lastFailure(sent),
+      });
+    if (!succeeded) this.#watch(projectId, endpointId, lastFailure(sent));
+  }
+
+  notProbed(delivery: HeldDelivery): void {
+    const { projectId, endpointId } = delivery;
+    const probe = probeOf(delivery);
+    if (probe !== null) this.#changes.add({ projectId, endpointId, kind: 'not probed', probe });
+  }
+
+  #watch(projectId: string, endpointId: string, last: LastFailure): void {
+    const known = this.#watched.get(endpointId);
+    if (known !== undefined) {
+      known.hasFailed = true;
+      known.last = last;
+    } else {
+      if (this.#watched.size >= MAX_WATCHED) this.#watched.clear();
+      this.#watched.set(endpointId, { projectId, lastLook: performance.now(), hasFailed: true, last });
+    }
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const [endpointId, watched] of this.#watched) {
+      const { projectId, last } = watched;
+      const routing = this.#deps.cache.peek(projectId);
+      if (routing === undefined || !watched.hasFailed) {
+        this.#watched.delete(endpointId);
+      } else if (now - watched.lastLook >= routing.project.config.circuit_breaker.sample_rate * 1000) {
+        watched.lastLook = now;
+        watched.hasFailed = false;
+        if (routing.breaker(endpointId).state === 'closed')
+          this.#changes.add({ projectId, endpointId, kind: 'failing', key: `failing ${endpointId}`, last });
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { AppError } from '../../domain/errors.ts';
+import { Batcher } from '../../platform/batcher.ts';
+import type { Logger } from '../../platform/logger.ts';
+
+/**
+ * Changes of state that the outcomes of deliveries ask for: breakers, alerts, endpoints that become inactive.
+ *
+ * waiting -> items wait for the batch under way; there is one batch at a time, so all of this work uses one connection
+ *            however many endpoints fail. An item whose key waits already is dropped.
+ * batch   -> shared evenly by the projects that wait. `change` gets all items of a project at once, for one transaction
+ *            and one config version.
+ *
+ * These changes are advisory: a failure is logged, and the next outcome of the endpoint asks again.
+ */
+export interface StateItem {
+  projectId: string;
+  /** Items with the same key ask for the same change. Absent: each counts. */
+  key?: string;
+}
+
+const MAX_BATCH = 1_000;
+/** Least time between two batches: at most four config versions a second for a project. */
+const PACE_MS = 250;
+
+export class StateChanges<Item extends StateItem> {
+  readonly #batcher: Batcher<Item, void>;
+  readonly #waiting = new Set<string>();
+
+  constructor(options: { change(projectId: string, items: Item[]): Promise<void>; log: Logger }) {
+    this.#batcher = new Batcher({
+      run: async (items) => {
+        for (const [projectId, own] of Map.groupBy(items, (item) => item.projectId)) {
+          for (const { key } of own) if (key !== undefined) this.#waiting.delete(key);
+          try {
+            await options.change(projectId, own);
+          } catch (error) {
+            // A deleted project has no state to change.
+            if (error instanceof AppError && error.code === 'project_not_found') continue;
+            options.log.warn(
+              { err: error, project: projectId, changes: own.length },
+              'state of endpoints could not be changed; the next outcome tries again',
+            );
+          }
+        }
+        return [];
+      },
+      sharer: (item) => item.projectId,
+      maxWeight: MAX_BATCH,
+      maxInFlight: 1,
+      paceMs: PACE_MS,
+    });
+  }
+
+  add(item: Item): void {
+    if (item.key !== undefined) {
+      if (this.#waiting.has(item.key)) return;
+      this.#waiting.add(item.key);
+    }
+    // The batch settles each of its items, whatever becomes of the change.
+    void this.#batcher.add(item);
+  }
+
+  /** Waits for all that was asked for. */
+  drain(): Promise<void> {
+    return this.#batcher.drain();
+  }
+}

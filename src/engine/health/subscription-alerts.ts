@@ -1,0 +1,134 @@
+import type { Alert, LastFailure } from '../../domain/alert.ts';
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { parseGoDuration } from '../../platform/duration.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { AlertRecorder } from '../../routing/alert-recorder.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { countFailures, forgetFailures } from '../../store/config/alerts.ts';
+import { changeState } from '../../store/config/config-version.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { Database } from '../../store/database/database.ts';
+import { lastFailure } from '../attempt/last-failure.ts';
+import type { Sent } from '../attempt/sent.ts';
+import { StateChanges, type StateItem } from './state-changes.ts';
+
+/**
+ * Watches the subscriptions that have an alert_config. Of each:
+ *
+ * quiet  -> failed attempts are counted in the database, over all nodes; `count` within `threshold` raise the alert.
+ *           A node counts all subscriptions of a project together: failures meanwhile are added to the next count.
+ * raised -> nothing is counted; the first success clears it. Nodes learn the state with the project's version.
+ *
+ * An attempt that succeeds while nothing is raised costs two look-ups in memory.
+ */
+export interface SubscriptionAlertsDeps {
+  db: Database;
+  metaEvents: MetaEventRecorder;
+  cache: ConfigCache;
+  alerts: AlertRecorder;
+  log: Logger;
+}
+
+interface Uncounted {
+  failures: number;
+  last: LastFailure;
+}
+
+interface Asked extends StateItem {
+  id: string;
+  kind: 'count' | 'clear';
+}
+
+export class SubscriptionAlerts {
+  readonly #deps: SubscriptionAlertsDeps;
+  /** Failures that wait to be counted, by subscription. */
+  readonly #uncounted = new Map<string, Uncounted>();
+  readonly #changes: StateChanges<Asked>;
+
+  constructor(deps: SubscriptionAlertsDeps) {
+    this.#deps = deps;
+    this.#changes = new StateChanges({ change: (id, asked) => this.#change(id, asked), log: deps.log });
+  }
+
+  stop(): Promise<void> {
+    return this.#changes.drain();
+  }
+
+  attempted(delivery: HeldDelivery, sent: Sent): void {
+    const id = delivery.subscriptionId;
+    const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
+    if (id === null || routing === undefined) return;
+    const { projectId } = delivery;
+    const isRaised = routing.alerts.get(id) === true;
+    if (sent.effect === 'success') {
+      if (isRaised) this.#changes.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
+      return;
+    }
+    if (isRaised || (routing.subscriptions.get(id)?.row.alert_config?.count ?? 0) === 0) return;
+    const failures = (this.#uncounted.get(id)?.failures ?? 0) + 1;
+    this.#uncounted.set(id, { failures, last: lastFailure(sent) });
+    this.#changes.add({ projectId, id, kind: 'count', key: `count ${id}` });
+  }
+
+  async #change(projectId: string, asked: readonly Asked[]): Promise<void> {
+    const counted = asked.filter(({ kind }) => kind === 'count').map(({ id }) => id);
+    // Taken in the same step in which the item stops waiting: a failure from now on asks for another count.
+    const uncounted = new Map(counted.map((id) => [id, this.#uncounted.get(id)]));
+    for (const id of counted) this.#uncounted.delete(id);
+    const routing = await this.#deps.cache.get(projectId);
+    const raised = await this.#count(routing, uncounted);
+    const cleared = asked.filter(({ kind }) => kind === 'clear').map(({ id }) => clearedOf(routing, id));
+    const wanted = [...raised, ...cleared].filter((alert) => alert !== undefined);
+    if (wanted.length > 0) await this.#move(routing, wanted);
+  }
+
+  /** Counts failures and returns the alerts to raise. */
+  async #count(
+    routing: ProjectRouting,
+    uncounted: ReadonlyMap<string, Uncounted | undefined>,
+  ): Promise<(Alert | undefined)[]> {
+    const added = [...uncounted].flatMap(([subscriptionId, counts]) => {
+      const config = routing.subscriptions.get(subscriptionId)?.row.alert_config ?? null;
+      const thresholdMs = parseGoDuration(config?.threshold ?? '');
+      if (counts === undefined || config === null || thresholdMs === null) return [];
+      if (routing.alerts.get(subscriptionId) === true) return [];
+      return [{ subscriptionId, config, thresholdMs, ...counts }];
+    });
+    if (added.length === 0) return [];
+    const counted = await countFailures(this.#deps.db, routing.project.id, added);
+    return added
+      .filter(({ subscriptionId, config }) => (counted.get(subscriptionId) ?? 0) >= config.count)
+      .map(({ subscriptionId, config, last }) => {
+        const summary = `${config.count} attempts failed within ${config.threshold}.`;
+        return alertOf(routing, subscriptionId, { state: 'raised', summary, lastFailure: last });
+      });
+  }
+
+  async #move({ project }: ProjectRouting, wanted: readonly Alert[]): Promise<void> {
+    const { cache, alerts, log } = this.#deps;
+    const ids = wanted.flatMap(({ subscription }) => subscription?.id ?? []);
+    const moved = await changeState(this.#deps, project.id, async (tx, version) => {
+      await forgetFailures(tx, project.id, ids);
+      return alerts.record(tx, project, wanted, version);
+    });
+    alerts.notify(moved);
+    for (const { subscription, state } of moved)
+      log.info({ project: project.id, subscription: subscription?.id }, `alert ${state}`);
+    await cache.refreshQuietly(project.id);
+  }
+}
+
+const clearedOf = (routing: ProjectRouting, id: string) =>
+  alertOf(routing, id, { state: 'cleared', summary: 'An attempt succeeded again.', lastFailure: null });
+
+function alertOf(
+  routing: ProjectRouting,
+  subscriptionId: string,
+  change: Pick<Alert, 'state' | 'summary' | 'lastFailure'>,
+): Alert | undefined {
+  const row = routing.subscriptions.get(subscriptionId)?.row;
+  const endpoint = row && routing.endpoints.get(row.endpoint_id)?.row;
+  if (row === undefined || endpoint === undefined) return undefined;
+  return { kind: 'failures', endpoint, subscription: { id: row.id, name: row.name }, ...change };
+}

@@ -1,0 +1,219 @@
+import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts';
+
+/**
+ * The rate limits of one endpoint and its subscriptions, counted by this node while it holds their lease.
+ *
+ * Of a delivery:
+ *   pending -> claimed, not yet sent: its function, credentials or connection are being made ready, or it waits;
+ *   waiting -> everything is ready and its connection is open; it is called as soon as its limits allow a send;
+ *   sent    -> counted in the same turn of the event loop that writes its first byte.
+ *
+ * Only as many are pending as may be sent within `leadMs`, so nothing is made ready long before its time. The lead
+ * follows how long claiming and making ready take here, so that a slow database, function or token server delays
+ * deliveries and does not lower the rate.
+ *
+ * All times are of the monotonic clock. What earlier holders sent is either known, and then in the windows, or taken to
+ * be all that the limit allows, and then nothing is sent for one duration: `unknownUntil`.
+ */
+export interface NamedLimit {
+  key: string;
+  limit: RateLimit;
+}
+
+interface Pending {
+  key: string;
+  wantedAt: number;
+  isReady: boolean;
+}
+
+/** `none`: this holder began no send. */
+export type LeftSends = Record<string, number[]> | 'none' | 'unknown';
+
+interface Waiter {
+  limits(): readonly NamedLimit[];
+  again(): void;
+}
+
+const LEAST_LEAD_MS = 1_000;
+const MOST_LEAD_MS = 10_000;
+const FIRST_GUESS_MS = 500;
+/** How fast a slow case is forgotten, per delivery. */
+const FORGET = 0.95;
+const LEAST_IDLE_MS = 10_000;
+/** More is not worth telling: the next holder waits for one duration instead. */
+const MOST_SENDS_LEFT = 2_000;
+
+export class RateGroup {
+  readonly epoch: number;
+  /** Since when no earlier holder has begun a send, and what is known of those before; null: nothing. */
+  readonly #quietSince: number;
+  readonly #known: Readonly<Record<string, number[]>> | null;
+  readonly #windows = new Map<string, SendWindow>();
+  readonly #limits = new Map<string, RateLimit>();
+  readonly #pending = new Map<string, Pending>();
+  readonly #pendingOf = new Map<string, number>();
+  #waiters = new Set<Waiter>();
+  #timer: NodeJS.Timeout | undefined;
+  #plannedAt = Number.POSITIVE_INFINITY;
+  #slowestMs = FIRST_GUESS_MS;
+  #isSettling = false;
+  #usedAt: number;
+
+  constructor(
+    taken: { epoch: number; quietMs: number; sends: Record<string, number[]> | null },
+    now: number,
+  ) {
+    this.epoch = taken.epoch;
+    this.#quietSince = now - taken.quietMs;
+    this.#known = taken.sends;
+    this.#usedAt = now;
+  }
+
+  get leadMs(): number {
+    return Math.min(MOST_LEAD_MS, LEAST_LEAD_MS + 2 * this.#slowestMs);
+  }
+
+  /** How many more may be claimed, `wanted` at most, and when one more than that. `taken`: by this round already. */
+  allowance(
+    limits: readonly NamedLimit[],
+    ask: { wanted: number; taken: ReadonlyMap<string, number>; leadMs?: number; endpointId: string },
+  ): { count: number; moreAt: number } {
+    const now = performance.now();
+    const leadMs = ask.leadMs ?? this.leadMs;
+    const ahead = (key: string) =>
+      (ask.taken.get(key) ?? 0) +
+      (key === ask.endpointId ? this.#pending.size : (this.#pendingOf.get(key) ?? 0));
+    const placeAt = (n: number) =>
+      Math.max(...limits.map(({ key, limit }) => this.#startAt({ key, limit }, ahead(key) + n, now)));
+    let count = 0;
+    while (count < ask.wanted && placeAt(count + 1) <= now + leadMs) count += 1;
+    return { count, moreAt: placeAt(count + 1) - leadMs };
+  }
+
+  /** A delivery was claimed. */
+  claimed(deliveryId: string, key: string, wantedAt: number): void {
+    if (this.#pending.has(deliveryId)) return;
+    this.#pending.set(deliveryId, { key, wantedAt, isReady: false });
+    this.#pendingOf.set(key, (this.#pendingOf.get(key) ?? 0) + 1);
+  }
+
+  /** It is no longer pending: sent, or it left without. Says what it was claimed by. */
+  left(deliveryId: string): string | undefined {
+    const pending = this.#pending.get(deliveryId);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(deliveryId);
+    const left = (this.#pendingOf.get(pending.key) ?? 1) - 1;
+    if (left === 0) this.#pendingOf.delete(pending.key);
+    else this.#pendingOf.set(pending.key, left);
+    return pending.key;
+  }
+
+  /** Everything but a send's turn is ready. */
+  ready(deliveryId: string): void {
+    const pending = this.#pending.get(deliveryId);
+    if (pending === undefined || pending.isReady) return;
+    pending.isReady = true;
+    this.#slowestMs = Math.max(performance.now() - pending.wantedAt, this.#slowestMs * FORGET);
+  }
+
+  /** Counts a send that starts now, if all limits allow it. */
+  take(limits: readonly NamedLimit[]): boolean {
+    const now = performance.now();
+    if (limits.some((named) => this.#startAt(named, 1, now) > now)) return false;
+    this.count(limits, now);
+    return true;
+  }
+
+  /** Counts a send, allowed or not. */
+  count(limits: readonly NamedLimit[], now = performance.now()): void {
+    for (const { key, limit } of limits) this.#window(key, now).add(limit, now);
+    this.#usedAt = now;
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    // By then what is being written has been handed to the kernel, however long that took.
+    queueMicrotask(() => {
+      this.#isSettling = false;
+      const written = performance.now();
+      for (const window of this.#windows.values()) window.written(written);
+    });
+  }
+
+  /** Calls `again` once the limits may allow a send; returns how to stop waiting. */
+  wait(waiter: Waiter): () => void {
+    this.#waiters.add(waiter);
+    this.#plan(this.#nextOf(waiter, performance.now()));
+    return () => this.#waiters.delete(waiter);
+  }
+
+  /** Calls everybody who waits: the limits have changed, or the lease is gone. */
+  wakeAll(): void {
+    clearTimeout(this.#timer);
+    this.#plannedAt = Number.POSITIVE_INFINITY;
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const waiter of waiters) waiter.again();
+  }
+
+  /** Nothing is pending, and no send of this node or an earlier one can block another. */
+  get isIdle(): boolean {
+    if (this.#pending.size > 0 || this.#waiters.size > 0) return false;
+    const longestMs = Math.max(LEAST_IDLE_MS, ...[...this.#limits.values()].map((limit) => limit.durationMs));
+    return performance.now() - this.#usedAt > longestMs + slackMs(longestMs);
+  }
+
+  /** What the next holder has to know: of each limit, how long ago its latest sends began. */
+  sends(): LeftSends {
+    const now = performance.now();
+    if ([...this.#windows.values()].every((window) => window.lastAt <= this.#quietSince)) return 'none';
+    const limits = [...this.#limits];
+    if (limits.some(([, limit]) => this.#unknownUntil(limit) > now)) return 'unknown';
+    const ages = limits.map(([key, limit]): [string, number[]] => [
+      key,
+      this.#window(key, now).ages(limit, now),
+    ]);
+    if (ages.reduce((sum, [, of]) => sum + of.length, 0) > MOST_SENDS_LEFT) return 'unknown';
+    return Object.fromEntries(ages.map(([key, of]) => [key, of.map(Math.floor)]));
+  }
+
+  #startAt({ key, limit }: NamedLimit, place: number, now: number): number {
+    this.#limits.set(key, limit);
+    return this.#window(key, now).startAt(limit, place, Math.max(now, this.#unknownUntil(limit)));
+  }
+
+  #unknownUntil({ durationMs }: RateLimit): number {
+    if (this.#known !== null) return Number.NEGATIVE_INFINITY;
+    return this.#quietSince + durationMs + slackMs(durationMs);
+  }
+
+  #window(key: string, now: number): SendWindow {
+    let window = this.#windows.get(key);
+    if (window === undefined) {
+      window = new SendWindow(this.#known?.[key]?.map((age) => Math.min(now, this.#quietSince - age)) ?? []);
+      this.#windows.set(key, window);
+    }
+    return window;
+  }
+
+  #plan(at: number): void {
+    if (at >= this.#plannedAt) return;
+    clearTimeout(this.#timer);
+    this.#plannedAt = at;
+    this.#timer = setTimeout(() => this.#callReady(), Math.max(0, Math.ceil(at - performance.now())));
+  }
+
+  #nextOf(waiter: Waiter, now: number): number {
+    return Math.max(now, ...waiter.limits().map((named) => this.#startAt(named, 1, now)));
+  }
+
+  #callReady(): void {
+    this.#plannedAt = Number.POSITIVE_INFINITY;
+    // One that is called may begin to wait again: it is not called twice.
+    const waiters = [...this.#waiters];
+    for (const waiter of waiters) {
+      const now = performance.now();
+      const at = this.#nextOf(waiter, now);
+      if (at > now) this.#plan(at);
+      else if (this.#waiters.delete(waiter)) waiter.again();
+    }
+  }
+}

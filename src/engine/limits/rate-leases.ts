@@ -1,0 +1,215 @@
+import type { Logger } from '../../platform/logger.ts';
+import type { Database } from '../../store/database/database.ts';
+import {
+  type DuePlace,
+  dropRateLeases,
+  returnRateLeases,
+  type TakenLease,
+  takeRateLeases,
+  tellAnywhere,
+} from '../../store/queue/rate-leases.ts';
+import { RateGroup } from './rate-group.ts';
+
+/**
+ * The rate leases of this node: which limited endpoints it alone claims and sends for. Of each endpoint:
+ *
+ *   none   -> asked for when rows of it wait here; a lease of another live node stays there, and that node is told;
+ *   held   -> this node claims its rows and counts its sends, without a word to the database, while its own lease is
+ *             fresh; it is given back when the node stops, and dropped when it has been idle for longer than its limits
+ *             reach;
+ *   lapsed -> this node's own lease was not fresh for a moment, so another may have taken it: nothing is sent, what is
+ *             ready goes back to the queue, and it is asked for again. If it never changed hands, the count goes on.
+ *
+ * One statement at a time, for all endpoints together. An answer that crossed a lapse says nothing any more. After a
+ * statement whose answer was lost the endpoints concerned rest until it can no longer be carried out.
+ */
+export interface RateLeasesDeps {
+  db: Database;
+  nodeId: string;
+  /** The rows of a place can be claimed now, or asked for again in so many milliseconds. */
+  waiting(place: DuePlace, inMs: number): void;
+  log: Logger;
+}
+
+interface Asked {
+  places: Map<string, DuePlace & { isTold: boolean }>;
+}
+
+const AFTER_ERROR_MS = 500;
+/** No statement of the hot path lives longer on the server. */
+const UNSURE_MS = 12_000;
+const LOOK_FOR_IDLE_MS = 5_000;
+const LEASES_PER_STATEMENT = 1_000;
+
+export class RateLeases {
+  readonly #deps: RateLeasesDeps;
+  readonly #held = new Map<string, RateGroup>();
+  readonly #lapsed = new Map<string, RateGroup>();
+  /** Until when an endpoint is not asked for. */
+  readonly #resting = new Map<string, number>();
+  readonly #asked = new Map<string, Asked>();
+  /** The group of each delivery that is pending. */
+  readonly #pending = new Map<string, RateGroup>();
+  #working: Promise<void> | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #generation = 0;
+  #stopped = false;
+
+  constructor(deps: RateLeasesDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#idleTimer = setInterval(() => this.#work(), LOOK_FOR_IDLE_MS);
+    this.#idleTimer.unref();
+  }
+
+  /** Grows whenever this node may have lost what it held. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  held(endpointId: string): RateGroup | undefined {
+    return this.#held.get(endpointId);
+  }
+
+  /** Asks for a lease. `isTold`: if another node holds it, that node is told of the place. */
+  ask(endpointId: string, place: DuePlace, isTold: boolean): void {
+    if (this.#stopped) return;
+    let asked = this.#asked.get(endpointId);
+    if (asked === undefined) {
+      asked = { places: new Map() };
+      this.#asked.set(endpointId, asked);
+    }
+    const id = `${place.lane} ${place.key}`;
+    asked.places.set(id, { ...place, isTold: isTold || asked.places.get(id)?.isTold === true });
+    this.#work();
+  }
+
+  claimed(group: RateGroup, delivery: { id: string; key: string }, wantedAt: number): void {
+    group.claimed(delivery.id, delivery.key, wantedAt);
+    this.#pending.set(delivery.id, group);
+  }
+
+  /** A delivery is pending no more: it was sent, or left this node unsent. Says what it was claimed by, if it was. */
+  left(deliveryId: string): string | undefined {
+    const group = this.#pending.get(deliveryId);
+    if (group === undefined) return undefined;
+    this.#pending.delete(deliveryId);
+    return group.left(deliveryId);
+  }
+
+  /** This node's own lease was not fresh: others may have taken what it held. */
+  lapse(): void {
+    this.#generation += 1;
+    const groups = [...this.#held];
+    this.#held.clear();
+    for (const [endpointId, group] of groups) {
+      this.#lapsed.set(endpointId, group);
+      group.wakeAll();
+    }
+  }
+
+  /** The config of these endpoints may have changed, limits and gates. */
+  recount(endpoints: ReadonlyMap<string, unknown>): void {
+    for (const [endpointId, group] of this.#held) if (endpoints.has(endpointId)) group.wakeAll();
+  }
+
+  /** Gives every lease back; what waits for a turn gets none. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#idleTimer);
+    const groups = [...this.#held];
+    this.#held.clear();
+    for (const [, group] of groups) group.wakeAll();
+    await this.#working;
+    const { db, nodeId, log } = this.#deps;
+    try {
+      for (const some of chunks(groups, LEASES_PER_STATEMENT)) {
+        const returned = some.map(([endpointId, group]) => ({ endpointId, sends: group.sends() }));
+        await returnRateLeases(db, nodeId, returned);
+      }
+      if (groups.length > 0) await tellAnywhere(db);
+    } catch (error) {
+      log.warn({ err: error }, 'rate leases not given back; others take them over when this node has left');
+    }
+  }
+
+  #work(): void {
+    this.#working ??= this.#workOff().finally(() => {
+      this.#working = undefined;
+      if (this.#asked.size > 0 && !this.#stopped) this.#work();
+    });
+  }
+
+  async #workOff(): Promise<void> {
+    // Whatever is asked for in the same turn goes together.
+    await Promise.resolve();
+    await this.#dropIdle();
+    while (this.#asked.size > 0 && !this.#stopped) await this.#take();
+  }
+
+  async #take(): Promise<void> {
+    const { db, nodeId, waiting, log } = this.#deps;
+    const asked = [...this.#asked].slice(0, LEASES_PER_STATEMENT);
+    for (const [endpointId] of asked) this.#asked.delete(endpointId);
+    const now = performance.now();
+    const isResting = ([endpointId]: [string, unknown]) => (this.#resting.get(endpointId) ?? 0) > now;
+    for (const [endpointId, { places }] of asked.filter(isResting))
+      for (const place of places.values()) waiting(place, (this.#resting.get(endpointId) ?? 0) - now);
+    const requests = asked.filter((entry) => !isResting(entry));
+    if (requests.length === 0) return;
+    const generation = this.#generation;
+    try {
+      const taken = await takeRateLeases(
+        db,
+        nodeId,
+        requests.map(([endpointId, { places }]) => ({
+          endpointId,
+          places: [...places.values()].filter(({ isTold }) => isTold),
+        })),
+      );
+      const isCurrent = generation === this.#generation && !this.#stopped;
+      const held = new Set(taken.map(({ endpointId }) => endpointId));
+      if (isCurrent) for (const lease of taken) this.#hold(lease);
+      for (const [endpointId, { places }] of requests)
+        if (held.has(endpointId)) for (const place of places.values()) waiting(place, 0);
+    } catch (error) {
+      log.debug({ err: error }, 'rate leases not taken; trying again');
+      for (const [, { places }] of requests)
+        for (const place of places.values()) waiting(place, AFTER_ERROR_MS);
+    }
+  }
+
+  #hold(lease: TakenLease): void {
+    const { endpointId, epoch } = lease;
+    const before = this.#lapsed.get(endpointId);
+    this.#lapsed.delete(endpointId);
+    if (this.#held.has(endpointId)) return;
+    const group = before?.epoch === epoch ? before : new RateGroup(lease, performance.now());
+    this.#held.set(endpointId, group);
+  }
+
+  async #dropIdle(): Promise<void> {
+    const { db, nodeId, log } = this.#deps;
+    const now = performance.now();
+    for (const [endpointId, until] of this.#resting) if (until <= now) this.#resting.delete(endpointId);
+    for (const [endpointId, group] of this.#lapsed) if (group.isIdle) this.#lapsed.delete(endpointId);
+    const idle = [...this.#held].filter(([, group]) => group.isIdle).slice(0, LEASES_PER_STATEMENT);
+    if (idle.length === 0) return;
+    const endpointIds = idle.map(([endpointId]) => endpointId);
+    for (const endpointId of endpointIds) this.#held.delete(endpointId);
+    try {
+      await dropRateLeases(db, nodeId, endpointIds);
+    } catch (error) {
+      log.debug({ err: error }, 'idle rate leases not dropped');
+      for (const endpointId of endpointIds) this.#resting.set(endpointId, now + UNSURE_MS);
+    }
+  }
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
+    items.slice(n * size, (n + 1) * size),
+  );
+}

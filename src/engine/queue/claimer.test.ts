@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../platform/clock.ts';
+import { Claimer, type ClaimerDeps } from './claimer.ts';
+import type { GateDecision } from './gates.ts';
+import { Lease } from './lease.ts';
+
+/** A claimer that never claims, since every gate is closed: which keys it asks about shows what it holds to be due. */
+function claimerAsking(decideGate: (key: string) => void) {
+  const lease = new Lease(systemClock);
+  lease.confirmed(systemClock.now(), systemClock.elapsed());
+  const closed = (key: string): GateDecision => ({ open: false, endpointId: key, againInMs: 60_000 });
+  return new Claimer({
+    lease,
+    dispatcher: { free: 100 },
+    decideGate: (_projectId: string, key: string) => {
+      decideGate(key);
+      return closed(key);
+    },
+  } as unknown as ClaimerDeps);
+}
+
+test('a key that becomes due while a round is choosing gets the next round, without a sweep', async () => {
+  const asked: string[] = [];
+  let nextDueAt = Number.POSITIVE_INFINITY;
+  const answered = new Promise<void>((resolve) => {
+    const claimer = claimerAsking((key) => {
+      asked.push(key);
+      // The round is still busy with another key at that moment.
+      if (key === 'busy') while (performance.now() <= nextDueAt);
+      else resolve(claimer.stop());
+    });
+    claimer.waiting('project', { key: 'busy', lane: 0 }, 0);
+    claimer.waiting('project', { key: 'next', lane: 0 }, 20);
+    nextDueAt = performance.now() + 20;
+  });
+  await answered;
+  expect(asked[0]).toBe('busy');
+});
+
+test('a key behind a closed gate is asked about once, however often others have something due', async () => {
+  const asked: string[] = [];
+  let heard = (_key: string) => {};
+  const claimer = claimerAsking((key) => {
+    asked.push(key);
+    heard(key);
+  });
+  const askedAbout = (wanted: string) =>
+    new Promise<void>((resolve) => {
+      heard = (key) => {
+        if (key === wanted) resolve();
+      };
+    });
+  const lastShut = askedAbout('shut 999');
+  for (let n = 0; n < 1_000; n += 1) claimer.waiting('project', { key: `shut ${n}`, lane: 0 }, 0);
+  await lastShut;
+  for (let n = 0; n < 20; n += 1) {
+    const next = askedAbout(`other ${n}`);
+    claimer.waiting('other', { key: `other ${n}`, lane: 0 }, 0);
+    claimer.waiting('project', { key: 'shut 7', lane: 0 }, 0);
+    claimer.roomFreed();
+    await next;
+  }
+  expect(asked.length).toBe(1_020);
+  const again = askedAbout('shut 7');
+  claimer.reopen(['shut 7', 'unknown']);
+  await again;
+  expect(asked.length).toBe(1_021);
+  await claimer.stop();
+});

@@ -1,0 +1,384 @@
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type Probe, releaseProbes, takeProbes } from '../../store/queue/breakers.ts';
+import { claimBatch } from '../../store/queue/claim-batch.ts';
+import { heldBy, releaseDeliveries, waitingKeys } from '../../store/queue/claim-deliveries.ts';
+import type { Claim, Want } from '../../store/queue/hold-due.ts';
+import type { DuePlace } from '../../store/queue/rate-leases.ts';
+import type { RateGroup } from '../limits/rate-group.ts';
+import type { RateLeases } from '../limits/rate-leases.ts';
+import type { Dispatcher, QueueListener } from './dispatcher.ts';
+import { type DueKey, DueKeys } from './due-keys.ts';
+import type { GateDecision } from './gates.ts';
+import type { Lease } from './lease.ts';
+
+/**
+ * Brings waiting deliveries to the dispatcher. In memory: for each (key, lane) with waiting rows the time its first
+ * is due (due-keys.ts), learned from this node's own finishes, from claims, and every five seconds from a sweep of the queue,
+ * which finds whatever other nodes left.
+ *
+ * idle    -> nothing is due; a timer stands at the next due time;
+ * round   -> of the due keys, those whose gate is open and whose endpoint has room are chosen, each lane with its
+ *            share; half-open breakers get their probe; then one statement claims a few rows per key, and the next
+ *            round is planned. Rows under a rate limit are claimed by the node that leases it, and no more of them than
+ *            may soon be sent.
+ *
+ * One round at a time. A round is also started when room becomes free, though no sooner than 10 ms after the last, or
+ * when a gate may have opened. A key whose gate is closed is put aside: rounds do not look at it.
+ *
+ * After a lost answer this node may hold rows in the database that it does not know. Until no statement from then can
+ * still be running, rounds begin by giving such rows back (reconcile). Only a round may do that: beside one, rows just
+ * claimed would look unknown.
+ */
+type OpenGate = Extract<GateDecision, { open: true }>;
+
+/** A key chosen in this round, with what it may start and when. */
+interface Chosen {
+  due: DueKey;
+  gate: OpenGate;
+  want: Want;
+  /** Under rate limits: who counts them, and when more than this may be claimed. */
+  limited?: { group: RateGroup; moreAt: number };
+  /** Half-open breaker: the right to its probe. */
+  probe?: Probe;
+}
+
+/** What a round has given out so far. */
+interface Round {
+  budget: number;
+  /** Places in the window, by endpoint. */
+  taken: Map<string, number>;
+  /** Sends, by rate limit. */
+  sends: Map<string, number>;
+}
+
+export interface ClaimerDeps {
+  db: Database;
+  nodeId: string;
+  dispatcher: Dispatcher;
+  lease: Lease;
+  decideGate(projectId: string, key: string): GateDecision;
+  expansionStored(): void;
+  rateLeases: RateLeases;
+  metrics: Metrics;
+  log: Logger;
+}
+
+const SWEEP_MS = 5_000;
+const ROWS_PER_KEY = 50;
+const ROWS_PER_ROUND = 400;
+/** Shares of a round: first tries, retries, replays. What a lane leaves goes to the others. */
+const LANE_SHARES = [0.6, 0.3, 0.1];
+/** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
+const WORTH_CLAIMING = 32;
+/** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
+const CLAIMS_PER_LEAD = 8;
+const AFTER_ERROR_MS = 500;
+/** Many deliveries end at a time: their places are given out together. */
+const ROOM_PACE_MS = 10;
+const PROBE_TAKEN_MS = 1_000;
+/** So that many of them together start one round. */
+const PASSED_OVER_MS = 20;
+/** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
+const UNSURE_MS = 12_000;
+
+export class Claimer implements QueueListener {
+  readonly #deps: ClaimerDeps;
+  readonly #keys = new DueKeys();
+  #timer: NodeJS.Timeout | undefined;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #plannedAt = Number.POSITIVE_INFINITY;
+  #stopped = false;
+  #unsureUntil = Number.NEGATIVE_INFINITY;
+  #reconcileAt = 0;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  /** How long a round takes of late: a key may become due when one has just begun. */
+  #roundMs = 0;
+  /** Since when a key of this round may have waited for it. */
+  #wantedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: ClaimerDeps) {
+    this.#deps = deps;
+  }
+
+  async start(): Promise<void> {
+    this.unsure();
+    await this.sweep();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#sweepTimer);
+    await this.#round;
+  }
+
+  waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void {
+    this.#heard({ projectId, ...where }, { dueInMs, isOwn: true });
+  }
+
+  /** Another node says that rows wait there. */
+  told(place: DuePlace): void {
+    this.#heard(place, { dueInMs: 0, isOwn: false });
+  }
+
+  /** Rows of a place under a rate limit can be claimed, or its lease asked for again, so soon. */
+  leased(place: DuePlace, inMs: number): void {
+    this.#heard(place, { dueInMs: inMs, isOwn: false });
+  }
+
+  /** A delivery claimed by this key left without being sent: another can take its turn. */
+  passedOver(key: string): void {
+    for (const lane of LANE_SHARES.keys()) {
+      const due = this.#keys.get(lane, key);
+      if (due === undefined || due.shutBy !== undefined) continue;
+      this.#keys.moveTo(due, Math.min(due.dueAt, performance.now() + PASSED_OVER_MS));
+      this.#plan(due.dueAt);
+    }
+  }
+
+  #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
+    const dueAt = performance.now() + Math.max(0, dueInMs);
+    const known = this.#keys.get(lane, key);
+    if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, toldAt: dueAt, isOwn });
+    else {
+      known.toldAt = Math.min(known.toldAt, dueAt);
+      known.isOwn ||= isOwn;
+      // One row more behind a closed gate changes nothing.
+      if (known.shutBy !== undefined) return;
+      this.#keys.moveTo(known, Math.min(known.dueAt, dueAt));
+    }
+    this.#plan(dueAt);
+  }
+
+  roomFreed(): void {
+    if (this.#keys.size > 0) this.#plan(Math.max(performance.now(), this.#startedAt + ROOM_PACE_MS));
+  }
+
+  unsure(): void {
+    const now = performance.now();
+    this.#unsureUntil = now + UNSURE_MS;
+    this.#reconcileAt = now;
+    this.wake();
+  }
+
+  expansionStored(): void {
+    this.#deps.expansionStored();
+  }
+
+  /** The config of these endpoints or subscriptions changed: their gates may have opened. */
+  reopen(ids: Iterable<string>): void {
+    if (this.#keys.reopen(ids)) this.wake();
+  }
+
+  wake(): void {
+    this.#plan(performance.now());
+  }
+
+  async sweep(): Promise<void> {
+    try {
+      for (const row of await waitingKeys(this.#deps.db)) {
+        const place = { projectId: row.project_id, key: row.key, lane: row.lane };
+        this.#heard(place, { dueInMs: row.due_in_ms, isOwn: false });
+      }
+    } catch (error) {
+      this.#deps.log.debug({ err: error }, 'sweep failed; the next one comes in five seconds');
+    }
+    if (this.#reconcileAt < this.#unsureUntil) this.wake();
+    // Others ask for sweeps too, so two may run at a time: one timer is left all the same.
+    clearTimeout(this.#sweepTimer);
+    if (!this.#stopped) this.#sweepTimer = setTimeout(() => void this.sweep(), SWEEP_MS);
+  }
+
+  /** Gives back rows that the database says this node holds and the dispatcher does not know. */
+  async #reconcile(): Promise<void> {
+    const { db, nodeId, dispatcher } = this.#deps;
+    const now = performance.now();
+    if (this.#reconcileAt > now || this.#reconcileAt >= this.#unsureUntil) return;
+    const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
+    if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
+    for (const row of unknown) this.waiting(row.projectId, { key: row.key, lane: row.lane }, 0);
+    this.#reconcileAt = Math.max(now, this.#reconcileAt) + SWEEP_MS;
+  }
+
+  /** A round will start at this time at the latest. */
+  #plan(at: number): void {
+    if (this.#stopped || at >= this.#plannedAt) return;
+    this.#plannedAt = at;
+    if (this.#round !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#startRound(), Math.max(0, at - performance.now()));
+  }
+
+  #startRound(): void {
+    this.#plannedAt = Number.POSITIVE_INFINITY;
+    this.#round = this.#runRound()
+      .catch(async (error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'claim failed; trying again');
+        await new Promise((resolve) => setTimeout(resolve, AFTER_ERROR_MS));
+        this.unsure();
+      })
+      .finally(() => {
+        this.#round = undefined;
+        // A key may be due already that was not when the round chose: timers fire up to a millisecond early, so one often
+        // becomes due while a round that came for it runs empty.
+        const at = Math.min(this.#plannedAt, this.#keys.next());
+        this.#plannedAt = Number.POSITIVE_INFINITY;
+        if (at !== Number.POSITIVE_INFINITY) this.#plan(at);
+      });
+  }
+
+  async #runRound(): Promise<void> {
+    const startedAt = performance.now();
+    this.#startedAt = startedAt;
+    // Keys that are due and passed over wait for room, a gate or the lease.
+    this.#keys.settle(startedAt);
+    if (!this.#deps.lease.isFresh()) return;
+    this.#wantedAt = startedAt - this.#roundMs;
+    await this.#reconcile();
+    const chosen = await this.#admit(this.#choose());
+    if (chosen.length === 0) return;
+    const claims = await this.#claim(chosen);
+    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
+    const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+    if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
+    await this.#releaseUnused(chosen, started);
+    this.#roundMs = Math.max(performance.now() - startedAt, this.#roundMs * 0.8);
+    // What was left out for want of rows in this round, or is due again already, gets another one at once.
+    this.wake();
+  }
+
+  /** A claim that fails starts nothing, even if it was committed: the next round gives such rows back. */
+  async #claim(chosen: Chosen[]): Promise<Claim[]> {
+    const wants = chosen.map(({ want }) => want);
+    try {
+      return await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
+    } catch (error) {
+      await this.#releaseUnused(chosen, []).catch((alsoFailed: unknown) => {
+        this.#deps.log.debug({ err: alsoFailed }, 'probes not released; they lapse by themselves');
+      });
+      throw error;
+    }
+  }
+
+  /** Probes that nothing was started for are free for others. `started`: how many of each choice. */
+  async #releaseUnused(chosen: Chosen[], started: number[]): Promise<void> {
+    const unsent = chosen.flatMap(({ probe }, n) =>
+      probe !== undefined && (started[n] ?? 0) === 0 ? [probe] : [],
+    );
+    await releaseProbes(this.#deps.db, unsent);
+  }
+
+  #choose(): Chosen[] {
+    const due = this.#keys.due(performance.now());
+    const chosen: Chosen[] = [];
+    const round = { taken: new Map<string, number>(), sends: new Map<string, number>() };
+    let left = Math.min(ROWS_PER_ROUND, this.#deps.dispatcher.free);
+    const lanes = LANE_SHARES.map((share, lane) => ({ share, keys: due.filter((key) => key.lane === lane) }));
+    for (const { share, keys } of lanes) {
+      const others = lanes.filter((lane) => lane.keys !== keys).some((lane) => lane.keys.length > 0);
+      let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
+      for (const key of keys) {
+        if (budget <= 0) break;
+        const choice = this.#chooseKey(key, { budget, ...round });
+        if (choice === null) continue;
+        chosen.push(choice);
+        budget -= choice.want.count;
+        left -= choice.want.count;
+      }
+    }
+    return chosen;
+  }
+
+  #chooseKey(due: DueKey, round: Round): Chosen | null {
+    const gate = this.#deps.decideGate(due.projectId, due.key);
+    if (!gate.open) {
+      this.#keys.shut(due, gate.endpointId, gate.againInMs);
+      return null;
+    }
+    const { dispatcher } = this.#deps;
+    const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
+    const room = dispatcher.room(gate.endpointId) - takenSoFar;
+    if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
+    if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
+    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, round.budget);
+    if (count < 1) return null;
+    const limited = gate.limits.length === 0 ? undefined : this.#chooseLimited(due, gate, { count, round });
+    if (limited === null) return null;
+    count = limited?.count ?? count;
+    round.taken.set(gate.endpointId, takenSoFar + count);
+    due.toldAt = Number.POSITIVE_INFINITY;
+    return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
+  }
+
+  /** How many of a key under rate limits; null: none for now, or another node counts them. */
+  #chooseLimited(
+    due: DueKey,
+    gate: OpenGate,
+    { count: wanted, round }: { count: number; round: Round },
+  ): { count: number; group: RateGroup; moreAt: number } | null {
+    const { rateLeases } = this.#deps;
+    const { endpointId, limits } = gate;
+    const group = rateLeases.held(endpointId);
+    const now = performance.now();
+    if (group === undefined) {
+      const { projectId, key, lane } = due;
+      rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);
+      due.isOwn = false;
+      this.#keys.moveTo(due, now + SWEEP_MS);
+      return null;
+    }
+    // A probe is taken for a few seconds only: it is claimed when it can be sent.
+    const lead = gate.isProbe ? { leadMs: 0 } : {};
+    const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
+    if (count === 0) {
+      this.#keys.moveTo(due, Math.max(moreAt, now + 1));
+      return null;
+    }
+    for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
+    return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
+  }
+
+  /** Keeps those that may start something, after asking for probes where those are needed. */
+  async #admit(chosen: Chosen[]): Promise<Chosen[]> {
+    const probes = chosen.filter(({ gate }) => gate.isProbe);
+    const taken = await takeProbes(
+      this.#deps.db,
+      probes.map(({ gate }) => ({ endpointId: gate.endpointId, seconds: gate.probeSeconds })),
+    );
+    for (const choice of probes) {
+      const probe = taken.get(choice.gate.endpointId);
+      if (probe !== undefined) {
+        choice.probe = probe;
+        continue;
+      }
+      choice.want.count = 0;
+      this.#keys.moveTo(choice.due, performance.now() + PROBE_TAKEN_MS);
+    }
+    return chosen.filter(({ want }) => want.count > 0);
+  }
+
+  /** How many were started; those without a place are given back by the next round. */
+  #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
+    const now = performance.now();
+    let nextAt = limited?.moreAt ?? now;
+    if (deliveries.length < want.count)
+      nextAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
+    if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
+    else this.#keys.moveTo(due, nextAt);
+    let started = 0;
+    for (const delivery of deliveries) {
+      if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {
+        this.unsure();
+        continue;
+      }
+      started += 1;
+      delivery.probeFence = probe?.fence ?? null;
+      if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery, this.#wantedAt);
+      this.#deps.dispatcher.start(delivery);
+    }
+    return started;
+  }
+}

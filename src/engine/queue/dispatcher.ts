@@ -1,0 +1,280 @@
+import type { DeliverySink } from '../../domain/delivery-sink.ts';
+import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
+import { metaQueueKey } from '../../domain/meta-event.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { countOutcome, countStart } from '../attempt/count-outcome.ts';
+import type { DeliverySender } from '../attempt/delivery-sender.ts';
+import { logAttempt } from '../attempt/log-attempt.ts';
+import type { Sent } from '../attempt/sent.ts';
+import { ConcurrencyCap } from './concurrency-cap.ts';
+import type { Finisher } from './finisher.ts';
+import type { Lease } from './lease.ts';
+
+/**
+ * The deliveries this node holds, in memory, bounded by the window. Of each:
+ *
+ *   reserved -> a place is taken before its row is stored as held by this node;
+ *   waiting  -> held and due, queued behind its endpoint's other deliveries;
+ *   sending  -> its request is being made ready, waits for its turn under a rate limit, or is under way;
+ *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
+ *
+ * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap says, so one
+ * that hangs cannot take the others' places. New events may fill four fifths of the window; the rest is for claims, so
+ * that retries get through under any load. While the lease is not fresh nothing is sent: what waits stays waiting.
+ */
+interface EndpointQueue {
+  held: number;
+  sending: number;
+  waiting: HeldDelivery[];
+}
+
+export interface DispatcherDeps {
+  sender: Pick<DeliverySender, 'send'>;
+  finisher: Finisher;
+  lease: Lease;
+  /** A delivery is held no more. */
+  left(deliveryId: string): void;
+  metrics: Metrics;
+  log: Logger;
+  window: number;
+  endpointConcurrency: number;
+}
+
+/** What the rest of the engine learns from the dispatcher. */
+export interface QueueListener {
+  /** Rows of a key wait in the queue, due in this many milliseconds. */
+  waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void;
+  /** A place in the window became free. */
+  roomFreed(): void;
+  expansionStored(): void;
+  /** Rows held by this node may exist that it does not know of. */
+  unsure(): void;
+}
+
+export interface OutcomeListener {
+  attempted(delivery: HeldDelivery, sent: Sent): void;
+  /** A probe was handed back, ended without a try, or its outcome could not be recorded. */
+  notProbed(delivery: HeldDelivery): void;
+}
+
+const SHARE_OF_NEW_EVENTS = 0.8;
+const MAX_CAPS = 10_000;
+
+export class Dispatcher implements DeliverySink {
+  readonly #deps: DispatcherDeps;
+  readonly #endpoints = new Map<string, EndpointQueue>();
+  readonly #caps = new Map<string, ConcurrencyCap>();
+  /** Every place taken: delivery id to endpoint id. */
+  readonly #places = new Map<string, string>();
+  readonly #abort = new AbortController();
+  readonly #sending = new Set<Promise<void>>();
+  #queueListener: QueueListener | undefined;
+  #outcomeListener: OutcomeListener | undefined;
+  #closed = false;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  listen(queue: QueueListener, outcomes: OutcomeListener): void {
+    this.#queueListener = queue;
+    this.#outcomeListener = outcomes;
+  }
+
+  reserve(deliveryId: string, endpointId: string): boolean {
+    // A node that fell silent may be given up by the others: what it stores now is for whoever is there.
+    if (!this.#deps.lease.isFresh()) return false;
+    const isFull = this.#places.size >= this.#deps.window * SHARE_OF_NEW_EVENTS;
+    return !isFull && this.reserveClaimed(deliveryId, endpointId);
+  }
+
+  reserveClaimed(deliveryId: string, endpointId: string): boolean {
+    if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
+    this.#places.set(deliveryId, endpointId);
+    this.#queue(endpointId).held += 1;
+    return true;
+  }
+
+  unreserve(deliveryId: string): void {
+    const endpointId = this.#places.get(deliveryId);
+    if (endpointId === undefined) return;
+    this.#places.delete(deliveryId);
+    this.#deps.left(deliveryId);
+    const queue = this.#queue(endpointId);
+    queue.held -= 1;
+    if (queue.held === 0) this.#endpoints.delete(endpointId);
+    this.#queueListener?.roomFreed();
+  }
+
+  start(delivery: HeldDelivery): void {
+    const queue = this.#queue(delivery.endpointId);
+    queue.waiting.push(delivery);
+    this.#pump(delivery.endpointId, queue);
+  }
+
+  waiting(projectId: string, where: { key: string; lane: number }): void {
+    this.#queueListener?.waiting(projectId, where, 0);
+  }
+
+  expansionStored(): void {
+    this.#queueListener?.expansionStored();
+  }
+
+  unsure(): void {
+    this.#queueListener?.unsure();
+  }
+
+  holds(deliveryId: string): boolean {
+    return this.#places.has(deliveryId);
+  }
+
+  /** Places that are not taken. */
+  get free(): number {
+    return Math.max(0, this.#deps.window - this.#places.size);
+  }
+
+  /** How many more deliveries of an endpoint this node would take. */
+  room(endpointId: string): number {
+    const { window } = this.#deps;
+    const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.held ?? 0);
+    return Math.max(0, Math.min(this.free, share));
+  }
+
+  isBusy(endpointId: string): boolean {
+    return (this.#endpoints.get(endpointId)?.held ?? 0) > 0;
+  }
+
+  /** What this node holds at this moment. */
+  usage(): { size: number; used: number; waiting: number; sending: number } {
+    let waiting = 0;
+    let sending = 0;
+    for (const queue of this.#endpoints.values()) {
+      waiting += queue.waiting.length;
+      sending += queue.sending;
+    }
+    return { size: this.#deps.window, used: this.#places.size, waiting, sending };
+  }
+
+  /** A breaker closed: begin again with one request at a time. */
+  restartCap(endpointId: string): void {
+    this.#cap(endpointId).restart();
+  }
+
+  /** The lease is fresh again: carry on with what waits. */
+  resume(): void {
+    for (const [endpointId, queue] of this.#endpoints) this.#pump(endpointId, queue);
+  }
+
+  /** Forgets what is held unsent, since its rows may have been taken over while this node was silent. */
+  forgetUnsent(): HeldDelivery[] {
+    const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
+    for (const delivery of forgotten) {
+      this.unreserve(delivery.id);
+      if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+    }
+    return forgotten;
+  }
+
+  /** Takes no more; resolves when all that was being sent is recorded, cut off `graceMs` from now at the latest. */
+  async close(graceMs: number): Promise<HeldDelivery[]> {
+    this.#closed = true;
+    const unsent = this.forgetUnsent();
+    const cutOff = setTimeout(() => this.#abort.abort(), graceMs);
+    await Promise.all(this.#sending);
+    clearTimeout(cutOff);
+    return unsent;
+  }
+
+  #queue(endpointId: string): EndpointQueue {
+    let queue = this.#endpoints.get(endpointId);
+    if (queue === undefined) {
+      queue = { held: 0, sending: 0, waiting: [] };
+      this.#endpoints.set(endpointId, queue);
+    }
+    return queue;
+  }
+
+  #cap(endpointId: string): ConcurrencyCap {
+    let cap = this.#caps.get(endpointId);
+    if (cap === undefined) {
+      cap = new ConcurrencyCap(this.#deps.endpointConcurrency);
+      if (this.#caps.size >= MAX_CAPS) this.#caps.delete(this.#caps.keys().next().value as string);
+      this.#caps.set(endpointId, cap);
+    }
+    return cap;
+  }
+
+  #pump(endpointId: string, queue: EndpointQueue): void {
+    if (queue.waiting.length === 0) return;
+    const cap = this.#cap(endpointId).value;
+    while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
+      const delivery = queue.waiting.shift() as HeldDelivery;
+      queue.sending += 1;
+      countStart(this.#deps.metrics, delivery);
+      this.#track(this.#send(delivery, queue));
+    }
+  }
+
+  /** What a close waits for. */
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#sending.delete(tracked));
+    this.#sending.add(tracked);
+  }
+
+  async #send(delivery: HeldDelivery, queue: EndpointQueue): Promise<void> {
+    let sent: Sent | undefined;
+    try {
+      sent = await this.#deps.sender.send(delivery, this.#abort.signal);
+    } catch (error) {
+      // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'delivery could not be tried');
+    }
+    queue.sending -= 1;
+    if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
+    if (sent?.effect === 'strain') this.#cap(delivery.endpointId).strained(performance.now());
+    this.#pump(delivery.endpointId, queue);
+    const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
+    this.unreserve(delivery.id);
+    if (isRecorded) return;
+    this.unsure();
+    if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+  }
+
+  /** False: it could not be. The row stays held and is given back like one that could not be tried. */
+  async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
+    const { finish } = sent;
+    let moved: boolean;
+    try {
+      moved = await this.#deps.finisher.finish(finish);
+    } catch (error) {
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
+      return false;
+    }
+    countOutcome(this.#deps.metrics, delivery, sent, moved);
+    logAttempt(this.#deps.log, delivery, sent, moved);
+    if (!moved) {
+      this.#deps.log.warn(
+        { delivery: delivery.id },
+        'late outcome: the delivery was taken over or cancelled',
+      );
+      // It may have been resent since and claimed by this very node, which had no place for it twice.
+      this.unsure();
+    } else if (finish.delayMs !== null) {
+      this.#queueListener?.waiting(
+        delivery.projectId,
+        { key: finish.key, lane: finish.lane },
+        finish.delayMs,
+      );
+    }
+    if (moved && finish.metaEvent !== undefined) {
+      const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
+      this.#queueListener?.waiting(delivery.projectId, where, 0);
+    }
+    // A dropped connection says nothing of the endpoint; its second request will.
+    if (finish.attempt !== null && finish.isSecondRequest !== true)
+      this.#outcomeListener?.attempted(delivery, sent);
+    else if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+    return true;
+  }
+}

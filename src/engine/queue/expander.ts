@@ -1,0 +1,87 @@
+import type { IdFactory } from '../../domain/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { buildDelivery } from '../../routing/build-delivery.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { Database } from '../../store/database/database.ts';
+import { lockExpansion, storeChunk } from '../../store/queue/expansions.ts';
+
+/**
+ * Works off fan-outs too large for one commit, a chunk per transaction: the deliveries of the chunk and the cursor are
+ * stored together, so a node that dies in between has done the chunk or not begun it, and any node goes on. The
+ * subscriptions are those that matched when the event was accepted; one deleted since gets no delivery.
+ */
+export interface ExpanderDeps {
+  db: Database;
+  cache: ConfigCache;
+  ids: IdFactory;
+  maxRetrySeconds: number;
+  /** New rows wait in the queue. */
+  sweep(): Promise<void>;
+  log: Logger;
+}
+
+const CHUNK = 1_000;
+const LOOK_EVERY_MS = 5_000;
+
+export class Expander {
+  readonly #deps: ExpanderDeps;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  constructor(deps: ExpanderDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#working;
+  }
+
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+      if (this.#again) this.wake();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#again = false;
+    try {
+      while (!this.#stopped && (await this.#expandChunk())) await this.#deps.sweep();
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'a fan-out could not be expanded; trying again in five seconds');
+    }
+  }
+
+  #expandChunk(): Promise<boolean> {
+    const { db, cache, ids, maxRetrySeconds } = this.#deps;
+    return db.transaction(async (tx) => {
+      const expansion = await lockExpansion(tx);
+      if (expansion === undefined) return false;
+      const routing = await cache.get(expansion.project_id);
+      const event = {
+        id: expansion.event_id,
+        projectId: expansion.project_id,
+        eventType: expansion.event_type,
+      };
+      const done = Math.min(expansion.done + CHUNK, expansion.subscription_ids.length);
+      const deliveries = expansion.subscription_ids
+        .slice(expansion.done, done)
+        .map((id) => routing.subscriptions.get(id))
+        .filter((subscription) => subscription !== undefined)
+        .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds }));
+      await storeChunk(tx, expansion, { deliveries, done });
+      return true;
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import type { Metrics } from '../../metrics/metrics.ts';
+import { Batcher } from '../../platform/batcher.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Database } from '../../store/database/database.ts';
+import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
+import { finishBatch } from '../../store/queue/finish-batch.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
+
+/**
+ * Records outcomes, many to a commit. An outcome is never dropped: while the database is away it is kept and sent
+ * again until it is stored (the dispatcher's window bounds how many there can be), and a batch the database
+ * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response and its
+ * description. Only a node that stops gives up, at the end of its grace.
+ */
+const MAX_BATCH = 500;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const BATCHES_IN_FLIGHT = 2;
+const PACE_MS = 5;
+const RETRY_MS = 250;
+const COULD_NOT_BE_STORED = 'What came of it could not be stored.';
+
+export class Finisher {
+  readonly #deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger };
+  readonly #batcher: Batcher<Finish, boolean>;
+  #hasGivenUp = false;
+
+  constructor(deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger }) {
+    this.#deps = deps;
+    this.#batcher = new Batcher({
+      run: (batch) => this.#run(batch),
+      weigh: ({ attempt, metaEvent }) => {
+        const bytes = (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0);
+        return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
+      },
+      maxWeight: MAX_BATCH,
+      maxInFlight: BATCHES_IN_FLIGHT,
+      paceMs: PACE_MS,
+    });
+  }
+
+  /** Resolves once stored: true, or false where another node had taken the delivery over. */
+  finish(finish: Finish): Promise<boolean> {
+    return this.#batcher.add(finish);
+  }
+
+  /** What is not recorded by now is not recorded by this node. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+  }
+
+  async #run(batch: Finish[]): Promise<boolean[]> {
+    for (;;) {
+      try {
+        const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
+        this.#deps.metrics.batchSize.finish.observe(batch.length);
+        return batch.map((finish) => moved.has(finish.deliveryId));
+      } catch (error) {
+        if (isDataError(error)) return this.#split(batch, error);
+        this.#deps.log.warn(
+          { err: error, deliveries: batch.length },
+          'outcomes not recorded yet; trying again',
+        );
+        if (this.#hasGivenUp) throw error;
+        const isRefused = !isConnectionError(error);
+        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== undefined)
+          return this.#split(batch, error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  async #split(batch: Finish[], error: unknown): Promise<boolean[]> {
+    if (batch.length > 1) {
+      const half = Math.ceil(batch.length / 2);
+      return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
+    }
+    const [finish] = batch as [Finish];
+    if (finish.metaEvent !== undefined) {
+      this.#deps.log.error(
+        { err: error, delivery: finish.deliveryId },
+        'a meta event cannot be stored; its delivery is recorded without it',
+      );
+      return this.#run([{ ...finish, metaEvent: undefined }]);
+    }
+    this.#deps.log.error(
+      { err: error, delivery: finish.deliveryId },
+      'an attempt cannot be stored as it is; stored without its response',
+    );
+    const { attempt } = finish;
+    if (attempt === null && finish.description === COULD_NOT_BE_STORED) throw error;
+    const bare =
+      attempt === null || attempt.error === COULD_NOT_BE_STORED
+        ? null
+        : { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
+    return this.#run([{ ...finish, description: COULD_NOT_BE_STORED, attempt: bare }]);
+  }
+}

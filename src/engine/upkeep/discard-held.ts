@@ -1,0 +1,124 @@
+import { breakerState } from '../../domain/circuit-breaker.ts';
+import { AppError } from '../../domain/errors.ts';
+import { firstIdAt } from '../../domain/ids.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { Database } from '../../store/database/database.ts';
+import {
+  endOpenMetaEvents,
+  type HeldRow,
+  lockHeld,
+  projectsHolding,
+} from '../../store/queue/held-deliveries.ts';
+import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
+import { projectRetentions } from '../../store/upkeep/project-retention.ts';
+
+/**
+ * Ends open deliveries that have been waiting for twice the retention of their project, behind a paused endpoint, an
+ * open circuit breaker or a rate limit: what is open is never removed, so one endpoint that nobody unpauses would
+ * otherwise keep everybody's partitions for ever. Each chunk is one commit: the deliveries, their queue rows, and the
+ * meta events that tell of it. Meta events end the same way, without one about them.
+ */
+export interface DiscardHeldDeps {
+  db: Database;
+  cache: ConfigCache;
+  metaEvents: MetaEventRecorder;
+  metrics: Metrics;
+  /** New meta events of a project may wait in the queue. */
+  metaEventsStored(projectId: string): void;
+}
+
+const CHUNK = 500;
+const HOUR_MS = 3_600_000;
+/** Long enough for any send to have ended: what a node still holds then, it has lost. */
+const SENDING_MS = 24 * HOUR_MS;
+
+export async function discardHeld(
+  deps: DiscardHeldDeps,
+  time: { nowMs: number; retentionMs: number },
+  signal: AbortSignal,
+): Promise<number> {
+  const { db, cache } = deps;
+  const limits = new Map<string, number>();
+  for (const { id, retentionMs } of await projectRetentions(db))
+    limits.set(id, 2 * Math.min(retentionMs, time.retentionMs));
+  const instanceMs = 2 * time.retentionMs;
+  for (const id of await projectsHolding(db, firstIdAt(time.nowMs - instanceMs)))
+    if (!limits.has(id)) limits.set(id, instanceMs);
+  let discarded = 0;
+  for (const [projectId, heldMs] of limits) {
+    const routing = await routingOf(cache, projectId);
+    for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
+      ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
+  }
+  return discarded;
+}
+
+/** Undefined: the project is gone. */
+async function routingOf(cache: ConfigCache, projectId: string): Promise<ProjectRouting | undefined> {
+  try {
+    return await cache.get(projectId);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'project_not_found') return undefined;
+    throw error;
+  }
+}
+
+interface Holding {
+  projectId: string;
+  routing: ProjectRouting | undefined;
+  heldMs: number;
+  nowMs: number;
+}
+
+async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<number> {
+  const { projectId, heldMs, nowMs } = holding;
+  const { metaEvents } = deps;
+  const rows = await deps.db.transaction(async (tx) => {
+    const held = await lockHeld(tx, projectId, {
+      below: firstIdAt(nowMs - heldMs),
+      evenIfSending: firstIdAt(nowMs - heldMs - SENDING_MS),
+      limit: CHUNK,
+    });
+    for (const [description, ids] of byReason(held, holding))
+      await endOpenDeliveries({ tx, metaEvents }, projectId, { ids, status: 'Discarded', description });
+    const ofMeta = held.filter((row) => row.is_meta_event).map((row) => row.id);
+    if (ofMeta.length > 0)
+      await endOpenMetaEvents(tx, projectId, { ids: ofMeta, description: describe(heldMs, 'not sent') });
+    return held;
+  });
+  const ended = rows.filter((row) => !row.is_meta_event).length;
+  if (ended > 0) deps.metaEventsStored(projectId);
+  deps.metrics.deliveriesFinished.discarded.inc(ended);
+  return rows.length;
+}
+
+function byReason(held: readonly HeldRow[], holding: Holding): Map<string, string[]> {
+  const reasons = new Map<string, string[]>();
+  for (const { id, key, is_meta_event } of held) {
+    if (is_meta_event) continue;
+    const reason = describe(holding.heldMs, whyHeld(holding, key));
+    reasons.set(reason, [...(reasons.get(reason) ?? []), id]);
+  }
+  return reasons;
+}
+
+function describe(heldMs: number, reason: string): string {
+  const hours = Math.round((heldMs / HOUR_MS) * 100) / 100;
+  return `Open for more than ${hours} hours, twice the retention: ${reason}.`;
+}
+
+/** The gate that a delivery waits behind. */
+function whyHeld({ routing, nowMs }: Holding, key: string): string {
+  if (routing === undefined) return 'the project was deleted';
+  const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
+  const status = routing.endpoints.get(endpointId)?.row.status;
+  if (status === undefined) return 'the endpoint was deleted';
+  if (status !== 'active') return `the endpoint is ${status}`;
+  const breaker = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
+  if (breaker !== 'closed') return 'the circuit breaker of the endpoint is open';
+  if (routing.limitsOf(endpointId, key).length > 0) return 'it waited for the rate limit';
+  return 'it waited to be sent';
+}

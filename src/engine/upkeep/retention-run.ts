@@ -1,0 +1,62 @@
+import { prepareDirectory, WriteError } from '../../platform/gzip-file.ts';
+import { removeExpiredAudit } from '../../store/upkeep/audit-retention.ts';
+import { removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';
+import { removeLeftovers } from '../../store/upkeep/remove-leftovers.ts';
+import type { RemovalOptions, RemovedPartitions } from '../../store/upkeep/remove-partitions.ts';
+import { removeExpired } from '../../store/upkeep/retention.ts';
+import { withUpkeepLock } from '../../store/upkeep/upkeep-lock.ts';
+import { type DiscardHeldDeps, discardHeld } from './discard-held.ts';
+
+/**
+ * One run of the removal of what is no longer kept, by one node at a time. With an export directory nothing leaves
+ * before it is written there: a directory that cannot be written to ends the removal before anything is touched.
+ * Deliveries that were held for too long end last, so that they can be seen until the next run.
+ */
+export interface RetentionSettings {
+  retentionHours: number;
+  /** Empty: what is removed is not written anywhere. */
+  exportDirectory: string;
+}
+
+export interface RetentionReport extends RemovedPartitions {
+  /** Deliveries and meta events that ended because they had been open for too long. */
+  discarded: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** A node that was cut off for longer than this, and lives on, might not learn of a deletion. */
+const CONFIG_KEPT_MS = 30 * 24 * HOUR_MS;
+
+/** Null: another node is at it. */
+export function runRetention(
+  deps: DiscardHeldDeps & { settings: RetentionSettings },
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<RetentionReport | null> {
+  const { db } = deps;
+  const { retentionHours, exportDirectory } = deps.settings;
+  const retentionMs = retentionHours * HOUR_MS;
+  return withUpkeepLock(db, signal, async (session) => {
+    const configMs = nowMs - Math.max(2 * retentionMs, CONFIG_KEPT_MS);
+    await removeLeftovers(db, { retentionMs: nowMs - retentionMs, configMs }, signal);
+    await removeExpiredAudit(db, { nowMs, retentionMs }, signal);
+    const options = { db, session, signal, exportDirectory };
+    const partitions = await removeOld(options, { nowMs, retentionMs });
+    const discarded = await discardHeld(deps, { nowMs, retentionMs }, signal);
+    return { ...partitions, discarded };
+  });
+}
+
+async function removeOld(
+  options: RemovalOptions,
+  { nowMs, retentionMs }: { nowMs: number; retentionMs: number },
+): Promise<RemovedPartitions> {
+  try {
+    if (options.exportDirectory !== '') await prepareDirectory(options.exportDirectory);
+    await removeExpiredOfProjects(options, nowMs);
+  } catch (error) {
+    if (!(error instanceof WriteError)) throw error;
+    return { removed: [], waiting: [], exportProblem: error.message };
+  }
+  return removeExpired(options, { ms: nowMs - retentionMs });
+}

@@ -1,0 +1,77 @@
+import { AppError } from '../../domain/errors.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { changeState } from '../../store/config/config-version.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
+import type { Database } from '../../store/database/database.ts';
+
+/**
+ * The source an ingest URL names. Which project and source a mask belongs to never changes, so it is remembered; the
+ * source itself comes from the compiled config, which is kept fresh. Unknown masks are asked for each time.
+ */
+const MAX_REMEMBERED = 100_000;
+const CHALLENGE_PAUSE_MS = 60_000;
+
+export interface FoundSource {
+  routing: ProjectRouting;
+  row: SourceRow;
+}
+
+export interface SourceFinderDeps {
+  db: Database;
+  cache: ConfigCache;
+  sources: SourceStore;
+  metaEvents: MetaEventRecorder;
+}
+
+export class SourceFinder {
+  readonly #deps: SourceFinderDeps;
+  readonly #owners = new Map<string, { projectId: string; sourceId: string }>();
+
+  constructor(deps: SourceFinderDeps) {
+    this.#deps = deps;
+  }
+
+  async find(maskId: string): Promise<FoundSource> {
+    const owner = this.#owners.get(maskId) ?? (await this.#ask(maskId));
+    const routing = this.#deps.cache.peek(owner.projectId) ?? (await this.#deps.cache.get(owner.projectId));
+    const row =
+      routing.sources.get(owner.sourceId) ??
+      (await this.#deps.cache.refresh(owner.projectId)).sources.get(owner.sourceId);
+    if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
+    return { routing, row };
+  }
+
+  /**
+   * Remembers when a Twitter source last answered its challenge, to the minute: anybody may ask, and each write is a
+   * change of config that events on their way have to be matched against again.
+   */
+  async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
+    const { cache, sources } = this.#deps;
+    const known = row.provider_config?.twitter.crc_verified_at ?? null;
+    if (known !== null && Date.parse(verifiedAt) - Date.parse(known) < CHALLENGE_PAUSE_MS) return;
+    await changeState(this.#deps, row.project_id, async (tx, version) => {
+      const current = await sources.get(tx, row.project_id, row.id);
+      if (current === undefined) return;
+      const fields = { ...current, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
+      await sources.save(tx, {
+        id: row.id,
+        projectId: row.project_id,
+        version,
+        fields,
+        secret: current.secret,
+      });
+    });
+    await cache.refresh(row.project_id);
+  }
+
+  async #ask(maskId: string): Promise<{ projectId: string; sourceId: string }> {
+    const row = await this.#deps.sources.findByMask(this.#deps.db, maskId);
+    if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
+    if (this.#owners.size >= MAX_REMEMBERED) this.#owners.clear();
+    const owner = { projectId: row.project_id, sourceId: row.id };
+    this.#owners.set(maskId, owner);
+    return owner;
+  }
+}

@@ -1,0 +1,67 @@
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { LANE } from '../domain/event-delivery.ts';
+import { metaQueueKey } from '../domain/meta-event.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import { resend, resendProblem } from '../routing/resend.ts';
+import type { JobWork } from '../store/config/jobs.ts';
+import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
+import { idsAfter } from '../store/database/list-page.ts';
+import { type DeliveryFilter, deliveryWalk, openStatuses } from '../store/history/event-deliveries.ts';
+import { endOpenDeliveries, lockDeliveries } from '../store/queue/resend-deliveries.ts';
+
+/**
+ * Jobs over deliveries. Both act on what was in the wanted state when the job was made: rows are walked in id order
+ * up to the job's own id, and each is locked and looked at again before it is touched.
+ */
+const CHUNK = 500;
+
+/** Sends failed and discarded deliveries again; those of endpoints that are gone or inactive count as failed. */
+export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
+  return async (tx, job) => {
+    const filter = JSON.parse(job.input) as DeliveryFilter;
+    const ids = await idsAfter(tx, deliveryWalk(job.project_id, filter), {
+      after: job.cursor,
+      before: job.id,
+      limit: CHUNK,
+    });
+    const routing = await deps.cache.get(job.project_id);
+    const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
+    const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
+    const woken = await resend(tx, routing, { deliveries, lane: LANE.replay });
+    return {
+      cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null),
+      done: deliveries.length,
+      failed: locked.length - deliveries.length,
+      committed: () => {
+        for (const place of woken) deps.sink.waiting(job.project_id, place);
+      },
+    };
+  };
+}
+
+/** Ends open deliveries. */
+export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: DeliverySink }): JobWork {
+  return async (tx, job) => {
+    const filter = JSON.parse(job.input) as DeliveryFilter;
+    const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
+    const ids = await idsAfter(tx, deliveryWalk(job.project_id, { ...filter, statuses }), {
+      after: job.cursor,
+      before: job.id,
+      limit: CHUNK,
+    });
+    const done = await endOpenDeliveries({ tx, metaEvents: deps.metaEvents }, job.project_id, {
+      ids,
+      status: 'Discarded',
+      description: 'Cancelled.',
+    });
+    return {
+      cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null),
+      done,
+      failed: 0,
+      committed: () => {
+        if (done === 0) return;
+        deps.sink.waiting(job.project_id, { key: metaQueueKey(job.project_id), lane: LANE.first });
+      },
+    };
+  };
+}

@@ -1,0 +1,106 @@
+import { pino } from 'pino';
+import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from './metrics.ts';
+
+/**
+ * The one guard around everything that observes: metrics, log, traces, alerts and meta events. An observer that fails
+ * ends no process and fails neither a delivery nor the acceptance of an event. Its fault is counted, and logged once
+ * a minute at most per observer. A fault of the log itself is counted only.
+ */
+export const observers = ['metrics', 'log', 'trace', 'alert', 'meta_event'] as const;
+export type Observer = (typeof observers)[number];
+
+/** For each method that may be called: what it gives where the observer failed. */
+type Instead<Target> = {
+  [Method in keyof Target]?: Target[Method] extends (...args: never[]) => infer Result
+    ? Awaited<Result>
+    : never;
+};
+type Method = (...args: unknown[]) => unknown;
+
+const LOG_EVERY_MS = 60_000;
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+export class ObserverGuard {
+  readonly #log: Logger;
+  readonly #faults: Metrics['observerFaults'];
+  readonly #loggedAt = new Map<Observer, number>();
+
+  constructor(log: Logger, faults: Metrics['observerFaults']) {
+    this.#log = log;
+    this.#faults = faults;
+  }
+
+  /** What `work` gives, or `instead` where it throws. */
+  run<T>(observer: Observer, work: () => T, instead: T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#note(observer, error);
+      return instead;
+    }
+  }
+
+  /** The same for work that takes time. Never rejects. */
+  async settle<T>(observer: Observer, work: () => Promise<T>, instead: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#note(observer, error);
+      return instead;
+    }
+  }
+
+  /** The observer with its methods guarded. All that are to be called must be named. */
+  wrap<Target extends object>(observer: Observer, target: Target, instead: Instead<Target>): Target {
+    const methods = Object.entries(instead).map(([name, fallback]) => {
+      const method = (target as Record<string, Method>)[name] as Method;
+      return [name, this.#guarded(observer, (...args) => method.apply(target, args), fallback)] as const;
+    });
+    return Object.assign(Object.create(target) as Target, Object.fromEntries(methods));
+  }
+
+  /** Every instrument of the table. */
+  metrics(metrics: Metrics): Metrics {
+    const guarded = (node: object): object => {
+      const names = ['inc', 'set', 'observe'].filter((name) => name in node);
+      if (names.length > 0)
+        return this.wrap('metrics', node, Object.fromEntries(names.map((n) => [n, undefined])));
+      return Object.fromEntries(
+        Object.entries(node).map(([name, child]) => [name, guarded(child as object)] as const),
+      );
+    };
+    return guarded(metrics) as Metrics;
+  }
+
+  /** Also hears of the lines that the destination could not write, which it says later. */
+  log(log: Logger): Logger {
+    const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym];
+    if (isEmitter(stream)) stream.on('error', (error) => this.#note('log', error));
+    return this.wrap('log', log, Object.fromEntries(LEVELS.map((level) => [level, undefined])));
+  }
+
+  #guarded(observer: Observer, method: Method, instead: unknown): Method {
+    return (...args) => {
+      const result = this.run(observer, () => method(...args), instead);
+      return result instanceof Promise ? this.settle(observer, () => result, instead) : result;
+    };
+  }
+
+  #note(observer: Observer, error: unknown): void {
+    try {
+      this.#faults[observer].inc();
+      const now = performance.now();
+      const isDue = now - (this.#loggedAt.get(observer) ?? Number.NEGATIVE_INFINITY) >= LOG_EVERY_MS;
+      if (observer === 'log' || !isDue) return;
+      this.#loggedAt.set(observer, now);
+      this.#log.error({ err: error, observer }, 'an observer failed; deliveries go on');
+    } catch {
+      // The counter and the log are observers too: where both fail there is no one left to tell.
+    }
+  }
+}
+
+function isEmitter(stream: unknown): stream is { on(name: 'error', listener: (error: Error) => void): void } {
+  return typeof (stream as { on?: unknown } | null | undefined)?.on === 'function';
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { StartupError } from '../platform/startup-error.ts';
+import { egressRule, readConfig, settings } from './settings.ts';
+
+const KEY = 'k'.repeat(32);
+
+function refusal(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartupError);
+    return (error as Error).message;
+  }
+  throw new Error('it was taken');
+}
+
+describe('settings', () => {
+  test('of mail come together', () => {
+    const url = { POSTHORN_SMTP_URL: 'smtp://user:password@127.0.0.1:587' };
+    expect(refusal(url)).toMatch(/POSTHORN_SMTP_FROM/);
+    expect(refusal({ POSTHORN_SMTP_URL: 'http://user:password@127.0.0.1' })).not.toMatch(/password/);
+    expect(readConfig({ ...url, POSTHORN_SMTP_FROM: 'a@example.com' }).smtpFrom).toBe('a@example.com');
+  });
+
+  test('are all optional, and an empty one counts as not given', () => {
+    const blank = Object.fromEntries(Object.values(settings).map(({ env }) => [env, '']));
+    expect(readConfig(blank)).toEqual(readConfig({}));
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 5005, dataDir: './.posthorn' });
+  });
+
+  test.each([
+    ['POSTHORN_PORT', 'http', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '65536', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '-1', 'a whole number from 0 to 65535'],
+    ['POSTHORN_PORT', '80.5', 'a whole number from 0 to 65535'],
+    ['POSTHORN_DATABASE_CONNECTIONS', '6', 'a whole number from 7 to 1000'],
+    ['POSTHORN_PROCESSES', '0', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', '129', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', 'all', 'a whole number from 1 to 128'],
+    ['POSTHORN_PROCESSES', '1.5', 'a whole number from 1 to 128'],
+    ['POSTHORN_LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, silent'],
+    ['POSTHORN_EGRESS', 'private', 'one of any, public'],
+    ['POSTHORN_ROLES', 'api,cook', 'one of api, ingest, deliver, broker, janitor'],
+    ['POSTHORN_ROLES', ',', 'at least one of api, ingest, deliver, broker, janitor'],
+    ['POSTHORN_PUBLIC_URL', 'example.org', 'a URL starting with http:// or https://'],
+    ['POSTHORN_PUBLIC_URL', 'ftp://example.org', 'a URL starting with http:// or https://'],
+    ['POSTHORN_EGRESS_ALLOW', '10.0.0.0/33', 'addresses or CIDR ranges, comma separated'],
+    ['POSTHORN_EGRESS_DENY', 'example.org', 'addresses or CIDR ranges, comma separated'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.1', 'a number from 0 to 1'],
+    ['OTEL_TRACES_SAMPLER_ARG', 'half', 'a number from 0 to 1'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'a URL starting with http:// or https://'],
+    ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
+  ])('%s=%s is refused with what is expected', (name, value, expected) => {
+    expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
+  });
+
+  test('of connections are shared out among the processes, so there must be enough', () => {
+    expect(readConfig({}).databaseConnections).toBe(14);
+    expect(readConfig({ POSTHORN_PROCESSES: '4' }).databaseConnections).toBe(56);
+    const given = { POSTHORN_PROCESSES: '4', POSTHORN_DATABASE_CONNECTIONS: '28' };
+    expect(readConfig(given).databaseConnections).toBe(28);
+    expect(refusal({ ...given, POSTHORN_DATABASE_CONNECTIONS: '27' })).toBe(
+      'POSTHORN_PROCESSES=4 needs POSTHORN_DATABASE_CONNECTIONS of at least 28: 7 for each process',
+    );
+  });
+
+  test('that are secret are not repeated in the refusal', () => {
+    const secrets = {
+      DATABASE_URL: 'mysql://me:pw@host',
+      POSTHORN_HTTP_PROXY: 'pw',
+      POSTHORN_SECRET_KEY: 'pw',
+      OTEL_EXPORTER_OTLP_HEADERS: 'pw',
+    };
+    for (const [name, value] of Object.entries(secrets)) {
+      expect(refusal({ [name]: value })).toMatch(new RegExp(`^bad value for ${name}: expected `));
+      expect(refusal({ [name]: value })).not.toContain('pw');
+    }
+  });
+
+  test('of headers are pairs with percent-encoded values', () => {
+    const headers = (given: string) => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: given }).otlpHeaders;
+    expect(headers('a=1, X-Key = b%2Cc%20d==,empty=')).toEqual([
+      ['a', '1'],
+      ['X-Key', 'b,c d=='],
+      ['empty', ''],
+    ]);
+    for (const bad of ['=1', 'a b=1', 'a=%zz', 'a=%0a', 'a=%C3%A9']) {
+      expect(refusal({ OTEL_EXPORTER_OTLP_HEADERS: bad })).toContain('name=value pairs');
+    }
+  });
+
+  test('that are unknown are refused, other variables are not', () => {
+    expect(refusal({ POSTHORN_PROT: '1' })).toContain('POSTHORN_PROT');
+    expect(() => readConfig({ PATH: '/bin', OTHER: 'x' })).not.toThrow();
+  });
+
+  test('of address lists take single addresses and ranges of both families', () => {
+    const given = '10.0.0.0/8, ::1 ,fd00::/8,192.0.2.7';
+    expect(readConfig({ POSTHORN_EGRESS_ALLOW: given }).egressAllow).toEqual([
+      '10.0.0.0/8',
+      '::1',
+      'fd00::/8',
+      '192.0.2.7',
+    ]);
+  });
+});
+
+test('deliveries may go anywhere only while nobody else can reach this node, unless told otherwise', () => {
+  const rule = (env: Record<string, string>) => egressRule(readConfig(env));
+  expect(rule({})).toBe('any');
+  expect(rule({ POSTHORN_HOST: '0.0.0.0' })).toBe('public');
+  expect(rule({ DATABASE_URL: 'postgres://h/d', POSTHORN_SECRET_KEY: KEY })).toBe('public');
+  expect(rule({ POSTHORN_HOST: '0.0.0.0', POSTHORN_EGRESS: 'any' })).toBe('any');
+  expect(rule({ POSTHORN_EGRESS: 'public' })).toBe('public');
+});

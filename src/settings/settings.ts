@@ -1,0 +1,367 @@
+import { isIP } from 'node:net';
+import { Secret } from '../platform/secret.ts';
+import { StartupError } from '../platform/startup-error.ts';
+
+/**
+ * Every setting of the program: one table of environment name, default and meaning. docs/config.md is made from
+ * it. A POSTHORN_ variable that is not here is an error, so that a misspelt setting cannot be silently ignored.
+ */
+interface Setting<T> {
+  env: string;
+  fallback: string;
+  doc: string;
+  parse(text: string): T;
+  /** Never printed. */
+  secret?: boolean;
+}
+
+class BadValue extends Error {}
+
+const text = (): ((value: string) => string) => (value) => value;
+
+const integer =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new BadValue(`a whole number from ${min} to ${max}`);
+    return number;
+  };
+
+const oneOf =
+  <T extends string>(...values: T[]) =>
+  (value: string): T => {
+    if (!values.includes(value as T))
+      throw new BadValue(`one of ${values.filter((name) => name !== '').join(', ')}`);
+    return value as T;
+  };
+
+const words = (value: string): string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const listOf =
+  <T extends string>(...values: T[]) =>
+  (value: string): T[] => {
+    const list = words(value).map(oneOf(...values));
+    if (list.length === 0) throw new BadValue(`at least one of ${values.join(', ')}`);
+    return list;
+  };
+
+const addressRanges = (value: string): string[] => {
+  const list = words(value);
+  if (!list.every(isAddressRange)) throw new BadValue('addresses or CIDR ranges, comma separated');
+  return list;
+};
+
+function isAddressRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  return isIP(address) !== 0 && isPrefix && rest.length === 0;
+}
+
+const url =
+  (...protocols: string[]) =>
+  (value: string): string => {
+    if (value === '') return value;
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
+      throw new BadValue(`a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+    return value.replace(/\/+$/, '');
+  };
+
+/** Two for hot statements, two for the others, one for the lease, one that hears of config changes, one for upkeep. */
+const LEAST_CONNECTIONS = 7;
+const USUAL_CONNECTIONS = 14;
+
+/** Null: none. A URL with a password in it must not be shown by accident. */
+const secretUrl =
+  (...protocols: string[]) =>
+  (value: string): Secret<string> | null =>
+    value === '' ? null : new Secret(url(...protocols)(value));
+
+const share = (value: string): number => {
+  const number = Number(value);
+  if (!/^\d*\.?\d+$/.test(value) || number > 1) throw new BadValue('a number from 0 to 1');
+  return number;
+};
+
+/** `name=value` pairs, comma separated, values percent-encoded. */
+const headerPairs = (value: string): [string, string][] =>
+  words(value).map((pair) => {
+    const [, name = '', encoded = ''] = /^([!#$%&'*+.^`|~\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(pair) ?? [];
+    const decoded = percentDecoded(encoded);
+    if (name === '' || decoded === null) throw new BadValue('name=value pairs, comma separated');
+    return [name, decoded];
+  });
+
+function percentDecoded(encoded: string): string | null {
+  try {
+    const text = decodeURIComponent(encoded);
+    return /^[\x20-\x7e]*$/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
+
+export const settings = {
+  host: { env: 'POSTHORN_HOST', fallback: '127.0.0.1', doc: 'Address to listen on.', parse: text() },
+  port: {
+    env: 'POSTHORN_PORT',
+    fallback: '5005',
+    doc: 'Port to listen on; 0 takes a free one.',
+    parse: integer(0, 65_535),
+  },
+  publicUrl: {
+    env: 'POSTHORN_PUBLIC_URL',
+    fallback: '',
+    doc: 'URL under which others reach this service: the base of source and portal links. Default: the listening address.',
+    parse: url('http:', 'https:'),
+  },
+  trustedProxies: {
+    env: 'POSTHORN_TRUSTED_PROXIES',
+    fallback: '',
+    doc: 'Addresses or CIDR ranges of reverse proxies whose forwarded headers are believed, comma separated.',
+    parse: addressRanges,
+  },
+  dataDir: {
+    env: 'POSTHORN_DATA_DIR',
+    fallback: './.posthorn',
+    doc: 'Directory of the embedded database, credentials.json and the secret key.',
+    parse: text(),
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    fallback: '',
+    doc: 'PostgreSQL 15 or newer to use instead of the embedded one. Needs POSTHORN_SECRET_KEY.',
+    parse: secretUrl('postgres:', 'postgresql:'),
+    secret: true,
+  },
+  databaseConnections: {
+    env: 'POSTHORN_DATABASE_CONNECTIONS',
+    fallback: '',
+    doc: 'Most connections to the database, shared out among the processes: at least 7 for each. Default: 14 for each.',
+    parse: (value) => (value === '' ? 0 : integer(LEAST_CONNECTIONS, 1000)(value)),
+  },
+  secretKey: {
+    env: 'POSTHORN_SECRET_KEY',
+    fallback: '',
+    doc: 'At least 32 characters that seal secrets; see secrets.md for how it is changed. Embedded default: made on the first start in the data directory.',
+    parse: secretKey,
+    secret: true,
+  },
+  otherSecretKey: {
+    env: 'POSTHORN_OTHER_SECRET_KEY',
+    fallback: '',
+    doc: 'While the secret key is being changed: the key that is to come or the one that was. It opens what is sealed and seals nothing; see secrets.md.',
+    parse: secretKey,
+    secret: true,
+  },
+  processes: {
+    env: 'POSTHORN_PROCESSES',
+    fallback: '1',
+    doc: 'Processes to run, so that as many cores are used. They share the port; each is a node of its own, and what is said of a node holds for each.',
+    parse: integer(1, 128),
+  },
+  roles: {
+    env: 'POSTHORN_ROLES',
+    fallback: ROLES.join(','),
+    doc: 'What this node does, comma separated.',
+    parse: listOf(...ROLES),
+  },
+  egress: {
+    env: 'POSTHORN_EGRESS',
+    fallback: '',
+    doc: 'Where deliveries may go: any, or public (no loopback, private or reserved addresses). Default: any while bound to loopback with the embedded database, else public.',
+    parse: oneOf('any', 'public', ''),
+  },
+  egressAllow: {
+    env: 'POSTHORN_EGRESS_ALLOW',
+    fallback: '',
+    doc: 'CIDR ranges that deliveries may reach although the egress rule would block them, comma separated.',
+    parse: addressRanges,
+  },
+  egressDeny: {
+    env: 'POSTHORN_EGRESS_DENY',
+    fallback: '',
+    doc: 'CIDR ranges that deliveries may never reach, comma separated.',
+    parse: addressRanges,
+  },
+  httpProxy: {
+    env: 'POSTHORN_HTTP_PROXY',
+    fallback: '',
+    doc: 'Proxy that deliveries go through.',
+    parse: secretUrl('http:', 'https:'),
+    secret: true,
+  },
+  caFile: {
+    env: 'POSTHORN_CA_FILE',
+    fallback: '',
+    doc: 'PEM file of further certificate authorities that deliveries trust.',
+    parse: text(),
+  },
+  maxBodyBytes: {
+    env: 'POSTHORN_MAX_BODY_BYTES',
+    fallback: '5242880',
+    doc: 'Largest request body of the API in bytes.',
+    parse: integer(1024, 1_073_741_824),
+  },
+  apiRate: {
+    env: 'POSTHORN_API_RATE',
+    fallback: '0',
+    doc: 'Most API calls per key and second on this node; 0 = no limit.',
+    parse: integer(0, 1_000_000),
+  },
+  maxRetrySeconds: {
+    env: 'POSTHORN_MAX_RETRY_SECONDS',
+    fallback: '7200',
+    doc: 'Longest wait between two tries of a delivery in seconds.',
+    parse: integer(1, 31_536_000),
+  },
+  retentionHours: {
+    env: 'POSTHORN_RETENTION_HOURS',
+    fallback: '720',
+    doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
+    parse: integer(24, 876_000),
+  },
+  exportDir: {
+    env: 'POSTHORN_EXPORT_DIR',
+    fallback: '',
+    doc: 'Directory, which must exist, that events, deliveries, attempts and meta events are written to before they are removed, as gzip JSON lines; while it cannot be written to nothing is removed. Default: they are removed without.',
+    parse: text(),
+  },
+  graceSeconds: {
+    env: 'POSTHORN_GRACE',
+    fallback: '30',
+    doc: 'Seconds a stopping node gives to deliveries under way before it hands them back.',
+    parse: integer(0, 3600),
+  },
+  window: {
+    env: 'POSTHORN_WINDOW',
+    fallback: '2000',
+    doc: 'Deliveries a node holds in memory at once.',
+    parse: integer(1, 1_000_000),
+  },
+  endpointConcurrency: {
+    env: 'POSTHORN_ENDPOINT_CONCURRENCY',
+    fallback: '64',
+    doc: 'Most requests a node sends to one endpoint at the same time.',
+    parse: integer(1, 10_000),
+  },
+  smtpUrl: {
+    env: 'POSTHORN_SMTP_URL',
+    fallback: '',
+    doc: 'Mail server that alerts go through, such as smtp://user:password@mail.example.com:587; smtps:// for TLS from the start. Needs POSTHORN_SMTP_FROM. Default: no mail.',
+    parse: secretUrl('smtp:', 'smtps:'),
+    secret: true,
+  },
+  smtpFrom: {
+    env: 'POSTHORN_SMTP_FROM',
+    fallback: '',
+    doc: 'Sender of the mails, such as alerts@example.com.',
+    parse: text(),
+  },
+  certificateDays: {
+    env: 'POSTHORN_CERTIFICATE_DAYS',
+    fallback: '14',
+    doc: 'Days before its expiry that a certificate of an endpoint, or a client certificate shown to one, raises an alert; 0 = never.',
+    parse: integer(0, 3650),
+  },
+  metrics: {
+    env: 'POSTHORN_METRICS',
+    fallback: '',
+    doc: 'Whether `GET /metrics` answers, without a key: on or off. Default: on while bound to loopback, else off.',
+    parse: oneOf('on', 'off', ''),
+  },
+  otlpEndpoint: {
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '',
+    doc: 'Collector that traces go to by OTLP over HTTP, such as http://127.0.0.1:4318; /v1/traces is appended. Default: no traces.',
+    parse: url('http:', 'https:'),
+  },
+  otlpHeaders: {
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    fallback: '',
+    doc: 'Headers of the requests to the collector, such as its key: name=value pairs, comma separated, values percent-encoded.',
+    parse: headerPairs,
+    secret: true,
+  },
+  otelServiceName: {
+    env: 'OTEL_SERVICE_NAME',
+    fallback: 'posthorn',
+    doc: 'Name of the service in traces.',
+    parse: text(),
+  },
+  traceShare: {
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    fallback: '1',
+    doc: 'Share of the traces begun here that are recorded, from 0 to 1. A trace that a request brings along is recorded if its sampled flag is set.',
+    parse: share,
+  },
+  logLevel: {
+    env: 'POSTHORN_LOG_LEVEL',
+    fallback: 'info',
+    doc: 'How much is logged: trace, debug, info, warn, error or silent.',
+    parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
+  },
+} as const satisfies Record<string, Setting<unknown>>;
+
+type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> };
+export type Config = Readonly<Parsed>;
+
+function secretKey(value: string): Secret<string> | null {
+  if (value === '') return null;
+  if (value.length < 32) throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
+  return new Secret(value);
+}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const known = new Set<string>(Object.values(settings).map((setting) => setting.env));
+  const unknown = Object.keys(env).find((name) => name.startsWith('POSTHORN_') && !known.has(name));
+  if (unknown !== undefined)
+    throw new StartupError(`unknown setting ${unknown}; docs/config.md lists every setting`);
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+    values[name] = parseSetting(setting, env[setting.env] ?? '');
+  }
+  values['databaseConnections'] ||= USUAL_CONNECTIONS * (values['processes'] as number);
+  const config = values as Parsed;
+  if (config.databaseConnections < LEAST_CONNECTIONS * config.processes)
+    throw new StartupError(
+      `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,
+    );
+  if (config.databaseUrl !== null && config.secretKey === null)
+    throw new StartupError(
+      'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
+    );
+  if (config.smtpUrl !== null && config.smtpFrom === '')
+    throw new StartupError('POSTHORN_SMTP_URL needs POSTHORN_SMTP_FROM as well: the sender of the mails');
+  return Object.freeze(config);
+}
+
+function parseSetting(setting: Setting<unknown>, given: string): unknown {
+  try {
+    return setting.parse(given === '' ? setting.fallback : given);
+  } catch (error) {
+    if (!(error instanceof BadValue)) throw error;
+    const shown = setting.secret === true ? '' : ` "${given}"`;
+    throw new StartupError(`bad value${shown} for ${setting.env}: expected ${error.message}`);
+  }
+}
+
+const LOOPBACK = /^(127\.|::1$|localhost$)/;
+
+/** Deliveries to private addresses are for trying things out: only while nobody else can reach this node. */
+export function egressRule(config: Config): 'any' | 'public' {
+  if (config.egress !== '') return config.egress;
+  return config.databaseUrl === null && LOOPBACK.test(config.host) ? 'any' : 'public';
+}
+
+/** Metrics need no key, so by default only this machine may read them. */
+export function servesMetrics(config: Config): boolean {
+  return config.metrics === '' ? LOOPBACK.test(config.host) : config.metrics === 'on';
+}

@@ -1,0 +1,303 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { onboardWork } from '../api/endpoints/onboard-job.ts';
+import { Authenticator } from '../api/http/auth.ts';
+import type { ApiContext } from '../api/http/context.ts';
+import { registerRoutes } from '../api/routes.ts';
+import { createServer } from '../api/server.ts';
+import { HttpClient } from '../dispatch/client/http-client.ts';
+import { fetchToken } from '../dispatch/client/oauth2-token.ts';
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { IdFactory } from '../domain/ids.ts';
+import { Engine } from '../engine/engine.ts';
+import { EventAcceptor } from '../ingest/accept-event.ts';
+import { EventReplayer } from '../ingest/event-replayer.ts';
+import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
+import { JobRunner } from '../jobs/job-runner.ts';
+import type { MetricsRegistry } from '../metrics/metrics.ts';
+import { collectProcessMetrics } from '../metrics/process-metrics.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { OffsetClock } from '../platform/offset-clock.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import { ConfigCache } from '../routing/config-cache.ts';
+import { ConfigWatch } from '../routing/config-watch.ts';
+import { Sandbox } from '../sandbox/sandbox.ts';
+import { type Config, egressRule, servesMetrics } from '../settings/settings.ts';
+import { EndpointStore } from '../store/config/endpoints.ts';
+import { ProjectStore } from '../store/config/projects.ts';
+import { addKeyInUse } from '../store/config/secret-keys.ts';
+import { SourceStore } from '../store/config/sources.ts';
+import type { Connection, Database } from '../store/database/database.ts';
+import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
+import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
+import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
+import { firstStart } from './first-start.ts';
+import { GaugeReader } from './gauge-reader.ts';
+import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
+import { refuseTakenPort } from './refuse-taken-port.ts';
+import type { Running } from './running.ts';
+import { SealUpgrade } from './seal-upgrade.ts';
+import { loadSealer } from './secret-key.ts';
+
+const MIN_FLUSH_MS = 500;
+const MAX_FLUSH_MS = 5_000;
+
+/** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
+export interface App extends Running {
+  db: Database;
+  engine: Engine;
+  /** The page of this node alone. */
+  metrics(): Promise<string>;
+}
+
+/** Where this node is one of several processes of the program: what it has from the primary. See src/processes. */
+export interface Shared {
+  /** Of this process, from 1. */
+  number: number;
+  connection: Connection;
+  /** Why not all processes are ready; null: they are. */
+  problem(): string | null;
+  metricsOfAll(): Promise<string>;
+}
+
+export async function startApp(
+  config: Config,
+  log: Logger,
+  shared?: Shared,
+  parts: ObserverParts = observerParts,
+): Promise<App> {
+  if (shared === undefined) await refuseTakenPort(config);
+  const caPem = await readAuthorities(config.caFile);
+  const http = createHttpClient(config, caPem);
+  const database = await (shared === undefined
+    ? openDatabase(config, log)
+    : connectDatabase(shared.connection, config, log));
+  try {
+    return await build(config, log, { database, http, caPem, shared, parts });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  database: OpenDatabase;
+  http: HttpClient;
+  caPem: string | undefined;
+  shared: Shared | undefined;
+  parts: ObserverParts;
+}
+
+async function build(config: Config, rawLog: Logger, opened: Opened): Promise<App> {
+  const { database, http, caPem, shared } = opened;
+  const { db } = database;
+  await migrate(db, rawLog);
+  const databaseClock = new OffsetClock(systemClock);
+  const { now } = databaseClock;
+  const ids = new IdFactory(now);
+  const observers = createObservers(
+    config,
+    { log: rawLog, http, caPem, ids, processNumber: shared?.number, nodeId: () => engine.nodeId },
+    opened.parts,
+  );
+  const { guard, log, metrics, registry, tracing, channels, alerts, metaEvents } = observers;
+  const makePartitions = async () => {
+    await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
+  };
+  await makePartitions();
+  const sealer = await loadSealer(db, config);
+  const projects = new ProjectStore(sealer);
+  const endpoints = new EndpointStore(sealer);
+  const sources = new SourceStore(sealer);
+  // The embedded database's directory is locked by this process.
+  const isAlone = config.databaseUrl === null && shared === undefined;
+  const sealUpgrade = new SealUpgrade({ db, sealer, projects, endpoints, isAlone, log });
+  await sealUpgrade.start();
+  const cache = new ConfigCache({
+    db,
+    projects,
+    endpoints,
+    sources,
+    log,
+    onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
+  });
+  const sandbox = new Sandbox();
+  const { tracer } = tracing;
+  const engine = new Engine({
+    config,
+    metaEvents,
+    alerts,
+    db,
+    cache,
+    endpoints,
+    http,
+    sandbox,
+    ids,
+    databaseClock,
+    makePartitions,
+    isAlone,
+    knows: await newestMigration(),
+    sealer,
+    metrics,
+    guard,
+    tracer,
+    log,
+  });
+  const intake = {
+    db,
+    cache,
+    ids,
+    now,
+    nodeId: engine.nodeId,
+    sink: engine.sink,
+    makePartitions,
+    log,
+    maxRetrySeconds: config.maxRetrySeconds,
+    sandbox,
+    sealer,
+    metrics,
+    tracer,
+  };
+  const acceptor = new EventAcceptor(intake);
+  const replayer = new EventReplayer(intake);
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
+  const context: ApiContext = {
+    db,
+    cache,
+    endpoints,
+    sources,
+    acceptor,
+    replayer,
+    ids,
+    sealer,
+    projects,
+    sandbox,
+    now,
+    metaEvents,
+    alerts,
+    metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
+    publicUrl: () => url,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
+    checkUrl: (url) => http.guard.checkUrl(url),
+    wake: (projectId, where) => engine.sink.waiting(projectId, where),
+    forgetCallers: (projectId) => authenticator.forget(projectId),
+    wakeJobs: () => jobs.wake(),
+  };
+  const jobs = createJobRunner(context, engine.sink, log);
+  const server = await createServer({
+    ids,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    trustedProxies: config.trustedProxies,
+  });
+  let isReady = false;
+  const authenticator = new Authenticator({ db, sealer, cache, now, callsPerSecond: config.apiRate });
+  const renderMetrics = servesMetrics(config)
+    ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
+    : async () => '';
+  await registerRoutes(server, {
+    context,
+    authenticator,
+    roles: config.roles,
+    isReady: async () => (isReady ? (shared?.problem() ?? db.problem()) : 'still starting'),
+    metrics,
+    tracer,
+    metricsPage: servesMetrics(config)
+      ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
+      : null,
+  });
+  const onNotice = (id: string) => authenticator.forget(id);
+  const watch = new ConfigWatch({ db, cache, log, onNotice, told: (payload) => engine.told(payload) });
+
+  await engine.start();
+  // Again, now that others see this node: a re-seal that ended in between may have taken the key off the list.
+  await addKeyInUse(db, sealer.keyId);
+  if (config.roles.includes('janitor')) jobs.start();
+  await watch.start();
+  const address = await server.listen({ host: config.host, port: config.port });
+  url ||= address;
+  const credentials = await firstStart({ db, ids, sealer, projects, now }, { url, dataDir: config.dataDir });
+  isReady = true;
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    isReady = false;
+    const graceMs = config.graceSeconds * 1000;
+    const stopBy = performance.now() + graceMs;
+    // A request that is still being sent to us may take half the grace; deliveries under way need the rest.
+    const hurry = setTimeout(() => server.server.closeAllConnections(), graceMs / 2);
+    await server.close();
+    clearTimeout(hurry);
+    await acceptor.drain();
+    await jobs.stop();
+    await engine.stop(stopBy);
+    const flushed = tracing.stop(flushMs(stopBy));
+    await watch.stop();
+    await sealUpgrade.stop();
+    await channels.stop();
+    await http.close();
+    await sandbox.close();
+    await database.close();
+    await flushed;
+  };
+  return {
+    url,
+    credentials,
+    nodes: [engine.nodeId],
+    db,
+    engine,
+    metrics: renderMetrics,
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+/** What is left of the grace, and half a second at least: past the grace a second is left to end in. */
+function flushMs(stopBy: number): number {
+  return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
+}
+
+function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Promise<string> {
+  collectProcessMetrics(registry);
+  return async () => {
+    await gauges.read();
+    return registry.metrics();
+  };
+}
+
+function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
+  const { db, cache, replayer, metaEvents } = context;
+  return new JobRunner({
+    db,
+    works: {
+      batch_replay: replayer.chunk,
+      batch_retry: batchRetry({ cache, sink }),
+      batch_cancel: batchCancel({ metaEvents, sink }),
+      onboard: onboardWork(context),
+    },
+    log,
+  });
+}
+
+function createHttpClient(config: Config, caPem: string | undefined): HttpClient {
+  return new HttpClient({
+    egress: egressRule(config),
+    allow: config.egressAllow,
+    deny: config.egressDeny,
+    ...(config.httpProxy !== null && { proxyUrl: config.httpProxy.reveal() }),
+    ...(caPem !== undefined && { caPem }),
+  });
+}
+
+async function readAuthorities(file: string): Promise<string | undefined> {
+  if (file === '') return undefined;
+  try {
+    const pem = await readFile(file, 'utf8');
+    // Throws where there is no certificate in it.
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${(error as Error).message}`);
+  }
+}

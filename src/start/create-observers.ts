@@ -1,0 +1,80 @@
+import { AlertChannels } from '../alerts/alert-channels.ts';
+import { Mailer } from '../alerts/mailer.ts';
+import type { HttpClient } from '../dispatch/client/http-client.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import { createMetrics, type Metrics, type MetricsRegistry } from '../metrics/metrics.ts';
+import { ObserverGuard } from '../metrics/observer-guard.ts';
+import type { Logger } from '../platform/logger.ts';
+import { type AlertNotifier, AlertRecorder } from '../routing/alert-recorder.ts';
+import type { Config } from '../settings/settings.ts';
+import { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
+import { type CreateExporter, createTracing, type Tracing } from './create-tracing.ts';
+
+/** Everything that observes, each behind the one guard. Nothing else of the program sees an unguarded one. */
+export interface Observers {
+  guard: ObserverGuard;
+  log: Logger;
+  metrics: Metrics;
+  registry: MetricsRegistry;
+  tracing: Tracing;
+  channels: AlertChannels;
+  alerts: AlertRecorder;
+  metaEvents: MetaEventRecorder;
+}
+
+/** What makes them. A test puts faulty ones in. */
+export interface ObserverParts {
+  createMetrics: typeof createMetrics;
+  createExporter?: CreateExporter;
+  createAlerts(notifier: AlertNotifier): AlertRecorder;
+  createMetaEvents(deps: ConstructorParameters<typeof MetaEventRecorder>[0]): MetaEventRecorder;
+}
+
+export const observerParts: ObserverParts = {
+  createMetrics,
+  createAlerts: (notifier) => new AlertRecorder(notifier),
+  createMetaEvents: (deps) => new MetaEventRecorder(deps),
+};
+
+interface ObserverDeps {
+  log: Logger;
+  http: HttpClient;
+  caPem: string | undefined;
+  ids: IdFactory;
+  /** Of several processes, from 1. */
+  processNumber: number | undefined;
+  nodeId(): string;
+}
+
+export function createObservers(config: Config, deps: ObserverDeps, parts: ObserverParts): Observers {
+  const { http, caPem, ids, nodeId } = deps;
+  const made = parts.createMetrics(deps.processNumber);
+  const guard = new ObserverGuard(deps.log, made.metrics.observerFaults);
+  const log = guard.log(deps.log);
+  const metrics = guard.metrics(made.metrics);
+  const mailer = config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
+  const channels = new AlertChannels({ http, mailer, guard, log });
+  const notifier = guard.wrap<AlertNotifier>('alert', channels, { notify: undefined });
+  const { createExporter } = parts;
+  return {
+    guard,
+    log,
+    metrics,
+    registry: made.registry,
+    channels,
+    tracing: createTracing(config, {
+      metrics,
+      guard,
+      log,
+      caPem,
+      nodeId,
+      ...(createExporter !== undefined && { createExporter }),
+    }),
+    alerts: guard.wrap('alert', parts.createAlerts(notifier), { record: [], notify: undefined }),
+    metaEvents: guard.wrap(
+      'meta_event',
+      parts.createMetaEvents({ ids, maxRetrySeconds: config.maxRetrySeconds }),
+      { prepare: undefined },
+    ),
+  };
+}

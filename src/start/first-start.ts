@@ -1,0 +1,75 @@
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createKey } from '../api/projects/create-key.ts';
+import { createProject } from '../api/projects/create-project.ts';
+import { INSTANCE } from '../domain/audit.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import { countProjects, type ProjectStore } from '../store/config/projects.ts';
+import type { Database, Queryable } from '../store/database/database.ts';
+
+/**
+ * The first start on an empty database makes the project `default`, its key and the instance key. Nodes that
+ * start together take turns on a lock, so one of them does it. The file with the keys is written before the commit:
+ * keys are shown only once, so a project whose keys nobody has must not exist.
+ */
+export interface Credentials {
+  url: string;
+  project_id: string;
+  api_key: string;
+  instance_key: string;
+}
+
+const LOCK = 7_305_504;
+
+export function firstStart(
+  deps: { db: Database; ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
+  options: { url: string; dataDir: string },
+): Promise<Credentials | null> {
+  return deps.db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    if ((await countProjects(tx)) > 0) {
+      await correctUrl(options.dataDir, options.url);
+      return null;
+    }
+    const credentials = await makeCredentials(tx, deps, options.url);
+    await writeCredentials(options.dataDir, credentials);
+    return credentials;
+  });
+}
+
+async function makeCredentials(
+  tx: Queryable,
+  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
+  url: string,
+): Promise<Credentials> {
+  const by = { ...deps, actor: INSTANCE };
+  const { project, apiKey } = await createProject(tx, by, { name: 'default', type: 'outgoing' });
+  const instance = await createKey(tx, by, { projectId: null, name: 'instance key', expiresAtMs: null });
+  return { url, project_id: project.id, api_key: apiKey.key, instance_key: instance.key };
+}
+
+/** A later start may listen at another address; commands and scripts read it from the file, where there is one. */
+async function correctUrl(dataDir: string, url: string): Promise<void> {
+  const text = await readFile(join(dataDir, 'credentials.json'), 'utf8').catch(() => null);
+  if (text === null) return;
+  const credentials = JSON.parse(text) as Credentials;
+  if (credentials.url !== url) await writeCredentials(dataDir, { ...credentials, url });
+}
+
+async function writeCredentials(dataDir: string, credentials: Credentials): Promise<void> {
+  const path = join(dataDir, 'credentials.json');
+  const draft = `${path}.new`;
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await writeFile(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+    await chmod(draft, 0o600);
+    await rename(draft, path);
+  } catch (error) {
+    const reason = `${path} cannot be written: ${(error as Error).message}`;
+    throw new StartupError(`${reason}; set POSTHORN_DATA_DIR to a directory Posthorn may write`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import { LANE } from '../domain/event-delivery.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Database } from '../store/database/database.ts';
+import { type QueueDepth, queueDepth } from '../store/queue/queue-depth.ts';
+
+/**
+ * Sets the gauges when somebody asks for metrics. What this node knows is read at once. The queue is read from the
+ * database:
+ *
+ *   fresh   -> read less than FRESH_MS ago: shown again, however many ask;
+ *   reading -> one read at a time, which all who ask wait for, MAX_WAIT_MS at most;
+ *   away    -> the read failed or is still under way by then: the gauges say NaN, and that the database is away.
+ */
+export interface GaugeReaderDeps {
+  db: Database;
+  engine: Pick<Engine, 'usage'>;
+  metrics: Metrics;
+  log: Logger;
+}
+
+const FRESH_MS = 5_000;
+const MAX_WAIT_MS = 2_000;
+const LANES = Object.entries(LANE) as [keyof typeof LANE, number][];
+
+export class GaugeReader {
+  readonly #deps: GaugeReaderDeps;
+  #last: { depth: QueueDepth; at: number } | undefined;
+  #reading: Promise<void> | undefined;
+
+  constructor(deps: GaugeReaderDeps) {
+    this.#deps = deps;
+  }
+
+  async read(): Promise<void> {
+    const { metrics, db, engine } = this.#deps;
+    const isFresh = await this.#refresh();
+    this.#setQueue(isFresh ? this.#last?.depth : undefined);
+    const { size, used, waiting, sending } = engine.usage();
+    metrics.windowSize.set(size);
+    metrics.windowUsed.set(used);
+    metrics.deliveriesHeld.waiting.set(waiting);
+    metrics.deliveriesHeld.sending.set(sending);
+    const pools = db.pools();
+    for (const name of ['hot', 'general', 'lease'] as const) {
+      metrics.databaseConnections[name].busy.set(pools[name].busy);
+      metrics.databaseConnections[name].idle.set(pools[name].idle);
+      metrics.databaseWaiting[name].set(pools[name].waiting);
+    }
+  }
+
+  /** True once what was read last is fresh. */
+  async #refresh(): Promise<boolean> {
+    if (this.#isFresh()) return true;
+    this.#reading ??= this.#readQueue().finally(() => {
+      this.#reading = undefined;
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, MAX_WAIT_MS);
+    });
+    await Promise.race([this.#reading, tooLong]);
+    clearTimeout(timer);
+    return this.#isFresh();
+  }
+
+  #isFresh(): boolean {
+    return this.#last !== undefined && performance.now() - this.#last.at < FRESH_MS;
+  }
+
+  async #readQueue(): Promise<void> {
+    try {
+      this.#last = { depth: await queueDepth(this.#deps.db), at: performance.now() };
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'the queue could not be read for metrics');
+    }
+  }
+
+  #setQueue(depth: QueueDepth | undefined): void {
+    const { metrics } = this.#deps;
+    metrics.databaseUp.set(depth === undefined ? 0 : 1);
+    metrics.breakersOpen.set(depth?.breakersOpen ?? Number.NaN);
+    for (const [name, lane] of LANES) {
+      const row = depth?.lanes.find((one) => one.lane === lane);
+      const none = depth === undefined ? Number.NaN : 0;
+      metrics.queueWaiting[name].set(row?.waiting ?? none);
+      metrics.queueOldestDue[name].set(row === undefined ? none : row.oldest_due_ms / 1000);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { findRunningServer } from '../embedded-postgres/running-server.ts';
+import type { Logger } from '../platform/logger.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
+import { type Connection, Database } from '../store/database/database.ts';
+
+export interface OpenDatabase {
+  db: Database;
+  connection: Connection;
+  close(): Promise<void>;
+}
+
+/** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
+export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
+  if (config.databaseUrl !== null)
+    return connectDatabase({ connectionString: config.databaseUrl.reveal() }, config, log);
+  const server = new KeptServer(config, log);
+  const connection = { ...(await server.start()), ssl: false };
+  try {
+    const { db } = await connectDatabase(connection, config, log);
+    return {
+      db,
+      connection,
+      close: async () => {
+        await db.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** The database as it is, for a command: a running node's, or an embedded one that is started for as long as needed. */
+export async function reachDatabase(
+  config: Config,
+  log: Logger,
+): Promise<{ connection: Connection; close(): Promise<void> }> {
+  if (config.databaseUrl !== null) {
+    const connection = { connectionString: config.databaseUrl.reveal() };
+    await (await connectDatabase(connection, config, log)).close();
+    return { connection, close: async () => {} };
+  }
+  const running = await findRunningServer(config.dataDir);
+  if (running !== undefined) return { connection: { ...running, ssl: false }, close: async () => {} };
+  if (!existsSync(join(config.dataDir, 'postgres')))
+    throw new StartupError(
+      `there is no database in ${config.dataDir}; set POSTHORN_DATA_DIR or DATABASE_URL to where it is`,
+    );
+  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  return { connection: { ...server.connection, ssl: false }, close: () => server.stop() };
+}
+
+/** Beside the pools: one that hears of config changes, one for upkeep. */
+const SESSIONS = 2;
+
+/** With this process's share of the connections. */
+export async function connectDatabase(
+  connection: Connection,
+  config: Config,
+  log: Logger,
+): Promise<OpenDatabase> {
+  const share = Math.floor(config.databaseConnections / config.processes);
+  const db = new Database({ connection, connections: share - SESSIONS, log });
+  const problem = await db.problem();
+  if (problem === null) return { db, connection, close: () => db.close() };
+  await db.close();
+  throw new StartupError(`the database at DATABASE_URL cannot be used: ${problem}`);
+}
+
+const RESTART_PAUSE_MS = 1_000;
+const LEAST_SERVER_CONNECTIONS = 100;
+/** For commands, autovacuum and whoever looks in with psql. */
+const SPARE_CONNECTIONS = 16;
+
+/** An embedded server that is started again when it ends without being asked to. */
+class KeptServer {
+  readonly #config: Config;
+  readonly #log: Logger;
+  #server: EmbeddedPostgres | undefined;
+  #restarting: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(config: Config, log: Logger) {
+    this.#config = config;
+    this.#log = log;
+  }
+
+  async start(): Promise<EmbeddedPostgres['connection']> {
+    const { dataDir, databaseConnections } = this.#config;
+    const max_connections = String(
+      Math.max(LEAST_SERVER_CONNECTIONS, databaseConnections + SPARE_CONNECTIONS),
+    );
+    this.#server = await startEmbeddedPostgres({ dataDir, log: this.#log, settings: { max_connections } });
+    void this.#server.died.then((reason) => {
+      this.#restarting = this.#restart(reason);
+    });
+    return this.#server.connection;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#restarting;
+    await this.#server?.stop();
+  }
+
+  async #restart(reason: string): Promise<void> {
+    this.#log.error({ reason }, 'the embedded database ended; starting it again');
+    while (!this.#stopped) {
+      try {
+        await this.start();
+        return;
+      } catch (error) {
+        this.#log.error({ err: error }, 'the embedded database does not start');
+        await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));
+      }
+    }
+  }
+}

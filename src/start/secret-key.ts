@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keyIdOf, lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import type { Config } from '../settings/settings.ts';
+import {
+  addKeyInUse,
+  anySealedValue,
+  getInstanceSecret,
+  insertInstanceSecret,
+  keysInUse,
+  lockSecretKeys,
+} from '../store/config/secret-keys.ts';
+import type { Database, Queryable } from '../store/database/database.ts';
+import { liveNodes } from '../store/queue/nodes.ts';
+
+/**
+ * The secret keys of a node: the one that seals, then those that only open. They come from the settings; with the
+ * embedded database also from its directory:
+ *
+ *   secret.key       seals, unless POSTHORN_SECRET_KEY is set; made on the first start
+ *   secret.key.old   opens: the key before, while `posthorn reseal --new-key` is not through
+ *
+ * A node starts only if it has every key that sealed something in the database, and if every node at work can open
+ * what it will seal.
+ */
+type Keys = [Buffer, ...Buffer[]];
+
+/** A node silent for longer is not at work. */
+const SILENT_SECONDS = 10;
+const LOOKUP_KEY = 'lookup key';
+
+export const instancePlace = (name: string): string => `instance secret ${name}`;
+
+export function loadSealer(db: Database, config: Config): Promise<Sealer> {
+  return db.transaction(async (tx) => {
+    const keys = await loadKeys(config);
+    await lockSecretKeys(tx);
+    const sealer = new Sealer(keys);
+    await refuseMissingKeys(tx, sealer);
+    const lookupKey = await loadLookupKey(tx, { keys, sealer });
+    if (config.databaseUrl !== null) await refuseNodesWithout(tx, { key: keys[0], lookupKey });
+    await addKeyInUse(tx, sealer.keyId);
+    return new Sealer(keys, lookupKey);
+  });
+}
+
+async function loadKeys(config: Config): Promise<Keys> {
+  const given = config.secretKey === null ? null : Buffer.from(config.secretKey.reveal());
+  const other = config.otherSecretKey === null ? [] : [Buffer.from(config.otherSecretKey.reveal())];
+  // Without a database of its own the directory is not the place of the keys; config.ts made sure of the setting.
+  if (given !== null && config.databaseUrl !== null) return [given, ...other];
+  const { current, old } = keyFiles(config);
+  const before = await readKey(old);
+  if (given !== null) return [given, ...other, ...(await readKey(current)), ...before];
+  return [await madeKey(current), ...other, ...before];
+}
+
+function keyFiles({ dataDir }: Config): { current: string; old: string } {
+  return { current: join(dataDir, 'secret.key'), old: join(dataDir, 'secret.key.old') };
+}
+
+async function readKey(path: string): Promise<Buffer[]> {
+  try {
+    return [await readFile(path)];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new StartupError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function madeKey(path: string): Promise<Buffer> {
+  const draft = `${path}.${process.pid}`;
+  await writeNewKey(draft);
+  // Linking fails where a key is there already, so an existing one is never replaced.
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(draft);
+  return readFile(path);
+}
+
+async function writeNewKey(path: string): Promise<void> {
+  await writeFile(path, randomBytes(32).toString('base64'), { mode: 0o600, flush: true });
+}
+
+/**
+ * Puts a new key in the place of the one in the data directory, which goes on opening as secret.key.old. Killed
+ * between the steps, the key in use is in one of the two files. Where a change is under way already it is not begun
+ * again: the key before the last would be lost.
+ */
+export async function changeKeyFile(config: Config): Promise<void> {
+  if (config.secretKey !== null)
+    throw new StartupError('--new-key is for the key in the data directory; POSTHORN_SECRET_KEY is set');
+  const { current, old } = keyFiles(config);
+  const key = await madeKey(current);
+  const [before] = await readKey(old);
+  if (before !== undefined && !before.equals(key)) return;
+  const draft = `${current}.${process.pid}`;
+  await writeNewKey(draft);
+  if (before === undefined) await link(current, old);
+  await rename(draft, current);
+  await syncDirectory(config.dataDir);
+}
+
+/** For when nothing is sealed with it any more. */
+export async function removeOldKeyFile(config: Config): Promise<boolean> {
+  const { old } = keyFiles(config);
+  if (config.databaseUrl !== null || (await readKey(old)).length === 0) return false;
+  await rm(old);
+  return true;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+const WHERE =
+  'set it as POSTHORN_SECRET_KEY or POSTHORN_OTHER_SECRET_KEY; docs/secrets.md says how keys are changed';
+
+async function refuseMissingKeys(tx: Queryable, sealer: Sealer): Promise<void> {
+  const missing = (await keysInUse(tx)).filter((id) => !sealer.keyIds.includes(id));
+  if (missing.length === 0) return;
+  throw new StartupError(
+    `secrets in this database are sealed with the secret key ${missing.join(' and ')}, which this node does not have; ${WHERE}`,
+  );
+}
+
+/** Stored sealed since the first start of this version, and never changed: what it hashed cannot be hashed again. */
+async function loadLookupKey(
+  tx: Queryable,
+  { keys, sealer }: { keys: Keys; sealer: Sealer },
+): Promise<Buffer> {
+  const sealed = await getInstanceSecret(tx, LOOKUP_KEY);
+  if (sealed !== undefined) {
+    try {
+      return Buffer.from(sealer.open(sealed, instancePlace(LOOKUP_KEY)), 'base64');
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      throw new StartupError(`${error.message}; ${WHERE}`, { cause: error });
+    }
+  }
+  const lookupKey = lookupKeyOf(await firstKey(tx, keys));
+  await insertInstanceSecret(
+    tx,
+    LOOKUP_KEY,
+    sealer.seal(lookupKey.toString('base64'), instancePlace(LOOKUP_KEY)),
+  );
+  return lookupKey;
+}
+
+/** The key that the version before used for everything: the one that opens what it sealed. */
+async function firstKey(tx: Queryable, keys: Keys): Promise<Buffer> {
+  const sample = await anySealedValue(tx);
+  if (sample === undefined) return keys[0];
+  const first = keys.find((key) => opens(new Sealer([key]), sample));
+  if (first !== undefined) return first;
+  throw new StartupError(
+    `secrets in this database are sealed with another secret key than those this node has; ${WHERE}`,
+  );
+}
+
+function opens(sealer: Sealer, { sealed, place }: { sealed: Buffer; place: string }): boolean {
+  try {
+    sealer.open(sealed, place);
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}
+
+/** What this node seals has to be read by all of them at once. */
+async function refuseNodesWithout(
+  tx: Queryable,
+  { key, lookupKey }: { key: Buffer; lookupKey: Buffer },
+): Promise<void> {
+  const nodes = await liveNodes(tx, SILENT_SECONDS);
+  // The version before has one key, from which its lookup key is made.
+  const isFirst = lookupKey.equals(lookupKeyOf(key));
+  const without = nodes.filter(({ sealKeys }) =>
+    sealKeys === null ? !isFirst : !sealKeys.includes(keyIdOf(key)),
+  );
+  if (without.length === 0) return;
+  const ids = without.map((node) => node.id).join(', ');
+  throw new StartupError(
+    `the secret key of this node is unknown to nodes that are at work or stopped less than ten seconds ago (${ids}); first start each of them with this key as POSTHORN_OTHER_SECRET_KEY; docs/secrets.md says how keys are changed`,
+  );
+}

@@ -1,0 +1,100 @@
+import type { Actor, AuditAction, AuditNote } from '../../domain/audit.ts';
+import { auditView } from '../../domain/audit-view.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import type { Page, PageRequest } from '../../domain/pagination.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { addIdRange, listPage, Where } from '../database/list-page.ts';
+
+export interface AuditRow {
+  id: string;
+  /** null: a change of the instance itself. */
+  project_id: string | null;
+  actor_type: Actor['type'];
+  actor_id: string | null;
+  action: AuditAction;
+  resource_type: string;
+  resource_id: string | null;
+  before: object | null;
+  after: object | null;
+}
+
+const COLUMNS = 'id, project_id, actor_type, actor_id, action, resource_type, resource_id, before, after';
+
+/** By whom and where changes are made. */
+export interface AuditPlace {
+  ids: IdFactory;
+  actor: Actor;
+  /** null: the instance itself. */
+  projectId: string | null;
+}
+
+/** What a change answers with, and what the audit log says of it: nothing if there was nothing to change. */
+export interface Changed<T> {
+  result: T;
+  audit: readonly AuditNote[];
+}
+
+/** A change of anything but config, and its entries, in one transaction. For config there is `changeConfig`. */
+export function audited<T>(
+  deps: { db: Database; ids: IdFactory },
+  by: { projectId: string | null; actor: Actor },
+  change: (tx: Queryable) => Promise<Changed<T>>,
+): Promise<T> {
+  return deps.db.transaction(async (tx) => {
+    const { result, audit } = await change(tx);
+    await insertAudit(tx, { ids: deps.ids, ...by }, audit);
+    return result;
+  });
+}
+
+/** Stores what was changed, in the transaction that changes it; secrets are taken out here, whoever calls. */
+export async function insertAudit(
+  tx: Queryable,
+  { ids, actor, projectId }: AuditPlace,
+  notes: readonly AuditNote[],
+): Promise<void> {
+  if (notes.length === 0) return;
+  const views = notes.map(auditView);
+  await tx.query(
+    `insert into audit_entries (id, project_id, actor_type, actor_id, action, resource_type, resource_id, before, after)
+     select id, $1, $2, $3, action, split_part(action, '.', 1), resource_id, before, after
+     from unnest($4::text[], $5::text[], $6::text[], $7::json[], $8::json[]) as e(id, action, resource_id, before, after)`,
+    [
+      projectId,
+      actor.type,
+      actor.id,
+      notes.map(() => ids.next()),
+      notes.map(({ action }) => action),
+      notes.map(({ resourceId }) => resourceId),
+      views.map(({ before }) => toJson(before)),
+      views.map(({ after }) => toJson(after)),
+    ],
+  );
+}
+
+const toJson = (value: object | null) => (value === null ? null : JSON.stringify(value));
+
+export interface AuditFilter {
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+  actorType?: string | undefined;
+  actorId?: string | undefined;
+  action?: string | undefined;
+  resourceId?: string | undefined;
+}
+
+/** The entries of a project; of all projects and the instance itself where none is named. */
+export function listAudit(
+  db: Queryable,
+  projectId: string | undefined,
+  filter: AuditFilter & { page: PageRequest },
+): Promise<Page<AuditRow>> {
+  const where = new Where()
+    .addIf('project_id = ?', projectId)
+    .addIf('actor_type = ?', filter.actorType)
+    .addIf('actor_id = ?', filter.actorId)
+    .addIf('action = ?', filter.action)
+    .addIf('resource_id = ?', filter.resourceId);
+  addIdRange(where, 'id', filter);
+  return listPage(db, { select: COLUMNS, from: 'audit_entries', where, page: filter.page, id: 'id' });
+}

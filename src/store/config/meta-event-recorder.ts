@@ -1,0 +1,33 @@
+import type { IdFactory } from '../../domain/ids.ts';
+import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../domain/meta-event.ts';
+import type { ProjectConfig } from '../../domain/project-config.ts';
+import { stringifyWithRaw } from '../../platform/raw-json.ts';
+
+/** Makes meta events for the projects that ask for them, with the retry budget of the project. */
+export class MetaEventRecorder {
+  readonly #deps: { ids: IdFactory; maxRetrySeconds: number };
+
+  constructor(deps: { ids: IdFactory; maxRetrySeconds: number }) {
+    this.#deps = deps;
+  }
+
+  /** `data` is asked for only where the project wants the type. */
+  prepare(
+    project: { id: string; config: ProjectConfig },
+    eventType: MetaEventType,
+    data: () => object,
+  ): NewMetaEvent | undefined {
+    const { meta_event, strategy } = project.config;
+    if (!wantsMetaEvent(meta_event, eventType)) return undefined;
+    return {
+      id: this.#deps.ids.next(),
+      projectId: project.id,
+      eventType,
+      payload: Buffer.from(stringifyWithRaw({ event_type: eventType, data: data() })),
+      strategy: strategy.type,
+      intervalSeconds: strategy.duration,
+      maxRetrySeconds: this.#deps.maxRetrySeconds,
+      retryLimit: strategy.retry_count,
+    };
+  }
+}

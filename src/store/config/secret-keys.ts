@@ -1,0 +1,44 @@
+import type { Queryable } from '../database/database.ts';
+
+const LOCK = 7_305_510;
+
+/** Nodes that start together, and a re-seal that ends, look at the keys one after another. */
+export async function lockSecretKeys(tx: Queryable): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
+}
+
+/** Ids of the keys that something here may be sealed with. */
+export async function keysInUse(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>('select id from secret_keys order by added_at, id');
+  return rows.map((row) => row.id);
+}
+
+/** Before a key seals anything. */
+export async function addKeyInUse(db: Queryable, id: string): Promise<void> {
+  await db.query('insert into secret_keys (id) values ($1) on conflict do nothing', [id]);
+}
+
+export async function removeKeyInUse(db: Queryable, id: string): Promise<void> {
+  await db.query('delete from secret_keys where id = $1', [id]);
+}
+
+export async function getInstanceSecret(db: Queryable, name: string): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ sealed: Buffer }>('select sealed from instance_secrets where name = $1', [
+    name,
+  ]);
+  return row?.sealed;
+}
+
+export async function insertInstanceSecret(db: Queryable, name: string, sealed: Buffer): Promise<void> {
+  await db.query('insert into instance_secrets (name, sealed) values ($1, $2)', [name, sealed]);
+}
+
+/** Any value sealed by the version before, with its place; undefined where there is none. */
+export async function anySealedValue(db: Queryable): Promise<{ place: string; sealed: Buffer } | undefined> {
+  const [row] = await db.query<{ place: string; sealed: Buffer }>(
+    `(select 'endpoint ' || id as place, sealed from endpoints limit 1)
+     union all (select 'source ' || id, sealed from sources limit 1)
+     union all (select 'portal link ' || id, sealed_token from portal_links limit 1) limit 1`,
+  );
+  return row;
+}

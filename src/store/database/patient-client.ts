@@ -1,0 +1,70 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import { PatientTimer, stoodStillMs } from '../../platform/patient-timer.ts';
+
+/**
+ * A connection to the database that is given up where an answer takes longer than `answerMs`. The driver's own limit
+ * (`query_timeout`) would count the time this process stood still, and blame the database for it.
+ */
+export interface PatientClientConfig extends pg.ClientConfig {
+  answerMs?: number;
+}
+
+/** A statement may have a limit of its own. */
+export interface PatientQuery extends pg.QueryConfig {
+  answerMs?: number;
+}
+
+type Ask = (...args: unknown[]) => unknown;
+
+export class PatientClient extends pg.Client {
+  constructor(config: PatientClientConfig = {}) {
+    super(config);
+    const ask = this.query.bind(this) as Ask;
+    const limitMs = config.answerMs;
+    this.query = ((...args: unknown[]) => {
+      const answerMs = (args[0] as Partial<PatientQuery>).answerMs ?? limitMs;
+      return answerMs === undefined ? ask(...args) : this.#limited(ask, args, answerMs);
+    }) as typeof this.query;
+  }
+
+  /** The driver takes a callback or gives a promise. */
+  #limited(ask: Ask, args: unknown[], answerMs: number): unknown {
+    const timer = new PatientTimer(answerMs, () => this.#giveUp());
+    const clear = (): void => timer.clear();
+    const callback = args.at(-1);
+    if (typeof callback === 'function') {
+      const answered = (...answer: unknown[]): void => {
+        clear();
+        callback(...answer);
+      };
+      return ask(...args.slice(0, -1), answered);
+    }
+    const answer = ask(...args) as Promise<unknown>;
+    answer.then(clear, clear);
+    return answer;
+  }
+
+  /** Every statement of the connection fails: what is behind one that is not answered would only wait as well. */
+  #giveUp(): void {
+    const { connection } = this as unknown as { connection: { stream: Socket } };
+    connection.stream.destroy(new Error('Query read timeout'));
+  }
+}
+
+const WAIT_TEXT = /timeout exceeded when trying to connect|timeout expired|due to connection timeout/;
+
+/**
+ * Asks once more where no connection could be had in time and this process stood still meanwhile: the pool's limits
+ * count that time. Nothing was sent then, so nothing can be done twice.
+ */
+export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const before = stoodStillMs();
+  try {
+    return await ask();
+  } catch (error) {
+    const isWait = error instanceof Error && WAIT_TEXT.test(error.message);
+    if (!isWait || stoodStillMs() === before) throw error;
+    return ask();
+  }
+}

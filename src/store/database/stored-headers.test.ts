@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { SealError, Sealer } from '../../platform/sealer.ts';
+import { openHeaders, resealedHeaders, shownHeaders, storedHeaders } from './stored-headers.ts';
+
+const OLD = Buffer.from('the old key, which is long enough');
+const NEW = Buffer.from('the new key, which is long enough');
+const sealer = new Sealer([OLD]);
+const visible = new Set(['x-open-token']);
+const event = { id: 'e1', credentials: ['x-mine'], visible };
+const headers = {
+  Authorization: ['Bearer secret-1'],
+  'X-Mine': ['secret-2', 'secret-3'],
+  'X-Plain': ['plain', 'sealed:but not by us'],
+  'X-Open-Token': ['open'],
+  'X-Shut-Token': ['secret-4'],
+  'X-Empty': [],
+};
+
+test('values of credentials are sealed, others stand as they are', () => {
+  const stored = storedHeaders(sealer, headers, event) ?? '';
+  expect(stored).not.toMatch(/secret-|not by us/);
+  expect(stored).toContain('"plain"');
+  expect(shownHeaders(stored, visible)).toEqual({
+    Authorization: ['***'],
+    'X-Mine': ['***', '***'],
+    'X-Plain': ['plain', '***'],
+    'X-Open-Token': ['open'],
+    'X-Shut-Token': ['***'],
+    'X-Empty': [],
+  });
+  expect(shownHeaders('{"X-Open-Token":["a"],"x-token":["b"]}', visible)).toEqual({
+    'X-Open-Token': ['a'],
+    'x-token': ['***'],
+  });
+});
+
+test('they open to what they were, and say which were sealed', () => {
+  const opened = openHeaders(sealer, storedHeaders(sealer, headers, event), 'e1');
+  expect(opened.headers).toEqual(headers);
+  expect(opened.credentials).toEqual(['authorization', 'x-mine', 'x-plain', 'x-shut-token']);
+});
+
+test('no headers are stored as null', () => {
+  expect(storedHeaders(sealer, {}, event)).toBeNull();
+  expect(openHeaders(sealer, null, 'e1')).toEqual({ headers: {}, credentials: [] });
+  expect(shownHeaders(null, visible)).toEqual({});
+});
+
+test('a header whose name every object has is kept', () => {
+  const odd = JSON.parse('{"__proto__": ["a"]}') as Record<string, string[]>;
+  expect(storedHeaders(sealer, odd, event)).toBe('{"__proto__":["a"]}');
+});
+
+test('sealed values of one event are worth nothing in another', () => {
+  const stored = storedHeaders(sealer, headers, event);
+  expect(() => openHeaders(sealer, stored, 'e2')).toThrow(SealError);
+});
+
+test('while nodes of the version before are at work credentials stand in clear for them', () => {
+  const mixed = new Sealer([OLD]);
+  mixed.olderNodesRead = true;
+  expect(storedHeaders(mixed, { Cookie: ['a=b'] }, event)).toBe('{"Cookie":["a=b"]}');
+});
+
+test('sealing again moves values to the new key, once', () => {
+  const both = new Sealer([NEW, OLD]);
+  const moved = resealedHeaders(both, storedHeaders(sealer, headers, event), event) ?? '';
+  expect(openHeaders(new Sealer([NEW]), moved, 'e1').headers).toEqual(headers);
+  expect(resealedHeaders(both, moved, event)).toBeNull();
+  expect(resealedHeaders(both, '{"A":["b"],"X-Open-Token":["c"]}', event)).toBeNull();
+  const inClear = resealedHeaders(both, '{"cookie":["a=b"]}', event);
+  expect(inClear).toContain('sealed:');
+  expect(openHeaders(both, inClear, 'e1').headers).toEqual({ cookie: ['a=b'] });
+  expect(() => resealedHeaders(new Sealer([NEW]), storedHeaders(sealer, headers, event), event)).toThrow(
+    SealError,
+  );
+});

@@ -1,0 +1,108 @@
+import {
+  CREDENTIAL_VENDORS,
+  CREDENTIAL_WORDS,
+  type HeaderOwner,
+  HIDDEN,
+  isCredential,
+  isCredentialName,
+  type VisibleHeaders,
+} from '../../domain/credential-headers.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+
+/**
+ * An event's headers as they are stored: JSON of names and values, in which each value of a credential header is
+ * `sealed:` and the base64 of a sealed value. A value that begins so by itself is sealed too, so the word never
+ * stands for anything else. They are opened only to be sent or matched.
+ */
+const MARK = 'sealed:';
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+const place = (eventId: string, name: string) => `event ${eventId} header ${name}`;
+
+/** Null where there are none. */
+export function storedHeaders(
+  sealer: Sealer,
+  headers: Headers,
+  event: HeaderOwner & { id: string },
+): string | null {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return null;
+  return JSON.stringify(
+    Object.fromEntries(
+      entries.map(([name, values]) => {
+        // The version before sends what is stored.
+        const hides = !sealer.olderNodesRead && isCredential(name, event);
+        return [
+          name,
+          values.map((value) =>
+            hides || value.startsWith(MARK) ? seal(sealer, value, place(event.id, name)) : value,
+          ),
+        ];
+      }),
+    ),
+  );
+}
+
+export interface OpenedHeaders {
+  headers: Record<string, string[]>;
+  /** Names, in lower case, of those that were sealed. */
+  credentials: string[];
+}
+
+export function openHeaders(sealer: Sealer, json: string | null, eventId: string): OpenedHeaders {
+  const headers = parse(json);
+  const credentials: string[] = [];
+  if (json?.includes(`"${MARK}`) !== true) return { headers, credentials };
+  for (const [name, values] of Object.entries(headers)) {
+    if (!values.some(isSealed)) continue;
+    credentials.push(name.toLowerCase());
+    headers[name] = values.map((value) =>
+      isSealed(value) ? sealer.open(bytes(value), place(eventId, name)) : value,
+    );
+  }
+  return { headers, credentials };
+}
+
+/** For people: without the values of credentials, sealed or stored in clear by an earlier rule. */
+export function shownHeaders(json: string | null, visible: VisibleHeaders): Record<string, string[]> {
+  const headers = parse(json);
+  for (const [name, values] of Object.entries(headers)) {
+    const isSecret = isCredentialName(name, visible);
+    if (isSecret || values.some(isSealed))
+      headers[name] = values.map((value) => (isSecret || isSealed(value) ? HIDDEN : value));
+  }
+  return headers;
+}
+
+/** For a search in the database: headers that are sealed, or may hold what should be. */
+export const MAY_HOLD_CREDENTIALS = `"[^"]*(${CREDENTIAL_WORDS}|${CREDENTIAL_VENDORS})[^"]*":|"${MARK}`;
+
+/** The same under the key that seals now, what was stored in clear included; null where nothing changes. */
+export function resealedHeaders(
+  sealer: Sealer,
+  json: string | null,
+  event: { id: string; visible: VisibleHeaders },
+): string | null {
+  const headers = parse(json);
+  let isChanged = false;
+  for (const [name, values] of Object.entries(headers)) {
+    const at = place(event.id, name);
+    const isSecret = isCredentialName(name, event.visible);
+    headers[name] = values.map((value) => {
+      if (isSealed(value) ? sealer.isCurrent(bytes(value)) : !isSecret) return value;
+      isChanged = true;
+      return seal(sealer, isSealed(value) ? sealer.open(bytes(value), at) : value, at);
+    });
+  }
+  return isChanged ? JSON.stringify(headers) : null;
+}
+
+const isSealed = (value: string) => value.startsWith(MARK);
+const bytes = (value: string) => Buffer.from(value.slice(MARK.length), 'base64');
+const seal = (sealer: Sealer, value: string, at: string) =>
+  `${MARK}${sealer.seal(value, at).toString('base64')}`;
+
+function parse(json: string | null): Record<string, string[]> {
+  return json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+}

@@ -1,0 +1,205 @@
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Queryable } from '../database/database.ts';
+import { addIdRange, type ListOptions, listPage, Where } from '../database/list-page.ts';
+import { brokerMessageHeader } from './events.ts';
+
+/** A delivery with what its event contributes to it. */
+export interface StoredDelivery {
+  id: string;
+  project_id: string;
+  event_id: string;
+  endpoint_id: string;
+  subscription_id: string | null;
+  event_type: string;
+  status: string;
+  description: string | null;
+  delivery_mode: string;
+  strategy: string;
+  interval_seconds: number;
+  max_retry_seconds: number;
+  retry_limit: number;
+  num_trials: number;
+  next_send_at: number | null;
+  latency_ms: number | null;
+  body: Buffer | null;
+  updated_at: number;
+  payload: Buffer;
+  content_type: string | null;
+  headers: string | null;
+  idempotency_key: string | null;
+  url_query_params: string | null;
+  source_id: string | null;
+  acknowledged_at: number;
+  /** Whether a node holds it; null: it is not in the queue. */
+  is_held: boolean | null;
+}
+
+const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
+  d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
+  d.latency_ms, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
+  e.source_id, e.acknowledged_at, q.is_held`;
+const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
+  left join lateral (
+    select node_id is not null as is_held from delivery_queue
+    where (project_id, delivery_id) = (d.project_id, d.id) offset 0) q on true`;
+
+export async function getDelivery(
+  db: Queryable,
+  projectId: string,
+  id: string,
+): Promise<StoredDelivery | undefined> {
+  const [row] = await db.query<StoredDelivery>(
+    `select ${SELECT} from ${FROM} where d.id = $1 and d.project_id = $2`,
+    [id, projectId],
+  );
+  return row;
+}
+
+/** Which deliveries; an absent part leaves all. */
+export interface DeliveryFilter {
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+  endpointIds?: string[];
+  eventId?: string | undefined;
+  subscriptionId?: string | undefined;
+  eventType?: string | undefined;
+  /** Names, `*` and trailing globs. */
+  eventTypes?: readonly string[];
+  statuses?: string[];
+  idempotencyKey?: string | undefined;
+  brokerMessageId?: string | undefined;
+}
+
+export const openStatuses: readonly string[] = ['Scheduled', 'Processing', 'Retry'];
+
+/**
+ * Deliveries open at this moment have a row in the queue, so a list of only those walks the queue; any other walks the
+ * deliveries in id order, along the index of whatever the filter names: event, endpoint, or the whole project.
+ */
+export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<ListOptions, 'page'> {
+  const { statuses = [], endpointIds = [] } = filter;
+  const isOpen = statuses.length > 0 && statuses.every((status) => openStatuses.includes(status));
+  const where = deliveryConditions(projectId, filter);
+  if (isOpen && filter.eventId === undefined) {
+    where.add('q.project_id = ?', projectId);
+    // The offset keeps the planner from turning this round and walking all deliveries for the few open ones.
+    const from = `delivery_queue q cross join lateral (
+        select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
+    addIdRange(where, 'q.delivery_id', filter);
+    return {
+      select: 'q.delivery_id as id',
+      from,
+      where: where.addIf('d.endpoint_id = any(?)', endpointIds),
+      id: 'q.delivery_id',
+    };
+  }
+  const walk = { select: 'd.id', from: 'event_deliveries d', where, id: 'd.id' };
+  if (filter.eventId !== undefined || endpointIds.length === 0)
+    return { ...walk, where: where.addIf('d.endpoint_id = any(?)', endpointIds) };
+  return { ...walk, perKey: { column: 'd.endpoint_id', values: endpointIds } };
+}
+
+function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
+  const hasOwnIndex = [filter.eventId, filter.idempotencyKey, filter.endpointIds?.[0]].some(
+    (value) => value !== undefined,
+  );
+  // An expression keeps the project's index out: without statistics the planner takes it for the better one.
+  const where = new Where().add(hasOwnIndex ? "d.project_id || '' = ?" : 'd.project_id = ?', projectId);
+  addIdRange(where, 'd.id', filter);
+  where
+    .addIf('d.event_id = ?', filter.eventId)
+    .addIf('d.subscription_id = ?', filter.subscriptionId)
+    .addIf('d.event_type = ?', filter.eventType)
+    .ofTypes('d.event_type', filter.eventTypes)
+    .addIf('d.status = any(?)', filter.statuses);
+  if (filter.idempotencyKey !== undefined)
+    where.add(
+      'd.event_id = (select k.event_id from event_keys k where k.project_id = ? and k.key = ?)',
+      projectId,
+      filter.idempotencyKey,
+    );
+  if (filter.brokerMessageId !== undefined)
+    where.add(
+      'exists (select from events e where e.project_id = ? and e.id = d.event_id and position(? in e.headers) > 0)',
+      projectId,
+      brokerMessageHeader(filter.brokerMessageId),
+    );
+  return where;
+}
+
+/** One page of deliveries: first the ids, by index alone, then their rows. */
+export async function listDeliveries(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter & { page: PageRequest },
+): Promise<Page<StoredDelivery>> {
+  const ids = await listPage<{ id: string }>(db, { ...deliveryWalk(projectId, filter), page: filter.page });
+  const wanted = ids.rows.map((row) => row.id);
+  return { ...ids, rows: await deliveriesByIds(db, projectId, wanted) };
+}
+
+/** In the order of the ids; those that do not exist are left out. */
+export async function deliveriesByIds(
+  db: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredDelivery[]> {
+  const rows = await db.query<StoredDelivery>(
+    `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
+    [ids, projectId],
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+export async function countDeliveries(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter,
+): Promise<number> {
+  const { from, where, perKey } = deliveryWalk(projectId, filter);
+  if (perKey !== undefined) where.add(`${perKey.column} = any(?)`, [...perKey.values]);
+  const [row] = await db.query<{ count: number }>(
+    `select count(*) as count from ${from} where ${where.toString()}`,
+    where.values,
+  );
+  return row?.count ?? 0;
+}
+
+/** The same of some endpoints, each by itself. */
+export async function countDeliveriesByEndpoint(
+  db: Queryable,
+  projectId: string,
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'eventTypes'> & { endpointIds: readonly string[] },
+): Promise<{ endpoint_id: string; status: string; count: number }[]> {
+  const where = new Where()
+    .add('d.project_id = ?', projectId)
+    .add('d.endpoint_id = any(?)', [...filter.endpointIds])
+    .ofTypes('d.event_type', filter.eventTypes);
+  addIdRange(where, 'd.id', filter);
+  return db.query(
+    `select d.endpoint_id, d.status, count(*) as count from event_deliveries d
+     where ${where.toString()} group by d.endpoint_id, d.status`,
+    where.values,
+  );
+}
+
+/** How many deliveries of some dates are in each state. */
+export async function countDeliveriesByStatus(
+  db: Queryable,
+  projectId: string,
+  filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'endpointIds'> & { scope?: EndpointScope | undefined },
+): Promise<{ status: string; count: number }[]> {
+  const where = new Where()
+    .add('d.project_id = ?', projectId)
+    .within('d.endpoint_id', filter.scope)
+    .ofTypes('d.event_type', filter.scope?.eventTypes)
+    .addIf('d.endpoint_id = any(?)', filter.endpointIds);
+  addIdRange(where, 'd.id', filter);
+  return db.query(
+    `select d.status, count(*) as count from event_deliveries d where ${where.toString()} group by d.status`,
+    where.values,
+  );
+}

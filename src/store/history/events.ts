@@ -1,0 +1,219 @@
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { isId } from '../../domain/ids.ts';
+import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { isEventTypePattern } from '../../domain/subscription.ts';
+import type { Queryable } from '../database/database.ts';
+import { addIdRange, listPage, Where } from '../database/list-page.ts';
+
+export interface StoredEvent {
+  id: string;
+  project_id: string;
+  event_type: string;
+  source_id: string | null;
+  app_id: string | null;
+  status: string;
+  failure_reason: string | null;
+  is_duplicate: boolean;
+  /** The first event with its idempotency key; null where it is none, or that is no longer known. */
+  duplicate_of: string | null;
+  idempotency_key: string | null;
+  endpoints: string[];
+  headers: string | null;
+  payload: Buffer;
+  content_type: string | null;
+  url_query_params: string | null;
+  url_path: string | null;
+  metadata: string | null;
+  acknowledged_at: number;
+  forwarded_headers: string | null;
+  /** JSON of where it was meant to go; null: to whatever subscription matches. */
+  target: string | null;
+}
+
+/** Of a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
+const DUPLICATE_OF = `case when is_duplicate then (
+    select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
+  ) end as duplicate_of`;
+const NAMES =
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
+const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
+
+export async function getEvent(
+  db: Queryable,
+  projectId: string,
+  id: string,
+  scope?: EndpointScope,
+): Promise<StoredEvent | undefined> {
+  const where = withinScope(new Where().add('id = ?', id).add('project_id = ?', projectId), scope);
+  const [row] = await db.query<StoredEvent>(
+    `select ${COLUMNS} from events where ${where.toString()}`,
+    where.values,
+  );
+  return row;
+}
+
+/** An event names at most this many of the endpoints it went to; beyond, its deliveries tell. */
+const NAMED_ENDPOINTS = 1000;
+
+function withinScope(where: Where, scope: EndpointScope | undefined): Where {
+  if (scope === undefined) return where;
+  const ids = [...scope.endpointIds];
+  where.ofTypes('event_type', scope.eventTypes);
+  return where.add(
+    `endpoints && ?::text[] or (cardinality(endpoints) >= ${NAMED_ENDPOINTS} and exists (
+       select from event_deliveries d where d.event_id = events.id and d.endpoint_id = any(?)))`,
+    ids,
+    ids,
+  );
+}
+
+/** Which events; an absent part leaves all. */
+export interface EventFilter {
+  scope?: EndpointScope | undefined;
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+  endpointIds?: string[];
+  sourceIds?: string[];
+  /** Names, `*` and trailing globs. */
+  eventTypes?: readonly string[];
+  idempotencyKey?: string | undefined;
+  brokerMessageId?: string | undefined;
+  /** Part of the idempotency key or event type, or the beginning of the id; case does not matter. */
+  text?: string | undefined;
+  /** Sources whose events count as found by the text. */
+  textSourceIds?: string[];
+}
+
+/** How the message id of a broker stands in an event's stored headers. */
+export function brokerMessageHeader(id: string): string {
+  return `"x-broker-message-id":[${JSON.stringify(id)}`;
+}
+
+/**
+ * Walks the project's events newest (or oldest) first. Ids and idempotency keys given whole are found by index; the
+ * other conditions are tested on the way, which is why the caller sets a time limit.
+ */
+export function eventConditions(projectId: string, filter: EventFilter): Where {
+  const where = new Where().add('project_id = ?', projectId);
+  addIdRange(where, 'id', filter);
+  where
+    .addIf('endpoints && ?::text[]', filter.endpointIds)
+    .addIf('source_id = any(?)', filter.sourceIds)
+    .addIf('idempotency_key = ?', filter.idempotencyKey)
+    .addIf(
+      'position(? in headers) > 0',
+      filter.brokerMessageId === undefined ? undefined : brokerMessageHeader(filter.brokerMessageId),
+    );
+  where.ofTypes('event_type', filter.eventTypes);
+  withinScope(where, filter.scope);
+  const { text } = filter;
+  if (text === undefined) return where;
+  if (isId(text.toUpperCase())) return where.add('id = ?', text.toUpperCase());
+  return where.add(
+    '(starts_with(id, upper(?)) or position(lower(?) in lower(event_type)) > 0 or position(lower(?) in lower(idempotency_key)) > 0 or source_id = any(?))',
+    text,
+    text,
+    text,
+    filter.textSourceIds ?? [],
+  );
+}
+
+export function listEvents(
+  db: Queryable,
+  projectId: string,
+  filter: EventFilter & { page: PageRequest },
+): Promise<Page<StoredEvent>> {
+  const where = eventConditions(projectId, filter);
+  return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
+}
+
+/** How many of a project's latest events are looked through for those of some types; no index finds them by type. */
+const LATEST_SEARCHED = 10_000;
+
+/**
+ * The latest events of some types (exact names, `*` or trailing globs), newest first: at most `limit`, and no more than have `maxBytes` of payload together, but one at
+ * least. Sizes are known without reading the payloads, so that those left out cost nothing.
+ */
+export async function latestEvents(
+  db: Queryable,
+  projectId: string,
+  wanted: {
+    eventTypes: readonly string[];
+    limit: number;
+    maxBytes: number;
+    scope?: EndpointScope | undefined;
+  },
+): Promise<{ events: StoredEvent[]; isCut: boolean }> {
+  const where = withinScope(new Where().add('project_id = ?', projectId), wanted.scope);
+  const globs = wanted.eventTypes.filter(isEventTypePattern).map((glob) => glob.slice(0, -1));
+  const names = where.values.push(wanted.eventTypes.filter((type) => !isEventTypePattern(type)));
+  const prefixes = where.values.push(globs);
+  const limit = where.values.push(wanted.limit);
+  const maxBytes = where.values.push(wanted.maxBytes);
+  const rows = await db.query<StoredEvent & { found: number }>(
+    `select ${NAMES}, duplicate_of, found from (
+       select *, count(*) over ()::int as found, row_number() over latest as place,
+         sum(octet_length(payload)) over latest as bytes
+       from (
+         select ${NAMES}, duplicate_of from (
+           select ${COLUMNS} from events where ${where.toString()} order by id desc limit ${LATEST_SEARCHED}
+         ) latest
+         where event_type = any($${names}::text[])
+           or exists (select from unnest($${prefixes}::text[]) p where starts_with(event_type, p))
+         order by id desc limit $${limit}
+       ) e
+       window latest as (order by id desc)
+     ) sized where place = 1 or bytes <= $${maxBytes} order by id desc`,
+    where.values,
+  );
+  return { events: rows, isCut: rows.length < (rows[0]?.found ?? 0) };
+}
+
+/** Duplicates of events are left out: a replay sends none of them. */
+export async function countEvents(db: Queryable, projectId: string, filter: EventFilter): Promise<number> {
+  const where = eventConditions(projectId, filter).add('not is_duplicate');
+  const [row] = await db.query<{ count: number }>(
+    `select count(*) as count from events where ${where.toString()}`,
+    where.values,
+  );
+  return row?.count ?? 0;
+}
+
+/** The next events after an id, oldest first. */
+export function eventsAfter(
+  db: Queryable,
+  where: Where,
+  run: { after: string; before: string; limit: number },
+): Promise<StoredEvent[]> {
+  where.add('id > ?', run.after).add('id < ?', run.before).add('not is_duplicate');
+  return db.query<StoredEvent>(
+    `select ${COLUMNS} from events where ${where.toString()} order by id limit ${run.limit}`,
+    where.values,
+  );
+}
+
+/** Ids and payloads of the next events of a walk, up to a number of rows and about a number of bytes. */
+export function payloadRun(
+  db: Queryable,
+  where: Where,
+  run: { ascending: boolean; rows: number; bytes: number },
+): Promise<{ id: string; payload: Buffer | null }[]> {
+  const order = run.ascending ? 'asc' : 'desc';
+  return db.query(
+    `select id, payload from (
+       select id, payload, sum(octet_length(payload)) over (order by id ${order} rows unbounded preceding) - octet_length(payload) as before
+       from (
+         select id, case when content_type is null then payload end as payload from events
+         where ${where.toString()} order by id ${order} limit ${run.rows}
+       ) e
+     ) e where coalesce(before, 0) < ${run.bytes} order by id ${order}`,
+    where.values,
+  );
+}
+
+export function eventsByIds(db: Queryable, projectId: string, ids: string[]): Promise<StoredEvent[]> {
+  return db.query<StoredEvent>(`select ${COLUMNS} from events where id = any($1) and project_id = $2`, [
+    ids,
+    projectId,
+  ]);
+}

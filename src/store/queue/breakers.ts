@@ -1,0 +1,164 @@
+import type { Breaker } from '../../domain/circuit-breaker.ts';
+import type { Database, Queryable } from '../database/database.ts';
+
+/**
+ * Breakers, many to a statement: endpoints fail and recover together. Statements that lock several rows lock them in
+ * the order of their ids, so that nodes cannot deadlock.
+ */
+export interface BreakerRow {
+  endpoint_id: string;
+  state: 'closed' | 'open';
+  trips: number;
+  probes: number;
+  changed_at: number;
+}
+
+/**
+ * The right to send the one probe of an endpoint, as its holder knows it. `fence` is the time at which the right lapses,
+ * to the microsecond: a later holder has a later one, and a change of the breaker's state leaves none.
+ */
+export interface Probe {
+  endpointId: string;
+  fence: string;
+}
+
+const COLUMNS = 'endpoint_id, state, trips, probes, changed_at';
+
+export function toBreaker(row: BreakerRow): Breaker {
+  return { state: row.state, trips: row.trips, probes: row.probes, changedAtMs: row.changed_at };
+}
+
+export function breakersChangedSince(
+  db: Queryable,
+  projectId: string,
+  version: number,
+): Promise<BreakerRow[]> {
+  return db.query<BreakerRow>(
+    `select ${COLUMNS} from endpoint_breakers where project_id = $1 and version > $2`,
+    [projectId, version],
+  );
+}
+
+export type LockedBreaker = BreakerRow & { fence: string | null };
+
+/** The breakers as they are now and the fences of their probes, by endpoint, locked against other nodes' changes. */
+export async function lockBreakers(
+  tx: Queryable,
+  endpointIds: readonly string[],
+): Promise<Map<string, LockedBreaker>> {
+  const rows = await tx.query<LockedBreaker>(
+    `select ${COLUMNS}, probe_until::text as fence from endpoint_breakers where endpoint_id = any($1) order by endpoint_id for update`,
+    [endpointIds],
+  );
+  return new Map(rows.map((row) => [row.endpoint_id, row]));
+}
+
+export type SavedBreaker = Pick<BreakerRow, 'endpoint_id' | 'state' | 'trips'>;
+
+/** Saves breakers that changed state: nothing is probed, and probes are counted from zero. */
+export async function saveBreakers(
+  tx: Queryable,
+  at: { projectId: string; version: number },
+  breakers: readonly SavedBreaker[],
+): Promise<void> {
+  if (breakers.length === 0) return;
+  await tx.query(
+    `insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
+     select endpoint_id, $1, $2, state, trips, 0, now()
+     from unnest($3::text[], $4::text[], $5::int[]) as b(endpoint_id, state, trips) order by endpoint_id
+     on conflict (endpoint_id) do update set version = excluded.version, state = excluded.state, trips = excluded.trips,
+       probes = excluded.probes, changed_at = excluded.changed_at, probe_until = null`,
+    [
+      at.projectId,
+      at.version,
+      breakers.map(({ endpoint_id }) => endpoint_id),
+      breakers.map(({ state }) => state),
+      breakers.map(({ trips }) => trips),
+    ],
+  );
+}
+
+export interface ProbeWanted {
+  endpointId: string;
+  /** How long the right to probe lasts. */
+  seconds: number;
+}
+
+/**
+ * Takes the right to send the one probe of each endpoint, where no other holds it; it lapses by itself should the node
+ * die with it. By endpoint.
+ */
+export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): Promise<Map<string, Probe>> {
+  if (wanted.length === 0) return new Map();
+  const rows = await db.query<Probe>(
+    `with free as materialized (
+       select b.endpoint_id, w.seconds
+       from endpoint_breakers b join unnest($1::text[], $2::int[]) as w(endpoint_id, seconds) using (endpoint_id)
+       where state = 'open' and (probe_until is null or probe_until < now())
+       order by b.endpoint_id for update of b
+     )
+     update endpoint_breakers b set probe_until = now() + free.seconds * interval '1 second'
+     from free where b.endpoint_id = free.endpoint_id
+     returning b.endpoint_id as "endpointId", probe_until::text as fence`,
+    [wanted.map(({ endpointId }) => endpointId), wanted.map(({ seconds }) => seconds)],
+  );
+  return new Map(rows.map((probe) => [probe.endpointId, probe]));
+}
+
+const LOCK_HELD = `with held as materialized (
+    select b.endpoint_id
+    from endpoint_breakers b join unnest($1::text[], $2::timestamptz[]) as p(endpoint_id, fence) using (endpoint_id)
+    where b.probe_until = p.fence order by b.endpoint_id for update of b
+  )`;
+const probeValues = (probes: readonly Probe[]) => [
+  probes.map(({ endpointId }) => endpointId),
+  probes.map(({ fence }) => fence),
+];
+
+/** The probes were not sent after all: others may go. Without effect where another node holds the right by now. */
+export async function releaseProbes(db: Database, probes: readonly Probe[]): Promise<void> {
+  if (probes.length === 0) return;
+  await db.query(
+    `${LOCK_HELD} update endpoint_breakers b set probe_until = null from held where b.endpoint_id = held.endpoint_id`,
+    probeValues(probes),
+  );
+}
+
+/**
+ * A probe of each succeeded, and the next may go. Returns how many did in a row, by endpoint; without those whose right
+ * another node holds by now.
+ */
+export async function countProbes(db: Database, probes: readonly Probe[]): Promise<Map<string, number>> {
+  if (probes.length === 0) return new Map();
+  const rows = await db.query<{ endpoint_id: string; probes: number }>(
+    `${LOCK_HELD} update endpoint_breakers b set probes = probes + 1, probe_until = null
+     from held where b.endpoint_id = held.endpoint_id returning b.endpoint_id, probes`,
+    probeValues(probes),
+  );
+  return new Map(rows.map((row) => [row.endpoint_id, row.probes]));
+}
+
+export interface SeenAttempts {
+  successes: number;
+  failures: number;
+}
+
+/** Attempts of each endpoint of the last minutes and after a time, over all nodes; counted in whole minutes. */
+export function attemptsSince(
+  db: Queryable,
+  endpoints: readonly { id: string; afterMs: number }[],
+  minutes: number,
+): Promise<SeenAttempts[]> {
+  if (endpoints.length === 0) return Promise.resolve([]);
+  return db.query<SeenAttempts>(
+    `select coalesce(seen.successes, 0)::int as successes, coalesce(seen.failures, 0)::int as failures
+     from unnest($1::text[], $2::float8[]) with ordinality as e(id, after_ms, n)
+     left join lateral (
+       select sum(successes) as successes, sum(failures) as failures from endpoint_counters
+       where endpoint_id = e.id and minute > now() - $3 * interval '1 minute'
+         and minute >= to_timestamp(e.after_ms / 1000)
+     ) seen on true
+     order by n`,
+    [endpoints.map(({ id }) => id), endpoints.map(({ afterMs }) => afterMs), minutes],
+  );
+}

@@ -1,0 +1,146 @@
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import { plainArray } from '../database/packed-bytes.ts';
+import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
+
+/** Takes due deliveries for this node, with everything the dispatcher needs of them. */
+interface ClaimedRow extends HeldRow {
+  endpoint_id: string;
+  subscription_id: string | null;
+  event_type: string;
+  delivery_mode: string;
+  strategy: string;
+  interval_seconds: number;
+  max_retry_seconds: number;
+  retry_limit: number;
+  num_trials: number;
+  budget_from: number;
+  body: Buffer | null;
+  payload: Buffer;
+  content_type: string | null;
+  headers: string | null;
+  url_query_params: string | null;
+  idempotency_key: string | null;
+  acknowledged_at: number;
+}
+
+const CLAIM = holdStatement(
+  `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
+    d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
+    e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
+    e.idempotency_key, e.acknowledged_at`,
+  `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
+  join events e on ${byKey('e.id', 'held.event_id')}`,
+);
+
+export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
+}
+
+function fromRow(row: ClaimedRow): HeldDelivery {
+  return {
+    id: row.delivery_id,
+    fence: row.fence,
+    key: row.key,
+    lane: row.lane,
+    projectId: row.project_id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    subscriptionId: row.subscription_id,
+    eventType: row.event_type,
+    deliveryMode: row.delivery_mode,
+    strategy: row.strategy,
+    intervalSeconds: row.interval_seconds,
+    maxRetrySeconds: row.max_retry_seconds,
+    retryLimit: row.retry_limit,
+    numTrials: row.num_trials,
+    budgetFrom: row.budget_from,
+    body: row.body ?? row.payload,
+    hasOwnBody: row.body !== null,
+    isStarted: row.is_started,
+    isSecondRequest: row.is_second_request,
+    probeFence: null,
+    contentType: row.content_type,
+    headers: row.headers,
+    urlQueryParams: row.url_query_params,
+    idempotencyKey: row.idempotency_key,
+    acknowledgedAtMs: row.acknowledged_at,
+    acceptedAtMs: idTime(row.event_id),
+    dueAt: performance.now() - row.late_ms,
+  };
+}
+
+export interface WaitingKey {
+  project_id: string;
+  key: string;
+  lane: number;
+  due_in_ms: number;
+}
+
+/**
+ * Every (key, lane) with waiting rows and when its first is due: one index probe per pair, however many rows
+ * wait behind each.
+ */
+export const WAITING = `
+with recursive w as (
+  (select project_id, key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
+  union all
+  select n.* from w cross join lateral (
+    select project_id, key, lane, due_at from delivery_queue
+    where node_id is null and (key, lane) > (w.key, w.lane)
+    order by key, lane, due_at limit 1
+  ) n
+)
+select project_id, key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
+
+export function waitingKeys(db: Database): Promise<WaitingKey[]> {
+  return db.hot<WaitingKey>('waiting-keys', WAITING, []);
+}
+
+/** Hands rows back untried, e.g. when a node stops: due at once, for whoever claims them. */
+export async function releaseDeliveries(
+  db: Database,
+  nodeId: string,
+  held: { projectId: string; id: string; fence: number }[],
+): Promise<void> {
+  await db.hot(
+    'release-deliveries',
+    `update delivery_queue q set node_id = null, fence = q.fence + 1
+     from unnest($2::text[], $3::text[], $4::int[]) as r(project_id, id, fence)
+     where ${byKey('q.delivery_id', 'r.id')} and q.node_id = $1 and q.fence = r.fence`,
+    [
+      nodeId,
+      plainArray(held.map((h) => h.projectId)),
+      plainArray(held.map((h) => h.id)),
+      plainArray(held.map((h) => h.fence)),
+    ],
+  );
+}
+
+/** What this node holds according to the database; read only when the two may differ. */
+export function heldBy(
+  db: Database,
+  nodeId: string,
+): Promise<{ id: string; fence: number; projectId: string; key: string; lane: number }[]> {
+  return db.query(
+    'select delivery_id as id, fence, project_id as "projectId", key, lane from delivery_queue where node_id = $1',
+    [nodeId],
+  );
+}
+
+/** Notes that an at-most-once delivery is about to be sent. False: it is no longer this node's. */
+export async function markStarted(
+  db: Database,
+  nodeId: string,
+  delivery: { projectId: string; id: string; fence: number },
+): Promise<boolean> {
+  const rows = await db.hot(
+    'mark-started',
+    `update delivery_queue set is_started = true
+     where project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4 returning delivery_id`,
+    [delivery.projectId, delivery.id, nodeId, delivery.fence],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,60 @@
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import type { Database } from '../database/database.ts';
+import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
+
+/** Takes due meta events for this node. */
+interface ClaimedRow extends HeldRow {
+  event_type: string;
+  payload: Buffer;
+  strategy: string;
+  interval_seconds: number;
+  max_retry_seconds: number;
+  retry_limit: number;
+  num_trials: number;
+  budget_from: number;
+}
+
+const CLAIM = holdStatement(
+  `m.event_type, m.payload, m.strategy, m.interval_seconds, m.max_retry_seconds, m.retry_limit, m.num_trials,
+    m.budget_from`,
+  'join meta_events m on m.id = held.delivery_id',
+);
+
+export function claimMetaEvents(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  return holdDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
+}
+
+/** The engine sees a delivery whose endpoint is the queue key: it counts against windows and caps like one. */
+function fromRow(row: ClaimedRow): HeldDelivery {
+  return {
+    id: row.delivery_id,
+    fence: row.fence,
+    key: row.key,
+    lane: row.lane,
+    projectId: row.project_id,
+    eventId: row.delivery_id,
+    endpointId: row.key,
+    subscriptionId: null,
+    eventType: row.event_type,
+    deliveryMode: 'at_least_once',
+    strategy: row.strategy,
+    intervalSeconds: row.interval_seconds,
+    maxRetrySeconds: row.max_retry_seconds,
+    retryLimit: row.retry_limit,
+    numTrials: row.num_trials,
+    budgetFrom: row.budget_from,
+    body: row.payload,
+    hasOwnBody: false,
+    isStarted: false,
+    isSecondRequest: row.is_second_request,
+    probeFence: null,
+    contentType: null,
+    headers: null,
+    urlQueryParams: null,
+    idempotencyKey: null,
+    acknowledgedAtMs: idTime(row.delivery_id),
+    acceptedAtMs: idTime(row.delivery_id),
+    dueAt: null,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Queryable } from '../database/database.ts';
+import { Where } from '../database/list-page.ts';
+
+/** Null stands for an open end. Whole minutes: that is how attempts are counted. */
+export interface Period {
+  fromMs: number | null;
+  toMs: number | null;
+}
+
+const WITHIN = `minute >= coalesce(date_trunc('minute', to_timestamp($2::float8 / 1000)), '-infinity')
+  and minute <= coalesce(to_timestamp($3::float8 / 1000), 'infinity')`;
+
+export type Interval = 'day' | 'week' | 'month' | 'year';
+
+export interface IntervalCounts {
+  start: number;
+  deliveries: number;
+  successes: number;
+  failures: number;
+}
+
+/** The same of some event types, which the counters do not tell apart: counted from the attempts that are kept. */
+export function typedCountsPerInterval(
+  db: Queryable,
+  of: { projectId: string; endpointIds: readonly string[]; eventTypes: readonly string[] },
+  wanted: Period & { interval: Interval },
+): Promise<IntervalCounts[]> {
+  const where = new Where()
+    .add('d.project_id = ?', of.projectId)
+    .add('d.endpoint_id = any(?)', of.endpointIds)
+    .ofTypes('d.event_type', of.eventTypes);
+  const [from, to, interval] = [wanted.fromMs, wanted.toMs, wanted.interval].map((value) =>
+    where.values.push(value),
+  );
+  return db.query<IntervalCounts>(
+    `select date_trunc($${interval}, requested_at, 'UTC') as start, (count(*) filter (where is_first))::int as deliveries,
+       (count(*) filter (where succeeded))::int as successes, (count(*) filter (where not succeeded))::int as failures
+     from (
+       select a.requested_at, a.succeeded, row_number() over (partition by a.delivery_id order by a.id) = 1 as is_first
+       from event_deliveries d join delivery_attempts a on a.project_id = d.project_id and a.delivery_id = d.id
+       where ${where.toString()}
+     ) attempts
+     where requested_at >= coalesce(to_timestamp($${from}::float8 / 1000), '-infinity')
+       and requested_at <= coalesce(to_timestamp($${to}::float8 / 1000), 'infinity')
+     group by 1 order by 1`,
+    where.values,
+  );
+}
+
+/** Deliveries and attempts of endpoints, per day, week, month or year (UTC), oldest first; empty ones left out. */
+export function countsPerInterval(
+  db: Queryable,
+  endpointIds: readonly string[],
+  wanted: Period & { interval: Interval },
+): Promise<IntervalCounts[]> {
+  return db.query<IntervalCounts>(
+    `select date_trunc($4, minute, 'UTC') as start, sum(deliveries)::int as deliveries,
+       sum(successes)::int as successes, sum(failures)::int as failures
+     from endpoint_counters where endpoint_id = any($1) and ${WITHIN} group by 1 order by 1`,
+    [endpointIds, wanted.fromMs, wanted.toMs, wanted.interval],
+  );
+}

@@ -1,0 +1,36 @@
+import { isMetaQueueKey } from '../../domain/meta-event.ts';
+import type { Database } from '../database/database.ts';
+import { insertMetaEvents } from '../history/meta-events.ts';
+import { type Finish, finishDeliveries } from './finish-deliveries.ts';
+import { finishMetaEvents } from './finish-meta-events.ts';
+import { insertTwice } from './insert-twice.ts';
+
+/**
+ * Records a batch of outcomes: deliveries, and meta events that were sent. Where outcomes are themselves worth a meta
+ * event, it is stored in the same commit, for those that were moved. Only such a batch is a transaction (4 round trips
+ * instead of 1); all others are the one statement they always were.
+ */
+export async function finishBatch(db: Database, nodeId: string, batch: Finish[]): Promise<Set<string>> {
+  const metaEvents = batch.filter((finish) => isMetaQueueKey(finish.endpointId));
+  const deliveries = batch.filter((finish) => !isMetaQueueKey(finish.endpointId));
+  // In this order: if the second fails the batch comes again, and recording a meta event twice changes nothing.
+  const told = await finishMetaEvents(db, nodeId, metaEvents);
+  const moved = await recordDeliveries(db, nodeId, deliveries);
+  return new Set([...told, ...moved]);
+}
+
+async function recordDeliveries(db: Database, nodeId: string, finishes: Finish[]): Promise<Set<string>> {
+  if (finishes.length === 0) return new Set();
+  if (finishes.every((finish) => finish.metaEvent === undefined)) {
+    return insertTwice((onConflict) => finishDeliveries(db, nodeId, finishes, onConflict));
+  }
+  return db.hotTransaction(async (tx) => {
+    const moved = await finishDeliveries(tx, nodeId, finishes);
+    const told = finishes.filter((finish) => moved.has(finish.deliveryId));
+    await insertMetaEvents(
+      tx,
+      told.flatMap((finish) => finish.metaEvent ?? []),
+    );
+    return moved;
+  });
+}

@@ -1,0 +1,62 @@
+import type { Queryable } from '../database/database.ts';
+
+/** Open deliveries and meta events that have been waiting for very long. */
+export interface HeldRow {
+  id: string;
+  key: string;
+  is_meta_event: boolean;
+}
+
+/**
+ * Projects with something open below an id. The oldest of each project that has anything open is one index probe: it
+ * costs nothing that many wait.
+ */
+export async function projectsHolding(db: Queryable, below: string): Promise<string[]> {
+  const rows = await db.query<{ project_id: string }>(
+    `with recursive oldest as (
+       (select project_id, delivery_id from delivery_queue order by project_id, delivery_id limit 1)
+       union all
+       select n.* from oldest cross join lateral (
+         select project_id, delivery_id from delivery_queue where project_id > oldest.project_id
+         order by project_id, delivery_id limit 1
+       ) n
+     )
+     select project_id from oldest where delivery_id < $1`,
+    [below],
+  );
+  return rows.map((row) => row.project_id);
+}
+
+/**
+ * Locks the oldest below an id. What a node holds is being sent and about to end by itself, so it is left alone; below
+ * `evenIfSending` it is not.
+ */
+export function lockHeld(
+  tx: Queryable,
+  projectId: string,
+  held: { below: string; evenIfSending: string; limit: number },
+): Promise<HeldRow[]> {
+  return tx.query<HeldRow>(
+    `select delivery_id as id, key, kind = 1 as is_meta_event from delivery_queue
+     where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3)
+     order by delivery_id limit $4 for update skip locked`,
+    [projectId, held.below, held.evenIfSending, held.limit],
+  );
+}
+
+/** Ends open meta events whose queue rows are locked. */
+export async function endOpenMetaEvents(
+  tx: Queryable,
+  projectId: string,
+  end: { ids: readonly string[]; description: string },
+): Promise<void> {
+  await tx.query('delete from delivery_queue where delivery_id = any($1) and project_id = $2', [
+    end.ids,
+    projectId,
+  ]);
+  await tx.query(
+    `update meta_events set status = 'Discarded', description = $3, updated_at = now()
+     where id = any($1) and project_id = $2`,
+    [end.ids, projectId, end.description],
+  );
+}

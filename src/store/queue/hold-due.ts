@@ -1,0 +1,99 @@
+import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import { plainArray } from '../database/packed-bytes.ts';
+
+/**
+ * Takes due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, skipping rows that
+ * another node is taking at this moment. What they stand for is joined on, so a claim costs one round trip.
+ *
+ * Served by delivery_queue_claim (key, lane, due_at); touches only the rows it takes. A claim by key instead of
+ * one over the whole queue is what keeps an endpoint with 100,000 due rows from hiding the others.
+ */
+export interface Want {
+  key: string;
+  lane: number;
+  count: number;
+}
+
+/** What came of one want: the deliveries, and when the next row that is not due yet will be. */
+export interface Claim {
+  want: Want;
+  deliveries: HeldDelivery[];
+  nextDueInMs: number | null;
+}
+
+export interface HeldRow {
+  delivery_id: string;
+  event_id: string;
+  project_id: string;
+  key: string;
+  lane: number;
+  fence: number;
+  is_started: boolean;
+  is_second_request: boolean;
+  late_ms: number;
+}
+
+/** `columns` of the tables that `join` puts beside the rows taken, which it knows as `held`. */
+export const holdStatement = (columns: string, join: string): string => `
+with picked as materialized (
+  select q.project_id, q.delivery_id
+  from unnest($2::text[], $3::int[], $4::int[]) as want(key, lane, count)
+  cross join lateral (
+    select project_id, delivery_id from delivery_queue
+    where key = want.key and lane = want.lane and node_id is null and due_at <= now()
+    order by due_at
+    limit want.count
+    for update skip locked
+  ) q
+), held as (
+  update delivery_queue q set node_id = $1, fence = q.fence + 1
+  from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
+    q.is_second_request, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
+)
+select want.n, (
+    select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
+    where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
+    order by q.due_at limit 1
+  ) as next_due_in_ms, claimed.*
+from unnest($2::text[], $3::int[]) with ordinality as want(key, lane, n)
+left join (
+  select held.*, ${columns} from held ${join}
+) claimed on claimed.key = want.key and claimed.lane = want.lane`;
+
+/** `fromRow` takes the rows of its own statement, which only its caller knows the columns of. */
+interface HoldStatement {
+  name: string;
+  text: string;
+  fromRow(row: never): HeldDelivery;
+}
+
+interface Answer {
+  n: number;
+  next_due_in_ms: number | null;
+  delivery_id: string | null;
+}
+
+/** One claim per want, in order. */
+export async function holdDue(
+  db: Database,
+  nodeId: string,
+  wants: Want[],
+  statement: HoldStatement,
+): Promise<Claim[]> {
+  const answers = await db.hot<Answer>(statement.name, statement.text, [
+    nodeId,
+    plainArray(wants.map((want) => want.key)),
+    plainArray(wants.map((want) => want.lane)),
+    plainArray(wants.map((want) => want.count)),
+  ]);
+  const claims = wants.map((want): Claim => ({ want, deliveries: [], nextDueInMs: null }));
+  for (const answer of answers) {
+    const claim = claims[answer.n - 1] as Claim;
+    claim.nextDueInMs = answer.next_due_in_ms;
+    if (answer.delivery_id !== null) claim.deliveries.push(statement.fromRow(answer as never));
+  }
+  return claims;
+}

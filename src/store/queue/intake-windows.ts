@@ -1,0 +1,86 @@
+import type { Database } from '../database/database.ts';
+import { plainArray } from '../database/packed-bytes.ts';
+
+/**
+ * Lets events of limited projects and sources in: for each, as many of the wanted as leave at most `maxEvents` in any
+ * interval of `seconds`, wherever it starts. One row per project or source, so that all nodes count together; rows are
+ * locked in key order. Round trips: 1, however many rows a batch needs.
+ *
+ * A row keeps what was let in within the last `seconds`, by slots of a sixtieth of that: the time of a slot's newest
+ * event and how many it holds. A slot counts until its newest event is old enough, so the limit is never passed, and a
+ * place comes free a sixtieth late at most. Times are the server's, taken once the row is locked.
+ *
+ * A negative `wanted` gives back what was taken and not used.
+ */
+export interface WindowRequest {
+  /** Id of the project or the source. */
+  key: string;
+  wanted: number;
+  maxEvents: number;
+  seconds: number;
+}
+
+const NOW = 'extract(epoch from clock_timestamp())::float8';
+
+/** Row `w` and what is asked of it, `excluded`: its new columns. In `excluded`, granted is what was wanted. */
+const NEXT = `
+  select times, counts, granted, now(), used + granted
+  from (select ${NOW} as at) clock
+  cross join lateral (
+    select coalesce(array_agg(t order by t), '{}') as old_times, coalesce(array_agg(n order by t), '{}') as old_counts,
+      coalesce(sum(n), 0)::bigint as used
+    from unnest(w.times, w.counts) as slot(t, n) where t > clock.at - excluded.seconds and n > 0
+  ) live
+  cross join lateral (
+    select cardinality(old_times) as last, least(excluded.granted, greatest(0, excluded.max_events - used)) as granted
+  ) room
+  cross join lateral (
+    select granted > 0
+      and floor(old_times[last] * 60 / excluded.seconds) is distinct from floor(clock.at * 60 / excluded.seconds) as is_new
+  ) slot
+  cross join lateral (
+    select
+      case when granted = 0 then old_times
+        when is_new then old_times || clock.at
+        when granted > 0 then old_times[:last - 1] || greatest(clock.at, old_times[last])
+        else old_times end as times,
+      case when granted = 0 then old_counts
+        when is_new then old_counts || granted
+        when last = 0 then old_counts
+        else old_counts[:last - 1] || greatest(0, old_counts[last] + granted) end as counts
+  ) next`;
+
+const TAKE = `
+insert into intake_windows as w (key, started_at, max_events, seconds, accepted, granted, times, counts)
+select key, now(), max_events, seconds, greatest(0, least(wanted, max_events)), least(wanted, max_events),
+  case when wanted > 0 then array[${NOW}] else '{}' end,
+  case when wanted > 0 then array[least(wanted, max_events)] else '{}' end
+from unnest($1::text[], $2::bigint[], $3::bigint[], $4::int[]) as r(key, wanted, max_events, seconds)
+order by key
+on conflict (key) do update
+set max_events = excluded.max_events, seconds = excluded.seconds,
+  (times, counts, granted, started_at, accepted) = (${NEXT})
+returning key, granted, coalesce(times[1] + seconds - ${NOW}, 0) as ends_in_seconds`;
+
+export interface WindowGrant {
+  granted: number;
+  /** Until the next place comes free. */
+  endsInSeconds: number;
+}
+
+export async function takeFromWindows(
+  db: Database,
+  requests: readonly WindowRequest[],
+): Promise<Map<string, WindowGrant>> {
+  const rows = await db.hot<{ key: string; granted: number; ends_in_seconds: number }>(
+    'take-from-windows',
+    TAKE,
+    [
+      plainArray(requests.map((request) => request.key)),
+      plainArray(requests.map((request) => request.wanted)),
+      plainArray(requests.map((request) => request.maxEvents)),
+      plainArray(requests.map((request) => request.seconds)),
+    ],
+  );
+  return new Map(rows.map((row) => [row.key, { granted: row.granted, endsInSeconds: row.ends_in_seconds }]));
+}

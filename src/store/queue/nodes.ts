@@ -1,0 +1,102 @@
+import type { Database, Queryable } from '../database/database.ts';
+import { freeRateLeases, unknownHolders } from './rate-leases.ts';
+
+const REAPER_LOCK = 7_305_503;
+/** Longer than any statement of the hot path may take. */
+const REMEMBERED = '1 minute';
+
+export interface BeatingNode {
+  id: string;
+  roles: string;
+  /** The number of the newest migration that it knows. */
+  knows: string;
+  /** Ids of the secret keys it has, the sealing one first. */
+  sealKeys: readonly string[];
+}
+
+/** Says that this node is alive; returns the database's clock in milliseconds. */
+export async function beat(db: Database, node: BeatingNode): Promise<number> {
+  const rows = await db.beat<{ now_ms: number }>(
+    'beat',
+    `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
+     on conflict (id) do update set beat_at = clock_timestamp()
+     returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
+    [node.id, node.roles, node.knows, node.sealKeys],
+  );
+  return rows[0]?.now_ms ?? Number.NaN;
+}
+
+/** Nodes that have beaten within `silentSeconds`; sealKeys null: of the version before. */
+export async function liveNodes(
+  db: Queryable,
+  silentSeconds: number,
+): Promise<{ id: string; sealKeys: string[] | null }[]> {
+  const rows = await db.query<{ id: string; seal_keys: string[] | null }>(
+    `select id, seal_keys from nodes where beat_at >= clock_timestamp() - $1 * interval '1 second' order by id`,
+    [silentSeconds],
+  );
+  return rows.map((row) => ({ id: row.id, sealKeys: row.seal_keys }));
+}
+
+/**
+ * Frees the rows of nodes that have been silent for `silentSeconds`. A freed row gets a higher fence, so that its
+ * former holder, should it still live, can no longer finish it. A silent node is remembered for a minute and its rows
+ * freed again and again: a batch it sent just before it fell silent may commit after the first pass. With `strays`
+ * rows of nodes that nobody remembers are freed too, which reads the whole queue.
+ * One node reaps at a time; the others skip their turn. Returns what was freed.
+ */
+export async function reapSilentNodes(
+  db: Database,
+  silentSeconds: number,
+  also: { strays: boolean },
+): Promise<number> {
+  return db.transaction(async (tx) => {
+    const [lock] = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
+      REAPER_LOCK,
+    ]);
+    if (lock?.mine !== true) return 0;
+    const dead = await tx.query<{ id: string }>(
+      `select id from nodes where beat_at < clock_timestamp() - $1 * interval '1 second'`,
+      [silentSeconds],
+    );
+    if (dead.length === 0 && !also.strays) return 0;
+    const [freed] = await tx.query<{ count: number }>(
+      `with freed as (
+         update delivery_queue set node_id = null, fence = fence + 1
+         where node_id is not null
+           and node_id not in (select id from nodes where beat_at >= clock_timestamp() - $1 * interval '1 second')
+         returning 1
+       ) select count(*) from freed`,
+      [silentSeconds],
+    );
+    const forgotten = await tx.query<{ id: string }>(
+      `select id from nodes where id = any($1) and beat_at < clock_timestamp() - interval '${REMEMBERED}' for update`,
+      [dead.map((node) => node.id)],
+    );
+    const gone = forgotten.map((node) => node.id);
+    await freeRateLeases(tx, also.strays ? [...gone, ...(await unknownHolders(tx))] : gone);
+    await tx.query('delete from nodes where id = any($1)', [gone]);
+    return freed?.count ?? 0;
+  });
+}
+
+/** The last act of a node that stops: whatever it still holds goes back to the queue. */
+export async function leave(db: Database, nodeId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id = $1', [
+      nodeId,
+    ]);
+    await freeRateLeases(tx, [nodeId]);
+    await tx.query('delete from nodes where id = $1', [nodeId]);
+  });
+}
+
+/** For a start that knows no other node can be alive: nothing has to wait for a lease to run out. */
+export async function freeAllHeld(db: Database): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id is not null');
+    const nodes = await tx.query<{ id: string }>('select id from nodes');
+    await freeRateLeases(tx, [...nodes.map((node) => node.id), ...(await unknownHolders(tx))]);
+    await tx.query('delete from nodes');
+  });
+}

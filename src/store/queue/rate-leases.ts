@@ -1,0 +1,191 @@
+import { FRESH_SECONDS, SILENT_SECONDS } from '../../domain/node-lease.ts';
+import type { HotQueryable, Queryable } from '../database/database.ts';
+import { plainArray } from '../database/packed-bytes.ts';
+
+/**
+ * Which node counts the sends of a limited endpoint: its own limit and those of its subscriptions together, so that a
+ * delivery under two limits is counted in one place. A lease lasts while its node beats. It is free once its node gave
+ * it back or has been silent for SILENT_SECONDS; a silent node has begun no send since FRESH_SECONDS after its last
+ * beat (src/engine/queue/lease.ts).
+ *
+ * A node whose row in `nodes` cannot be seen is not taken to be silent: it may have started just now. Whoever removes
+ * a row of `nodes` frees the leases of that node (src/store/queue/nodes.ts).
+ */
+export const DUE_CHANNEL = 'posthorn_due';
+
+/** A place in the queue that has due rows. */
+export interface DuePlace {
+  projectId: string;
+  key: string;
+  lane: number;
+}
+
+export interface LeaseRequest {
+  endpointId: string;
+  /** Where its rows wait that the holder should hear of, if it is another node. */
+  places: readonly DuePlace[];
+}
+
+export interface TakenLease {
+  endpointId: string;
+  epoch: number;
+  /** How long no earlier holder has begun a send. */
+  quietMs: number;
+  /** Of each limit, how long before that its latest sends began, oldest first; null: unknown. */
+  sends: Record<string, number[]> | null;
+}
+
+/** A notice holds 8,000 bytes at most, a place about 60. */
+const PLACES_PER_NOTICE = 100;
+
+const TAKE = `
+with taken as (
+  insert into rate_leases as l (endpoint_id, node_id)
+  select endpoint_id, $1 from unnest($2::text[]) as asked(endpoint_id) order by endpoint_id
+  on conflict (endpoint_id) do update
+  set node_id = $1,
+    epoch = l.epoch + (l.node_id is distinct from $1)::int,
+    quiet_since = case when l.node_id is null or l.node_id = $1 then l.quiet_since
+      else (select n.beat_at + ${FRESH_SECONDS} * interval '1 second' from nodes n where n.id = l.node_id) end,
+    sends = case when l.node_id is null or l.node_id = $1 then l.sends end
+  -- compared with the time of the snapshot, which the rows of nodes are seen in
+  where l.node_id is null or l.node_id = $1 or exists (select from nodes n where n.id = l.node_id
+    and n.beat_at <= statement_timestamp() - ${SILENT_SECONDS} * interval '1 second')
+  returning endpoint_id, epoch, quiet_since, sends
+), told as (
+  select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
+  from unnest($3::text[], $4::text[], $5::text[], $6::int[]) with ordinality
+    as place(endpoint_id, project_id, key, lane, n)
+  where not coalesce(endpoint_id in (select endpoint_id from taken), false)
+  group by (n - 1) / ${PLACES_PER_NOTICE}
+)
+select endpoint_id, epoch, extract(epoch from clock_timestamp() - quiet_since)::float8 * 1000 as quiet_ms, sends
+from taken
+union all
+select null, null, null, null from told`;
+
+/** Takes those that are free or this node's already; the holders of the others are told where rows wait for them. */
+export async function takeRateLeases(
+  db: HotQueryable,
+  nodeId: string,
+  requests: readonly LeaseRequest[],
+): Promise<TakenLease[]> {
+  const places = requests.flatMap(({ endpointId, places: of }) =>
+    of.map((place) => ({ endpointId, ...place })),
+  );
+  const rows = await db.hot<{
+    endpoint_id: string | null;
+    epoch: number;
+    quiet_ms: number;
+    sends: string | null;
+  }>('take-rate-leases', TAKE, [
+    nodeId,
+    plainArray(requests.map(({ endpointId }) => endpointId)),
+    plainArray(places.map(({ endpointId }) => endpointId)),
+    plainArray(places.map(({ projectId }) => projectId)),
+    plainArray(places.map(({ key }) => key)),
+    plainArray(places.map(({ lane }) => lane)),
+  ]);
+  return rows.flatMap(({ endpoint_id, epoch, quiet_ms, sends }) =>
+    endpoint_id === null
+      ? []
+      : [
+          {
+            endpointId: endpoint_id,
+            epoch,
+            quietMs: quiet_ms,
+            sends: sends === null ? null : parseSends(sends),
+          },
+        ],
+  );
+}
+
+const parseSends = (text: string): Record<string, number[]> => JSON.parse(text) as Record<string, number[]>;
+
+/** Tells every node where rows wait. */
+export async function tellDue(db: HotQueryable, places: readonly DuePlace[]): Promise<void> {
+  await db.hot(
+    'tell-due',
+    `select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
+     from unnest($1::text[], $2::text[], $3::int[]) with ordinality as place(project_id, key, lane, n)
+     group by (n - 1) / ${PLACES_PER_NOTICE}`,
+    [
+      plainArray(places.map(({ projectId }) => projectId)),
+      plainArray(places.map(({ key }) => key)),
+      plainArray(places.map(({ lane }) => lane)),
+    ],
+  );
+}
+
+/** A notice without places: rows may wait anywhere. */
+export const ANYWHERE = 'anywhere';
+
+/** Tells every node to look for rows. */
+export async function tellAnywhere(db: HotQueryable): Promise<void> {
+  await db.hot('tell-anywhere', `select pg_notify('${DUE_CHANNEL}', '${ANYWHERE}')`, []);
+}
+
+export function parseDue(payload: string): DuePlace[] {
+  return payload.split(',').flatMap((place) => {
+    const [projectId, key, lane] = place.split(' ');
+    return projectId && key && lane ? [{ projectId, key, lane: Number(lane) }] : [];
+  });
+}
+
+export interface ReturnedLease {
+  endpointId: string;
+  /** Sends that the next holder has to count; `none`: what the row says of earlier holders still holds. */
+  sends: Record<string, number[]> | 'none' | 'unknown';
+}
+
+export async function returnRateLeases(
+  db: HotQueryable,
+  nodeId: string,
+  leases: readonly ReturnedLease[],
+): Promise<void> {
+  await db.hot(
+    'return-rate-leases',
+    `update rate_leases l set node_id = null,
+       quiet_since = case when r.is_used then clock_timestamp() else l.quiet_since end,
+       sends = case when r.is_used then r.sends else l.sends end
+     from unnest($2::text[], $3::text[], $4::bool[]) as r(endpoint_id, sends, is_used)
+     where l.endpoint_id = r.endpoint_id and l.node_id = $1`,
+    [
+      nodeId,
+      plainArray(leases.map(({ endpointId }) => endpointId)),
+      leases.map(({ sends }) => (typeof sends === 'string' ? null : JSON.stringify(sends))),
+      plainArray(leases.map(({ sends }) => sends !== 'none')),
+    ],
+  );
+}
+
+/** Removes leases whose every send lies further back than its limit reaches: the next holder waits for nothing. */
+export async function dropRateLeases(
+  db: HotQueryable,
+  nodeId: string,
+  endpointIds: readonly string[],
+): Promise<void> {
+  await db.hot(
+    'drop-rate-leases',
+    'delete from rate_leases where endpoint_id = any($2::text[]) and node_id = $1',
+    [nodeId, plainArray(endpointIds)],
+  );
+}
+
+/** Frees the leases of nodes that are no more. What they sent is unknown. */
+export async function freeRateLeases(tx: Queryable, nodeIds: readonly string[]): Promise<void> {
+  await tx.query(
+    `update rate_leases l set node_id = null, sends = null, quiet_since = least(clock_timestamp(),
+       (select n.beat_at + ${FRESH_SECONDS} * interval '1 second' from nodes n where n.id = l.node_id))
+     where node_id = any($1)`,
+    [nodeIds],
+  );
+}
+
+/** Nodes that hold leases and have no row any more: a statement of theirs was carried out after they had left. */
+export async function unknownHolders(tx: Queryable): Promise<string[]> {
+  const rows = await tx.query<{ node_id: string }>(
+    'select distinct node_id from rate_leases where node_id is not null and node_id not in (select id from nodes)',
+  );
+  return rows.map((row) => row.node_id);
+}

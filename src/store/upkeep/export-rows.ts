@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer';
+import { GzipFile } from '../../platform/gzip-file.ts';
+import type { Queryable } from '../database/database.ts';
+
+/**
+ * Rows as lines of JSON, one object per row with every column of the table. Bytes are exact: a column of bytes is its
+ * text where it is UTF-8, and else, under the column's name with `_base64` added, base64. Times keep their
+ * microseconds.
+ */
+export interface RowFormat {
+  /** What to select. */
+  columns: string;
+  line(row: object): string;
+}
+
+export async function rowFormat(db: Queryable, table: string): Promise<RowFormat> {
+  const columns = await db.query<{ name: string; type: string }>(
+    `select attname as name, atttypid::regtype::text as type from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [table],
+  );
+  return { columns: columns.map(selected).join(', '), line };
+}
+
+function selected({ name, type }: { name: string; type: string }): string {
+  if (type !== 'timestamp with time zone') return name;
+  return `to_char(${name} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
+}
+
+function line(row: object): string {
+  const readable = Object.entries(row).map(([name, value]: [string, unknown]) => {
+    if (!Buffer.isBuffer(value)) return [name, value];
+    return isUtf8(value) ? [name, value.toString()] : [`${name}_base64`, value.toString('base64')];
+  });
+  return `${JSON.stringify(Object.fromEntries(readable))}\n`;
+}
+
+/** Rows read at once; fewer where they are large. */
+const CHUNK_ROWS = 500;
+const CHUNK_BYTES = 2_097_152;
+
+/**
+ * Writes a table, read in ranges of its key, each by a statement of its own: no snapshot is held while others work. Rows
+ * that are written meanwhile may be missing or old. A table without rows makes no file. False: told to stop, nothing was
+ * left behind.
+ */
+export async function exportTable(
+  db: Queryable,
+  table: { name: string; key: readonly string[]; bytes: string },
+  to: { directory: string; signal: AbortSignal },
+): Promise<boolean> {
+  const format = await rowFormat(db, table.name);
+  const key = table.key.join(', ');
+  const file = await GzipFile.create(to.directory, `${table.name}.jsonl.gz`);
+  try {
+    let after: readonly string[] = table.key.map(() => '');
+    for (
+      let chunk = await nextChunk(db, table, after);
+      chunk !== undefined;
+      chunk = await nextChunk(db, table, after)
+    ) {
+      if (to.signal.aborted) return false;
+      // By their number and not up to the last: with a limit the key is read in order, whatever the planner takes the
+      // range for.
+      const rows = await db.query(
+        `select ${format.columns} from ${table.name}
+         where (${key}) > (${parameters(table.key)}) order by ${key} limit ${chunk.rows}`,
+        [...after],
+      );
+      await file.write(rows.map(format.line).join(''));
+      after = chunk.last;
+    }
+    await file.finish();
+    return true;
+  } finally {
+    await file.discard();
+  }
+}
+
+const parameters = (key: readonly string[]) => key.map((_, n) => `$${n + 1}`).join(', ');
+
+/** How many of the next rows fit in memory, and the key of the last of them; undefined: there are none. */
+async function nextChunk(
+  db: Queryable,
+  table: { name: string; key: readonly string[]; bytes: string },
+  after: readonly string[],
+): Promise<{ rows: number; last: string[] } | undefined> {
+  const key = table.key.join(', ');
+  const rows = await db.query<Record<string, string> & { bytes: number }>(
+    `select ${key}, (${table.bytes})::float8 as bytes from ${table.name}
+     where (${key}) > (${parameters(table.key)}) order by ${key} limit ${CHUNK_ROWS}`,
+    [...after],
+  );
+  const chunk = withinBytes(rows, CHUNK_BYTES);
+  const last = chunk.at(-1);
+  return last && { rows: chunk.length, last: table.key.map((column) => last[column] ?? '') };
+}
+
+/** The first of some rows, as many as are no larger together; at least one. */
+export function withinBytes<Row extends { bytes: number }>(rows: readonly Row[], maxBytes: number): Row[] {
+  let bytes = 0;
+  return rows.filter((row, n) => {
+    bytes += row.bytes;
+    return n === 0 || bytes <= maxBytes;
+  });
+}

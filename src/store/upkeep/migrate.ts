@@ -1,0 +1,208 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../../platform/logger.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { isLockFailure } from '../database/pg-errors.ts';
+
+/**
+ * Brings the schema to the newest version, under nodes that are at work. Forward only; each file runs in one
+ * transaction with its entry in `schema_migrations`. An advisory lock lets nodes that start together take turns. It is
+ * asked for again and again, so that no limit of a statement ends the wait: a node waits for another's migration for as
+ * long as a migration may take, and says so every few seconds.
+ *
+ * Whoever waits for an exclusive lock makes everybody wait who comes after, accepts included. So a migration that
+ * does not get its locks within LOCK_WAIT (a backup reads, a long search) lets go, pauses for as long and tries again.
+ *
+ * A migration that takes away what older nodes use says so in a line `-- needs: NNNN`: it is refused while a node that
+ * does not know migration NNNN is alive, and such a node is refused afterwards. Where NNNN is its own number no node is
+ * at work while it runs, so it may read all that is stored.
+ */
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
+const LOCK = 7_305_501;
+const OLDEST_SERVER = 150_000;
+const LOCK_WAIT_MS = 1_000;
+const TRIES = 60;
+const SAY_EVERY_MS = 5_000;
+/** For one that reads all that is stored; a server that has vanished meanwhile is not waited for any longer. */
+const LONGEST_MS = 6 * 3_600_000;
+/** A node that has been silent for longer has lost its rows to the others. */
+const ALIVE = '10 seconds';
+const NEEDS = /^-- needs: (\d{4})$/m;
+
+export async function migrate(db: Database, log: Logger, directory: string = MIGRATIONS): Promise<string[]> {
+  await refuseOldServer(db);
+  const files = await listMigrations(directory);
+  const done: string[] = [];
+  for (;;) {
+    const name = await applyNext({ db, log }, directory, files);
+    if (name === null) return done;
+    done.push(name);
+  }
+}
+
+export async function listMigrations(directory: string = MIGRATIONS): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+}
+
+/** The number of the newest migration that this program knows. */
+export async function newestMigration(): Promise<string> {
+  return numberOf((await listMigrations()).at(-1) ?? '');
+}
+
+function numberOf(name: string): string {
+  return name.slice(0, 4);
+}
+
+/** The schema as it was with these migrations, in the transaction of the caller. */
+export async function applyMigrations(tx: Queryable, names: readonly string[]): Promise<void> {
+  await applied(tx);
+  for (const name of names) await apply(tx, MIGRATIONS, name);
+}
+
+/** The name of the one it applied; null: there was none left. */
+async function applyNext(
+  { db, log }: { db: Database; log: Logger },
+  directory: string,
+  files: string[],
+): Promise<string | null> {
+  const wait = new TurnWait(db, log);
+  for (let tries = 1; ; ) {
+    try {
+      const turn = await db.transaction(async (tx) => {
+        if (!(await takeLock(tx))) return 'taken';
+        await tx.query(
+          `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${LONGEST_MS}`,
+        );
+        const done = await applied(tx);
+        refuseNewerSchema(done, files);
+        const next = files.find((name) => !done.has(name));
+        if (next !== undefined) await apply(tx, directory, next);
+        return { applied: next ?? null };
+      }, LONGEST_MS);
+      if (turn !== 'taken') return turn.applied;
+      await wait.pause();
+    } catch (error) {
+      if (!isLockFailure(error)) throw error;
+      if (tries === TRIES) throw new StartupError(await describeWait(db), { cause: error });
+      tries += 1;
+      await delay(LOCK_WAIT_MS);
+    }
+  }
+}
+
+async function takeLock(tx: Queryable): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [LOCK]);
+  return row?.taken === true;
+}
+
+/** The wait for the turn of another node: says what it waits for, and gives up when no migration can take so long. */
+class TurnWait {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #startedAt = performance.now();
+  #saidAt = performance.now();
+  /** Most turns are over in a moment: nodes that start together find that there is nothing left to do. */
+  #pauseMs = 50;
+
+  constructor(db: Database, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+  }
+
+  async pause(): Promise<void> {
+    await this.#say();
+    await delay(this.#pauseMs);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LOCK_WAIT_MS);
+  }
+
+  async #say(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#saidAt < SAY_EVERY_MS) return;
+    this.#saidAt = now;
+    const pid = await lockHolder(this.#db);
+    const waitedSeconds = Math.round((now - this.#startedAt) / 1000);
+    if (now - this.#startedAt > LONGEST_MS)
+      throw new StartupError(
+        `another node has been bringing the schema up to date for ${waitedSeconds} seconds (database session ${pid}): see what it does, and start again`,
+      );
+    this.#log.warn({ pid, waitedSeconds }, 'waiting for another node, which brings the schema up to date');
+  }
+}
+
+/** The database session that has the lock; null: none any more. */
+async function lockHolder(db: Database): Promise<number | null> {
+  const [row] = await db.query<{ pid: number }>(
+    `select pid from pg_locks where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
+       and database = (select oid from pg_database where datname = current_database())`,
+    [LOCK],
+  );
+  return row?.pid ?? null;
+}
+
+async function apply(tx: Queryable, directory: string, name: string): Promise<void> {
+  const text = await readFile(join(directory, name), 'utf8');
+  const needs = NEEDS.exec(text)?.[1];
+  if (needs !== undefined) await refuseOlderNodes(tx, name, needs);
+  await tx.query(text);
+  await tx.query('insert into schema_migrations (name) values ($1)', [name]);
+  if (needs !== undefined)
+    await tx.query('update schema_migrations set needs = $2 where name = $1', [name, needs]);
+}
+
+/** By name: what each needs of the nodes. Read as JSON, since the column came later than the table. */
+async function applied(tx: Queryable): Promise<Map<string, string | null>> {
+  await tx.query(
+    'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
+  );
+  const rows = await tx.query<{ name: string; needs: string | null }>(
+    "select name, to_jsonb(m) ->> 'needs' as needs from schema_migrations m order by name",
+  );
+  return new Map(rows.map(({ name, needs }) => [name, needs]));
+}
+
+function refuseNewerSchema(done: Map<string, string | null>, files: string[]): void {
+  const newest = numberOf(files.at(-1) ?? '');
+  for (const [name, needs] of done) {
+    if (needs !== null && needs > newest)
+      throw new StartupError(
+        `the database's schema is too new for this Posthorn: ${name} needs nodes that know migration ${needs}, and this one knows up to ${newest}; update Posthorn`,
+      );
+  }
+}
+
+async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Promise<void> {
+  const older = await tx.query<{ id: string }>(
+    `select id from nodes where beat_at > clock_timestamp() - interval '${ALIVE}' and coalesce(knows, '') < $1`,
+    [needs],
+  );
+  if (older.length > 0)
+    throw new StartupError(
+      `${name} takes away what nodes of an older version use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): ${wayOut(name, needs)}`,
+    );
+}
+
+/** Where only nodes that know the migration itself can live with it, no older version can run beside them. */
+function wayOut(name: string, needs: string): string {
+  return needs === numberOf(name)
+    ? 'stop all of them first'
+    : 'update them to the version before this one first';
+}
+
+async function describeWait(db: Database): Promise<string> {
+  const rows = await db.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+       and xact_start < clock_timestamp() - ${LOCK_WAIT_MS} * interval '1 millisecond' order by xact_start`,
+  );
+  const pids = rows.map(({ pid }) => pid).join(', ');
+  return `the schema cannot be brought up to date while other sessions use its tables (such as a backup; pids ${pids}): start again when they have ended`;
+}
+
+async function refuseOldServer(db: Database): Promise<void> {
+  const [row] = await db.query<{ version: number; text: string }>(
+    "select current_setting('server_version_num')::int as version, current_setting('server_version') as text",
+  );
+  if (row !== undefined && row.version < OLDEST_SERVER)
+    throw new StartupError(`the database is PostgreSQL ${row.text}; Posthorn needs 15 or newer`);
+}

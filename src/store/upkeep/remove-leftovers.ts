@@ -1,0 +1,69 @@
+import type { Database } from '../database/database.ts';
+
+/**
+ * Removes rows of plain tables that nothing needs any more, in chunks, so that no statement holds many locks for long,
+ * and never waiting for a row that somebody else is using.
+ *
+ * Deleted config stays for a while: nodes learn of a deletion from the row that says so, and lists of what is still
+ * kept show the names of what it went through.
+ */
+const CHUNK = 1_000;
+
+/** Ended before this: $1 the retention, $2 the time deleted config is kept, both in milliseconds since 1970. */
+const RETENTION = 'to_timestamp($1::float8 / 1000)';
+const CONFIG = 'to_timestamp($2::float8 / 1000)';
+const GONE_PROJECTS = `(select id from projects where deleted_at < ${CONFIG}
+  and not exists (select from delivery_queue q where q.project_id = projects.id))`;
+const hasNo = (table: string, id: string) =>
+  `not exists (select from ${table} s where s.id = ${id} and s.deleted_at is null)`;
+
+const LEFTOVERS: readonly [table: string, condition: string][] = [
+  ['endpoint_counters', `minute < ${RETENTION}`],
+  ['alert_failures', `at < ${RETENTION}`],
+  // One that is raised stays, as long as there is what it is about. Of a certificate that is `<endpoint> <side> …`.
+  [
+    'alerts',
+    `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', 'subject_id')})`,
+  ],
+  // No row means closed.
+  [
+    'endpoint_breakers',
+    `changed_at < ${RETENTION} and (state = 'closed' or ${hasNo('endpoints', 'endpoint_id')})`,
+  ],
+  ['jobs', `finished_at < ${RETENTION}`],
+  ['api_keys', `revoked_at < ${RETENTION}`],
+  ['portal_tokens', 'expires_at < now()'],
+  ['portal_links', `deleted_at < ${RETENTION}`],
+  ['intake_windows', `started_at + (seconds + 3600) * interval '1 second' < now()`],
+  // No limit reaches back further than a day.
+  ['rate_leases', `node_id is null and quiet_since < now() - interval '2 days'`],
+  // A fan-out of a deleted project goes nowhere.
+  ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
+  ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
+  ['endpoints', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
+  ['sources', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
+  ...['event_types', 'api_keys', 'portal_links', 'jobs', 'alerts', 'endpoint_breakers'].map(
+    (table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`],
+  ),
+  ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],
+  ['projects', `id in ${GONE_PROJECTS}`],
+];
+
+export async function removeLeftovers(
+  db: Database,
+  before: { retentionMs: number; configMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [table, condition] of LEFTOVERS) {
+    // Not every condition has both parameters, but each needs a type.
+    const statement = `
+      with limits as (select $1::float8, $2::float8)
+      delete from ${table} where ctid = any(array(
+        select ctid from ${table} where ${condition} limit ${CHUNK} for update skip locked)) returning 1`;
+    let removed: object[];
+    do {
+      if (signal.aborted) return;
+      removed = await db.query(statement, [before.retentionMs, before.configMs]);
+    } while (removed.length === CHUNK);
+  }
+}

@@ -1,0 +1,200 @@
+import { type VisibleHeaders, visibleHeaders } from '../../domain/credential-headers.ts';
+import type { ProjectConfig } from '../../domain/project-config.ts';
+import { SealError, type Sealer } from '../../platform/sealer.ts';
+import type { EndpointStore } from '../config/endpoints.ts';
+import { currentConfig, type ProjectStore } from '../config/projects.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { MAY_HOLD_CREDENTIALS, resealedHeaders } from '../database/stored-headers.ts';
+
+/**
+ * Seals again, under the key that seals now, whatever another key has sealed: table by table, in chunks in order of
+ * id. What is done needs nothing done, so it may be killed and run again, or run twice at once. A row is changed only
+ * if it still holds what was read, and one that is locked is left for the next round: no node ever waits for this to
+ * wait for it. Neither versions nor times of rows change: to nodes, which have both keys, nothing has happened.
+ */
+const CHUNK_ROWS = 200;
+const CHUNK_EVENTS = 5_000;
+const CHUNK_IN_CLEAR = 100;
+
+interface SealedColumn {
+  table: string;
+  id: string;
+  column: string;
+  place(id: string): string;
+}
+
+const columns: readonly SealedColumn[] = [
+  { table: 'projects', id: 'id', column: 'sealed', place: (id) => `project ${id}` },
+  { table: 'endpoints', id: 'id', column: 'sealed', place: (id) => `endpoint ${id}` },
+  { table: 'sources', id: 'id', column: 'sealed', place: (id) => `source ${id}` },
+  { table: 'portal_links', id: 'id', column: 'sealed_token', place: (id) => `portal link ${id}` },
+  { table: 'jobs', id: 'id', column: 'sealed', place: (id) => `job ${id}` },
+  { table: 'instance_secrets', id: 'name', column: 'sealed', place: (name) => `instance secret ${name}` },
+];
+
+export interface Resealed {
+  table: string;
+  /** Values sealed again, events in rows. */
+  done: number;
+  /** Left as they are: locked, or changed meanwhile. */
+  skipped: number;
+  /** Why values could not be opened. */
+  failures: string[];
+}
+
+/** One round over everything, one table at a time. */
+export async function* resealAll(db: Database, sealer: Sealer): AsyncGenerator<Resealed> {
+  for (const column of columns) yield await resealColumn(db, sealer, column);
+  yield await resealEvents(db, sealer);
+}
+
+async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Promise<Resealed> {
+  const total: Resealed = { table: at.table, done: 0, skipped: 0, failures: [] };
+  for (let after = ''; ; ) {
+    const rows = await db.query<{ id: string; old: string }>(
+      `select ${at.id} as id, encode(${at.column}, 'hex') as old from ${at.table}
+       where ${at.id} > $1 and ${at.column} is not null and substring(${at.column} from 1 for 9) <> $2
+       order by ${at.id} limit ${CHUNK_ROWS}`,
+      [after, Buffer.from(`02${sealer.keyId}`, 'hex')],
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return total;
+    after = last.id;
+    const fresh = rows.flatMap(({ id, old }) =>
+      attempt(total, () => {
+        const text = sealer.open(Buffer.from(old, 'hex'), at.place(id));
+        return { id, old, fresh: sealer.seal(text, at.place(id)).toString('hex') };
+      }),
+    );
+    const done = await replace(db, `${at.table} t`, {
+      isRow: (row) => `t.${at.id} = ${row}.id`,
+      isOld: `t.${at.column} = decode(f.old, 'hex')`,
+      set: `${at.column} = decode(l.fresh, 'hex')`,
+      rows: fresh,
+    });
+    total.done += done;
+    total.skipped += fresh.length - done;
+  }
+}
+
+/**
+ * A run of events along the key, project by project: those that may hold something sealed, and the last one in any case,
+ * so that the next run knows where to begin. A limit and no upper bound: that is read by the index whatever the planner
+ * takes the range for.
+ */
+const EVENTS = `
+with chunk as materialized (
+  select project_id, id, headers, forwarded_headers from events where (project_id, id) > ($1, $2)
+  order by project_id, id limit ${CHUNK_EVENTS}
+)
+select project_id, id, headers, forwarded_headers from chunk
+where headers ~* $3 or forwarded_headers ~* $3
+  or (project_id, id) = (select project_id, id from chunk order by project_id desc, id desc limit 1)
+order by project_id, id`;
+
+interface EventHeaders {
+  project_id: string;
+  id: string;
+  headers: string | null;
+  forwarded_headers: string | null;
+}
+
+/** Headers of events, those that deliveries carry and all. What the version before stored in clear is sealed too. */
+async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
+  const total: Resealed = { table: 'events', done: 0, skipped: 0, failures: [] };
+  for (let after = ['', '']; ; ) {
+    const events = await db.query<EventHeaders>(EVENTS, [...after, MAY_HOLD_CREDENTIALS]);
+    const last = events.at(-1);
+    if (last === undefined) return total;
+    const visible = await visibleByProject(db, [...new Set(events.map((event) => event.project_id))]);
+    for (const column of ['headers', 'forwarded_headers'] as const) {
+      const fresh = events.flatMap(({ project_id, id, [column]: old }) =>
+        attempt(total, () => {
+          const json =
+            old === null
+              ? null
+              : resealedHeaders(sealer, old, { id, visible: visible.get(project_id) ?? NONE });
+          return old === null || json === null ? null : { projectId: project_id, id, old, fresh: json };
+        }),
+      );
+      const done = await replace(db, 'events t', {
+        isRow: (row) => byKey('t.id', `${row}.id`),
+        isOld: `t.${column} = f.old`,
+        set: `${column} = l.fresh`,
+        rows: fresh,
+      });
+      total.done += done;
+      total.skipped += fresh.length - done;
+    }
+    after = [last.project_id, last.id];
+  }
+}
+
+const NONE: VisibleHeaders = new Set();
+
+async function visibleByProject(db: Queryable, ids: string[]): Promise<Map<string, VisibleHeaders>> {
+  const rows = await db.query<{ id: string; config: ProjectConfig }>(
+    'select id, config from projects where id = any($1)',
+    [ids],
+  );
+  return new Map(rows.map(({ id, config }) => [id, visibleHeaders(currentConfig(config))]));
+}
+
+interface Fresh {
+  /** Where the table is keyed by project. */
+  projectId?: string;
+  id: string;
+  old: string;
+  fresh: string;
+}
+
+function attempt(total: Resealed, make: () => Fresh | null): Fresh[] {
+  try {
+    const made = make();
+    return made === null ? [] : [made];
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    total.failures.push(error.message);
+    return [];
+  }
+}
+
+async function replace(
+  db: Queryable,
+  table: string,
+  change: { isRow(row: string): string; isOld: string; set: string; rows: Fresh[] },
+): Promise<number> {
+  const { rows } = change;
+  if (rows.length === 0) return 0;
+  const [result] = await db.query<{ count: number }>(
+    `with locked as (
+       select f.project_id, f.id, f.fresh
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as f(project_id, id, old, fresh)
+       join ${table} on ${change.isRow('f')} and ${change.isOld}
+       for update of t skip locked
+     ), done as (
+       update ${table} set ${change.set} from locked l where ${change.isRow('l')} returning 1
+     ) select count(*) from done`,
+    [
+      rows.map((row) => row.projectId ?? null),
+      rows.map((row) => row.id),
+      rows.map((row) => row.old),
+      rows.map((row) => row.fresh),
+    ],
+  );
+  return result?.count ?? 0;
+}
+
+/** Seals what the version before stored in clear; returns how many rows that were. */
+export async function sealInClear(
+  db: Database,
+  deps: { projects: ProjectStore; endpoints: EndpointStore; signal?: AbortSignal },
+): Promise<number> {
+  let sealed = 0;
+  for (const store of [deps.projects, deps.endpoints]) {
+    for (let rows = 1; rows > 0 && deps.signal?.aborted !== true; sealed += rows)
+      rows = await store.sealChunk(db, CHUNK_IN_CLEAR);
+  }
+  return sealed;
+}
