@@ -162,17 +162,23 @@ describe('RunTimes', () => {
 
   it('gives the calls of suspects to their process only', () => {
     const { times, suspects, queue } = queueOf();
-    times.learn(keyOf('bad', 'f'), 0.1);
+    for (const name of ['poison', 'healthy']) times.learn(keyOf('bad', name), 0.1);
     times.learn(keyOf('good', 'f'), 0.1);
-    queue.add(queued('bad', 'f'));
-    suspects.add('bad');
+    for (const name of ['poison', 'new']) queue.add(queued('bad', name));
+    suspects.add({ tenant: 'bad', functionKey: keyOf('bad', 'poison') });
     expect(queue.take('quick')).toBeUndefined();
     expect(queue.take('general')).toBeUndefined();
     expect(queue.hasWorkFor('suspect')).toBe(true);
     queue.add(queued('good', 'f'));
-    expect(queue.take('suspect')?.tenant).toBe('bad');
-    expect(queue.take('suspect')).toBeUndefined();
-    expect(queue.take('quick')?.tenant).toBe('good');
+    queue.add(queued('bad', 'healthy'));
+    const forSuspects = [queue.take('suspect'), queue.take('suspect'), queue.take('suspect')];
+    expect(forSuspects.map((batch) => batch?.functionKey)).toEqual([
+      keyOf('bad', 'poison'),
+      keyOf('bad', 'new'),
+      undefined,
+    ]);
+    const forOthers = [queue.take('quick'), queue.take('quick')].map((batch) => batch?.functionKey);
+    expect(new Set(forOthers)).toEqual(new Set([keyOf('bad', 'healthy'), keyOf('good', 'f')]));
   });
 
   it('counts the time of failed calls twice', () => {

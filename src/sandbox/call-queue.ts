@@ -7,8 +7,8 @@
  * calls of one function, as many as are expected to end within a few milliseconds; an unproven or slow
  * function goes one call at a time.
  *
- * Processes have roles: `quick` takes only proven functions (run-times.ts), `general` every function, both
- * only of tenants that are not suspect; `suspect` takes the calls of those that are.
+ * Processes have roles: `quick` takes only proven functions (run-times.ts), `general` every function, but
+ * neither takes suspects (suspects.ts): these have the role `suspect` to themselves.
  *
  * Bounded by calls and bytes, a single tenant by half of each.
  */
@@ -123,9 +123,12 @@ export class CallQueue {
     for (const [name, tenant] of this.#tenants) {
       if (tenant.waitingCalls === 0 || (next !== undefined && next.tenant.servedMs <= tenant.servedMs))
         continue;
-      if (this.#suspects.has(name) !== (role === 'suspect')) continue;
+      const isSuspect = this.#suspects.has(name);
       for (const functionKey of tenant.functions.keys()) {
-        if (role === 'quick' && !this.#times.isProven(functionKey)) continue;
+        const isProven = this.#times.isProven(functionKey);
+        if (role === 'quick' && !isProven) continue;
+        const needsOwn = isSuspect && (!isProven || this.#suspects.has(functionKey));
+        if (needsOwn !== (role === 'suspect')) continue;
         next = { name, tenant, functionKey };
         break;
       }

@@ -7,8 +7,8 @@
  *
  * Three rules keep tenants from each other. One process (of two or more) takes only functions proven to be
  * quick and to give results, also while another process is being replaced. The queue serves tenants by the time they used. A tenant whose
- * function ended at a limit or ended its process is a suspect: it shares a further process with other
- * suspects only, and that process rests after each batch for as long as the batch took, its replacement
+ * function ended at a limit or ended its process is a suspect: that function, and those of its functions that
+ * are not proven, share a further process with other suspects only, and that process rests after each batch for as long as the batch took, its replacement
  * included, so suspects use half a core.
  *
  * A batch whose process ended is run again call by call, as it is not known which call ended it; a call that
@@ -174,7 +174,7 @@ export class Sandbox {
   #answer(batch: CallBatch, results: FunctionResult[], tookMs: number): void {
     const failed = results.filter((result) => !result.ok && !result.ours);
     this.#queue.charge(batch, tookMs, failed.length);
-    if (failed.some((result) => !result.ok && wasteful.has(result.error))) this.#suspects.add(batch.tenant);
+    if (failed.some((result) => !result.ok && wasteful.has(result.error))) this.#suspects.add(batch);
     for (const [index, queued] of batch.calls.entries()) {
       const result = results[index] ?? functionFailure('sandbox_lost', 'the sandbox did not answer');
       this.#times.learn(batch.functionKey, result.wallMs, !result.ok);
@@ -213,7 +213,7 @@ export class Sandbox {
     if (this.#closed) return this.#failAll(batch.calls, 'the sandbox was closed');
     const [only] = batch.calls;
     // An end from outside may be the function's doing too (the system ran out of memory): not twice in a row by chance.
-    if (end !== 'outside' || (only !== undefined && only.losses > 0)) this.#suspects.add(batch.tenant);
+    if (end !== 'outside' || (only !== undefined && only.losses > 0)) this.#suspects.add(batch);
     if (only === undefined || batch.calls.length > 1) return this.#runAgain(batch.calls);
     this.#times.learn(functionKeyOf(only.call), tookMs, true);
     const { limits } = only.call;
