@@ -53,6 +53,23 @@ describe('the name resolver', () => {
     expect(resolver.health.isDown).toBe(true);
   });
 
+  test('asks once more where the process stood still during a query that failed', async () => {
+    let silences = 0;
+    const { resolver } = await resolverOver(
+      (name) => {
+        if (name !== 'slow.example' || silences >= 4) return { addresses: ['192.0.2.1'] };
+        silences++;
+        const until = performance.now() + 300;
+        while (performance.now() < until);
+        return 'silence';
+      },
+      '',
+      100,
+    );
+    expect(await resolver.resolve('slow.example')).toEqual({ kind: 'addresses', addresses: ['192.0.2.1'] });
+    expect(silences).toBe(4);
+  });
+
   test('counts silence for one name alone as theirs', async () => {
     const { resolver } = await resolverOver(
       (name) => (name === 'mute.example' ? 'silence' : 'not_found'),

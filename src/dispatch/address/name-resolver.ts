@@ -1,6 +1,7 @@
 import { promises as dns } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { stoodStillMs } from '../../platform/patient-timer.ts';
 import { isLocalhost } from './address-guard.ts';
 import { HostsFile } from './hosts-file.ts';
 import { ResolverHealth } from './resolver-health.ts';
@@ -138,8 +139,13 @@ export class NameResolver {
   /** A slow query has the resolver checked beside it, so that the verdict is there when a request's time is up. */
   async #queryAndWatch(host: string): Promise<Answer> {
     const watch = setTimeout(() => void this.health.checkAfterFailureOf(host), SLOW_QUERY_MS);
+    const stoodStillBeforeMs = stoodStillMs();
     try {
-      return await this.#query(host);
+      const answer = await this.#query(host);
+      // c-ares looks at its time limits before it reads its sockets. After a pause of this process an answer may wait
+      // there unread, so the name is asked for once more.
+      const isDoubtful = answer.kind === 'failed' && stoodStillMs() > stoodStillBeforeMs;
+      return isDoubtful ? await this.#query(host) : answer;
     } finally {
       clearTimeout(watch);
     }
