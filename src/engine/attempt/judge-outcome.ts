@@ -102,7 +102,7 @@ export function judgeOutcome(
     return {
       ...base,
       status: 'Failure',
-      description: `${reason}; all ${delivery.retryLimit} tries are used up`,
+      description: `${reason}; ${delivery.retryLimit === 1 ? 'its only try is' : `all ${delivery.retryLimit} tries are`} used up`,
       isExhausted: true,
     };
   }

@@ -100,7 +100,8 @@ export class SubscriptionAlerts {
     return added
       .filter(({ subscriptionId, config }) => (counted.get(subscriptionId) ?? 0) >= config.count)
       .map(({ subscriptionId, config, last }) => {
-        const summary = `${config.count} attempts failed within ${config.threshold}.`;
+        const attempts = config.count === 1 ? '1 attempt' : `${config.count} attempts`;
+        const summary = `${attempts} failed within ${config.threshold}.`;
         return alertOf(routing, subscriptionId, { state: 'raised', summary, lastFailure: last });
       });
   }
