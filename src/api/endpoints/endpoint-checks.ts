@@ -39,7 +39,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     path: `${path}/period-failure-rates`,
     id: 'getPeriodFailureRates',
     tag,
-    summary: 'Counts the deliveries of up to 100 endpoints within dates by their outcome.',
+    summary: 'Count the deliveries of up to 100 endpoints between two dates by outcome.',
     query: Type.Object({
       endpointId: Repeated('The endpoints.'),
       ...dateQuery,
@@ -82,7 +82,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     path: `${path}/oauth2/test`,
     id: 'testOAuth2',
     tag,
-    summary: 'Asks the token server for a token and says whether it came.',
+    summary: 'Ask the token server for a token and report the answer.',
     body: Type.Object({ oauth2: OAuth2 }),
     status: 200,
     message: 'Token server asked',

@@ -59,7 +59,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     path: '/api/v1/projects/:projectID/onboard',
     id: 'onboard',
     tag: 'Endpoints',
-    summary: 'Makes many endpoints with their subscriptions, as a job.',
+    summary: 'Start a job that creates many endpoints with their subscriptions.',
     query: Type.Object({
       dry_run: Type.Optional(Type.Boolean({ description: 'Only checks the items.' })),
     }),

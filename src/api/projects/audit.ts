@@ -49,7 +49,7 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
     path: '/api/v1/projects/:projectID/audit',
     id: 'listAudit',
     tag,
-    summary: 'Lists who changed what in a project, the latest first.',
+    summary: 'List the audit log of a project, newest entry first.',
     query: Type.Object(filterQuery),
     status: 200,
     message: 'Audit entries fetched',
@@ -62,7 +62,7 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
     id: 'listInstanceAudit',
     tag,
     summary:
-      'Lists who changed what in every project, deleted ones too, and in the instance itself. Needs the instance key.',
+      'List the audit log of the instance and of every project, deleted projects included. Needs the instance key.',
     query: Type.Object({ ...filterQuery, projectId: Type.Optional(Type.String()) }),
     status: 200,
     message: 'Audit entries fetched',

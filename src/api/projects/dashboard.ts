@@ -47,7 +47,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     path: `${path}/dashboard/summary`,
     id: 'getDashboardSummary',
     tag,
-    summary: 'Counts deliveries and attempts per day, week, month or year.',
+    summary: 'Count deliveries and attempts per day, week, month or year.',
     query: Type.Object({
       ...dateQuery,
       type: Type.Optional(oneOf(Object.keys(intervals), '`daily` by default.')),
@@ -88,7 +88,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     path: `${path}/eventdeliveries/statustotals`,
     id: 'getStatusTotals',
     tag,
-    summary: 'Counts the deliveries of some dates by their state.',
+    summary: 'Count the deliveries between two dates by status.',
     query: Type.Object({ ...dateQuery, endpointId: Repeated('Only deliveries to these endpoints.') }),
     status: 200,
     message: 'Totals fetched',

@@ -39,7 +39,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     path: '/api/v1/projects/:projectID/events/:eventID/explain',
     id: 'explainEvent',
     tag: 'Events',
-    summary: 'Says for each subscription whether it takes an event, as the config is now, and why not.',
+    summary: 'Explain for each subscription why it takes an event or not, under the current config.',
     status: 200,
     message: 'Event explained',
     data: EventExplanation,

@@ -72,8 +72,7 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     path: '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview',
     id: 'previewSubscription',
     tag: 'Subscriptions',
-    summary:
-      'Tries a changed filter or function on the latest events of its types. Nothing is saved or sent.',
+    summary: 'Try a changed filter or function on the latest events of its types. Nothing is saved or sent.',
     body: PreviewSubscription,
     status: 200,
     message: 'Subscription previewed',

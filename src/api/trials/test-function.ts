@@ -37,7 +37,7 @@ export function registerTestFunction(app: FastifyInstance, context: ApiContext):
       path: `/api/v1/projects/:projectID/${resource}/test_function`,
       id: resource === 'subscriptions' ? 'testSubscriptionFunction' : 'testSourceFunction',
       tag,
-      summary: 'Runs a function on a payload and shows what it returns and logs. Nothing is stored.',
+      summary: 'Run a function on a payload and show its result and its log. Nothing is stored.',
       body: TestFunction,
       status: 200,
       message: 'Function run',
