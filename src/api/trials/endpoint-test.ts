@@ -31,7 +31,7 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     path: '/api/v1/projects/:projectID/endpoints/:endpointID/test',
     id: 'testEndpoint',
     tag: 'Endpoints',
-    summary: 'Sends a sample event to an endpoint and waits for the attempt.',
+    summary: 'Send a sample event to an endpoint and wait for the attempt.',
     status: 200,
     message: 'Endpoint tried',
     data: DeliveryAttempt,
