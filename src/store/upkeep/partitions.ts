@@ -93,12 +93,16 @@ export interface Partition {
 }
 
 interface PartitionRow extends Pick<Partition, 'table' | 'name' | 'state'> {
-  bounds: string;
+  /** Null where the partition was dropped while the query ran: bounds are looked up in the catalog as it is now. */
+  bounds: string | null;
 }
 
-function toPartition({ table, name, state, bounds }: PartitionRow): Partition {
-  const [from = '', to = ''] = [...bounds.matchAll(/'([^']+)'/g)].map((match) => match[1]);
-  return { table, name, from, to, state };
+function toPartitions(rows: readonly PartitionRow[]): Partition[] {
+  return rows.flatMap(({ table, name, state, bounds }) => {
+    if (bounds === null) return [];
+    const [from = '', to = ''] = [...bounds.matchAll(/'([^']+)'/g)].map((match) => match[1]);
+    return [{ table, name, from, to, state }];
+  });
 }
 
 export async function partitionBounds(db: Queryable): Promise<Partition[]> {
@@ -109,7 +113,7 @@ export async function partitionBounds(db: Queryable): Promise<Partition[]> {
      where i.inhparent = any($1::regclass[]) order by c.relname`,
     [`{${Object.keys(TABLES).join(',')}}`],
   );
-  return rows.map(toPartition);
+  return toPartitions(rows);
 }
 
 /** Partitions that were detached and not dropped. Detaching leaves their bounds behind as a check. */
@@ -122,5 +126,5 @@ export async function detachedPartitions(db: Queryable): Promise<Partition[]> {
      where c.relkind = 'r' and not c.relispartition order by c.relname`,
     [`{${Object.keys(TABLES).join(',')}}`],
   );
-  return rows.map(toPartition);
+  return toPartitions(rows);
 }
