@@ -50,7 +50,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     data: EventDelivery,
     portal: 'resend',
     handle: async ({ project, params, scope, actor }) => {
-      const id = params['eventDeliveryID'] ?? '';
+      const id = params.eventDeliveryID;
       await resendAll(
         context,
         { project, actor, scope },

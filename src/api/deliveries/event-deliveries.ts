@@ -52,7 +52,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     data: WholeEventDelivery,
     portal: 'read',
     handle: async ({ project, params, scope }) => {
-      const row = await deliveryOf(db, project.id, { id: params['eventDeliveryID'] ?? '', scope });
+      const row = await deliveryOf(db, project.id, { id: params.eventDeliveryID, scope });
       const show = await deliveryView(context, project.id, [row]);
       const event = found(await getEvent(db, project.id, row.event_id), 'event', row.event_id);
       const routing = await context.cache.get(project.id);
@@ -74,7 +74,7 @@ async function deliveryOf(
 }
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
-  const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts`;
+  const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts` as const;
   registerOperation(app, {
     method: 'GET',
     path: attemptsPath,
@@ -86,7 +86,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     data: Type.Array(DeliveryAttempt),
     portal: 'read',
     handle: async ({ project, params, scope }) => {
-      const id = params['eventDeliveryID'] ?? '';
+      const id = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id, scope });
       return showRows(await listAttempts(db, project.id, id), (row) => toAttempt(row, VERSION));
     },
@@ -102,8 +102,8 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     data: DeliveryAttempt,
     portal: 'read',
     handle: async ({ project, params, scope }) => {
-      const id = params['deliveryAttemptID'] ?? '';
-      const deliveryId = params['eventDeliveryID'] ?? '';
+      const id = params.deliveryAttemptID;
+      const deliveryId = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id: deliveryId, scope });
       const attempt = await getAttempt(db, project.id, { deliveryId, id });
       return toAttempt(found(attempt, 'delivery attempt', id), VERSION);

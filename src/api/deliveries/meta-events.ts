@@ -86,7 +86,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     message: 'Meta event fetched',
     data: MetaEvent,
     handle: async ({ project, params }) => {
-      const id = params['metaEventID'] ?? '';
+      const id = params.metaEventID;
       return toMetaEvent(found(await getMetaEvent(db, project.id, id), 'meta event', id));
     },
   });
@@ -100,7 +100,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     message: 'Meta event queued',
     data: MetaEvent,
     handle: async ({ project, params, actor }) => {
-      const id = params['metaEventID'] ?? '';
+      const id = params.metaEventID;
       const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
         const result = found(await resendMetaEvent(tx, project.id, id), 'meta event', id);
         const after = { event_type: result.event_type, status: result.status };

@@ -29,7 +29,7 @@ import { endpointView } from './endpoint-view.ts';
 type Out = Static<typeof Endpoint>;
 
 const path = '/api/v1/projects/:projectID/endpoints';
-const onePath = `${path}/:endpointID`;
+const onePath = `${path}/:endpointID` as const;
 const tag = 'Endpoints';
 
 export function registerEndpoints(app: FastifyInstance, context: ApiContext): void {
@@ -46,7 +46,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: newEndpointChanges,
-    handle: (call) => endpoints.create(one(call), call.body),
+    handle: (call) => endpoints.create(call, call.body),
   });
   registerOperation(app, {
     method: 'GET',
@@ -153,9 +153,9 @@ interface One {
   actor: Actor;
 }
 
-function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>): One {
+function one(call: Call<unknown, typeof onePath>): One {
   const { project, params, scope, actor } = call;
-  return { project, id: params['endpointID'] ?? '', scope, actor };
+  return { project, id: params.endpointID, scope, actor };
 }
 
 /** What happens to an endpoint; meta events and the audit log call it the same. */

@@ -29,7 +29,7 @@ import {
 import { readOpenApi } from './read-openapi.ts';
 
 const path = '/api/v1/projects/:projectID/event-types';
-const onePath = `${path}/:eventTypeID`;
+const onePath = `${path}/:eventTypeID` as const;
 const tag = 'Event types';
 
 export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
@@ -76,7 +76,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event type updated',
     data: EventType,
     handle: async ({ project, params, body, actor }) => {
-      const id = params['eventTypeID'] ?? '';
+      const id = params.eventTypeID;
       const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
         const [row] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
         const known = found(row, 'event type', id);
@@ -96,7 +96,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event type deprecated',
     data: EventType,
     handle: async ({ project, params, actor }) => {
-      const id = params['eventTypeID'] ?? '';
+      const id = params.eventTypeID;
       const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
         const [known] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
         const saved = await deprecateEventType(tx, project.id, id);

@@ -142,8 +142,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     message: 'Event fetched',
     data: WholeEvent,
     portal: 'read',
-    handle: ({ project, params, scope }) =>
-      readEvent(context, project, { id: params['eventID'] ?? '', scope }),
+    handle: ({ project, params, scope }) => readEvent(context, project, { id: params.eventID, scope }),
   });
 }
 
@@ -160,7 +159,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     data: WholeEvent,
     portal: 'resend',
     handle: async ({ project, params, scope, actor }) => {
-      const id = params['eventID'] ?? '';
+      const id = params.eventID;
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
       await context.replayer.replay(event, { actor, only: scope && [...scope.endpointIds] });
       return readEvent(context, project, { id, scope });

@@ -67,3 +67,26 @@ test('one that is open and forgets the scope answers keys, never portals', async
   expect(await call(forgetful, portal)).toBe(500);
   expect(await call(forgetful, key)).toBe(200);
 });
+
+test('a call has the parameters of its path, and the types know no others', async () => {
+  const app = Fastify();
+  app.addSchema(REFUSAL);
+  app.addHook('onRequest', async (request) => {
+    request.caller = key;
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/things/:thingID/parts/:partID',
+    id: 'parts',
+    tag: 't',
+    summary: 's',
+    status: 200,
+    message: 'm',
+    data: Type.Array(Type.String()),
+    // @ts-expect-error: the path has no :otherID
+    handle: async ({ params }) => [params.thingID, params.partID, typeof params.otherID],
+  });
+  const answer = await app.inject('/api/v1/projects/p/things/a%20b/parts/c');
+  await app.close();
+  expect(answer.json()).toMatchObject({ data: ['a b', 'c', 'undefined'] });
+});

@@ -21,12 +21,20 @@ import {
   type VersionChange,
 } from './versions/version-change.ts';
 
+/** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
+type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer After}`
+    ? Name | PathParameter<After>
+    : Rest
+  : never;
+
 /**
  * One operation of the API, declared once: its schemas validate the request, type the handler and make the OpenAPI
  * document. The handler returns `data`; the envelope is put around it here.
  */
-export interface Call<Body> {
-  params: Record<string, string>;
+export interface Call<Body, Path extends string = string> {
+  /** Those of the path but for the project, which is `project`: the path of a portal does not name it. */
+  params: Record<Exclude<PathParameter<Path>, 'projectID'>, string>;
   query: Record<string, string | string[] | undefined>;
   body: Body;
   /** The body exactly as received. */
@@ -53,9 +61,9 @@ export interface Call<Body> {
  */
 export type PortalRight = 'read' | 'resend' | 'manage' | 'create_events' | 'anyone';
 
-export interface Operation<Body extends TSchema, Data extends TSchema> {
+export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
+  path: Path;
   id: string;
   tag: string;
   summary: string;
@@ -66,7 +74,7 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   status: 200 | 201 | 202;
   message: string;
   /** Another answer than `status` and `message`, for calls that ask for something else. */
-  variant?(call: Call<Static<Body>>): { status: 200 | 201 | 202; message: string } | undefined;
+  variant?(call: Call<Static<Body>, Path>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
   /** What clients write back whole, where it is not `data`: its fields are no unknown ones. */
   resource?: TSchema;
@@ -78,41 +86,43 @@ export interface Operation<Body extends TSchema, Data extends TSchema> {
   changes?: readonly VersionChange[];
   /** Schemas of what the handler puts beside `data`. */
   beside?: Record<string, TSchema>;
-  handle(call: Call<Static<Body>>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
+  handle(call: Call<Static<Body>, Path>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
 
 const PROJECT_PATH = '/api/v1/projects/:projectID';
 const PORTAL_PATH = '/portal-api';
 
-export function registerOperation<Body extends TSchema, Data extends TSchema>(
+export function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
-  operation: Operation<Body, Data>,
+  operation: Operation<Body, Data, Path>,
 ): void {
-  registerRoute(app, operation);
+  registerRoute(app, operation, operation);
   if (operation.portal !== undefined && operation.path.startsWith(PROJECT_PATH)) {
     const path = operation.path.replace(PROJECT_PATH, PORTAL_PATH);
-    registerRoute(app, { ...operation, path, id: `${operation.id}InPortal`, tag: 'Portal' });
+    registerRoute(app, operation, { path, id: `${operation.id}InPortal`, tag: 'Portal' });
   }
 }
 
-function registerRoute<Body extends TSchema, Data extends TSchema>(
+/** `at`: where, since an operation that is open to portals has two routes. */
+function registerRoute<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
-  operation: Operation<Body, Data>,
+  operation: Operation<Body, Data, Path>,
+  at: { path: string; id: string; tag: string },
 ): void {
   const { body, data, message, status, changes = [] } = operation;
   const unknownFields = body === undefined ? undefined : unknownFieldsOf(body, operation.resource ?? data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
     method: operation.method,
-    url: operation.path,
+    url: at.path,
     // For the OpenAPI document only. Clients send parameters empty or out of range, which means "not given", so the
     // handlers read them by hand.
     config: { query: operation.query },
     schema: {
-      operationId: operation.id,
-      tags: [operation.tag],
+      operationId: at.id,
+      tags: [at.tag],
       summary: operation.summary,
-      params: pathParameters(operation.path),
+      params: pathParameters(at.path),
       ...(body !== undefined && { body }),
       response: {
         [status]: envelope(data, operation.beside),
@@ -135,14 +145,14 @@ function registerRoute<Body extends TSchema, Data extends TSchema>(
     },
     handler: async (request, reply) => {
       request.isUnderWay = true;
-      const { call, wasScoped } = makeCall<Static<Body>>(request);
+      const { call, wasScoped } = makeCall<Static<Body>, Path>(request);
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
         refuseIfStrict(request);
       }
       const result = (await operation.handle(call, request, reply)) ?? null;
       if (operation.portal !== 'anyone' && !wasScoped())
-        throw new Error(`operation ${operation.id} is open to portals and ignores their scope`);
+        throw new Error(`operation ${at.id} is open to portals and ignores their scope`);
       warnOfUnshown(request, result);
       const { scope } = request;
       const seen =
@@ -192,10 +202,12 @@ function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; s
  * The call, and whether its handler looked at the caller's scope. One that is open to portals and did not is a bug;
  * its answer is withheld from them.
  */
-function makeCall<Body>(request: FastifyRequest): { call: Call<Body>; wasScoped(): boolean } {
+function makeCall<Body, Path extends string>(
+  request: FastifyRequest,
+): { call: Call<Body, Path>; wasScoped(): boolean } {
   let looked = request.scope === undefined;
-  const call: Call<Body> = {
-    params: request.params as Record<string, string>,
+  const call: Call<Body, Path> = {
+    params: request.params as Call<Body, Path>['params'],
     query: request.query as Call<unknown>['query'],
     body: request.body as Body,
     bodyText: request.bodyText ?? '',

@@ -98,7 +98,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     message: 'Job fetched',
     data: Job,
     handle: async ({ project, params }) => {
-      const id = params['jobID'] ?? '';
+      const id = params.jobID;
       return toJob(found(await getJob(db, project.id, id), 'job', id));
     },
   });
@@ -112,7 +112,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     message: 'Job cancelled',
     data: Job,
     handle: async ({ project, params, actor }) => {
-      const id = params['jobID'] ?? '';
+      const id = params.jobID;
       const cancelled = await audited(context, { projectId: project.id, actor }, async (tx) => {
         const row = await cancelJob(tx, project.id, id);
         if (row === undefined) return { result: undefined, audit: [] };

@@ -27,7 +27,7 @@ import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './
 import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
-const onePath = `${path}/:portalLinkID`;
+const onePath = `${path}/:portalLinkID` as const;
 const tag = 'Portal links';
 
 export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
@@ -80,7 +80,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
-    handle: async ({ project, params }) => shown(context, await get(project, params['portalLinkID'] ?? '')),
+    handle: async ({ project, params }) => shown(context, await get(project, params.portalLinkID)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -96,7 +96,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
       shown(
         context,
         await endingAccess(context, call.project.id, () =>
-          update(context, call, { id: call.params['portalLinkID'] ?? '', body: call.body }),
+          update(context, call, { id: call.params.portalLinkID, body: call.body }),
         ),
       ),
   });
@@ -110,7 +110,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     message: 'Portal link revoked',
     data: Nothing,
     handle: async ({ project, params, actor }) => {
-      const id = params['portalLinkID'] ?? '';
+      const id = params.portalLinkID;
       return endingAccess(context, project.id, () =>
         audited(context, { projectId: project.id, actor }, async (tx) => {
           const link = found(await revokePortalLink(tx, project.id, id), 'portal link', id);
@@ -129,7 +129,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     message: 'Portal link token made',
     data: Type.String(),
     handle: async ({ project, params, actor }) => {
-      const link = await get(project, params['portalLinkID'] ?? '');
+      const link = await get(project, params.portalLinkID);
       return audited(context, { projectId: project.id, actor }, async (tx) => {
         const token = (await mintRefreshTokens(tx, context.sealer, [link])).get(link.id);
         if (token === undefined)

@@ -104,7 +104,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     message: 'Key revoked',
     data: Nothing,
     handle: async ({ project, params, actor }) => {
-      const id = params['keyID'] ?? '';
+      const id = params.keyID;
       const by = { projectId: project.id, actor };
       return endingAccess(context, project.id, () =>
         audited(context, by, async (tx) => {

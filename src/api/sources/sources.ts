@@ -15,7 +15,7 @@ import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
 
 const path = '/api/v1/projects/:projectID/sources';
-const onePath = `${path}/:sourceID`;
+const onePath = `${path}/:sourceID` as const;
 const tag = 'Sources';
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
@@ -69,7 +69,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     message: 'Source fetched',
     data: Source,
     handle: async ({ project, params }) => {
-      const id = params['sourceID'] ?? '';
+      const id = params.sourceID;
       return out(found(await sources.get(db, project.id, id), 'source', id));
     },
   });
@@ -85,7 +85,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       message: 'Source updated',
       data: Source,
       handle: async ({ project, params, actor, body }) =>
-        out(await update(context, { project, actor, id: params['sourceID'] ?? '' }, body)),
+        out(await update(context, { project, actor, id: params.sourceID }, body)),
     });
   }
   registerOperation(app, {
@@ -97,7 +97,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source deleted',
     data: Nothing,
-    handle: (call) => remove(context, call, call.params['sourceID'] ?? ''),
+    handle: (call) => remove(context, call, call.params.sourceID),
   });
 }
 

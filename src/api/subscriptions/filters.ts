@@ -26,7 +26,7 @@ import { FilterExplanation, sampleSubject, shownExplanation } from './test-filte
 type Out = Static<typeof Filter>;
 
 const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/filters';
-const onePath = `${path}/:filterID`;
+const onePath = `${path}/:filterID` as const;
 const tag = 'Filters';
 
 export function registerFilters(app: FastifyInstance, context: ApiContext): void {
@@ -63,7 +63,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     portal: 'read',
     handle: async (call) => {
       const row = await subscriptionOf(context, call);
-      return toFilter(row, recordOf(row.filters, call.params['filterID'] ?? ''));
+      return toFilter(row, recordOf(row.filters, call.params.filterID));
     },
   });
   registerOperation(app, {
@@ -118,7 +118,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     warn: (body) => filterWarnings(body, ''),
     portal: 'manage',
     handle: async (call) => {
-      const uid = call.params['filterID'] ?? '';
+      const uid = call.params.filterID;
       const given = [{ change: { ...call.body, uid }, field: '' }];
       const row = await save(context, call, (known) => changedFilters(known, given));
       return toFilter(row, recordOf(row.filters, uid));
@@ -135,7 +135,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     data: Nothing,
     portal: 'manage',
     handle: async (call) => {
-      const uid = call.params['filterID'] ?? '';
+      const uid = call.params.filterID;
       await save(context, call, ({ filters }) => {
         recordOf(filters, uid);
         return filters.filter((record) => record.uid !== uid);
@@ -188,10 +188,10 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
 
 async function subscriptionOf(
   context: ApiContext,
-  call: Call<unknown>,
+  call: Call<unknown, typeof path>,
   db: Queryable = context.db,
 ): Promise<SubscriptionRow> {
-  const id = call.params['subscriptionID'] ?? '';
+  const id = call.params.subscriptionID;
   const row = await getSubscription(db, call.project.id, id);
   return found(
     visible(call.scope, row, (subscription) => subscription.endpoint_id),
@@ -211,7 +211,7 @@ function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
 /** Stores the records of a subscription; its event types are those of its records. */
 async function save(
   context: ApiContext,
-  call: Call<unknown>,
+  call: Call<unknown, typeof path>,
   change: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {
   const { project, actor } = call;
@@ -236,9 +236,9 @@ async function save(
 /** Where there is no filter for a type there is none to refuse; where all are switched off nothing gets through. */
 function tryFilters(
   row: SubscriptionRow,
-  { params, body, project }: Call<Static<typeof TryFilter>>,
+  { params, body, project }: Call<Static<typeof TryFilter>, `${typeof path}/test/:eventType`>,
 ): Static<typeof FilterExplanation> {
-  const eventType = params['eventType'] ?? '';
+  const eventType = params.eventType;
   if (!row.event_types.some((pattern) => matchesEventType(pattern, eventType)))
     return {
       matched: true,

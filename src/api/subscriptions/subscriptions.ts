@@ -34,7 +34,7 @@ import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from '
 type Out = Static<typeof Subscription>;
 
 const path = '/api/v1/projects/:projectID/subscriptions';
-const onePath = `${path}/:subscriptionID`;
+const onePath = `${path}/:subscriptionID` as const;
 const tag = 'Subscriptions';
 
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
@@ -51,7 +51,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
-    handle: (call) => subscriptions.create(one(call), call.body),
+    handle: (call) => subscriptions.create(call, call.body),
   });
   registerOperation(app, {
     method: 'GET',
@@ -152,9 +152,9 @@ interface One {
   actor: Actor;
 }
 
-function one(call: Pick<Call<unknown>, 'project' | 'params' | 'scope' | 'actor'>): One {
+function one(call: Call<unknown, typeof onePath>): One {
   const { project, params, scope, actor } = call;
-  return { project, id: params['subscriptionID'] ?? '', scope, actor };
+  return { project, id: params.subscriptionID, scope, actor };
 }
 
 class Subscriptions {
@@ -164,11 +164,15 @@ class Subscriptions {
     this.#context = context;
   }
 
-  async create(place: One, body: Static<typeof CreateSubscription>): Promise<Out> {
+  async create(
+    { project, scope, actor }: Omit<One, 'id'>,
+    body: Static<typeof CreateSubscription>,
+  ): Promise<Out> {
     const id = this.#context.ids.next();
-    const { config } = place.project;
-    await this.#checkFunction(place.project, body.function);
-    return this.#save({ ...place, id }, 'subscription.created', () => newSubscriptionFields(body, config));
+    await this.#checkFunction(project, body.function);
+    return this.#save({ project, id, scope, actor }, 'subscription.created', () =>
+      newSubscriptionFields(body, project.config),
+    );
   }
 
   async list(

@@ -37,7 +37,7 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     data: DeliveryAttempt,
     portal: 'resend',
     handle: async ({ project, params, actor, scope }) => {
-      const id = params['endpointID'] ?? '';
+      const id = params.endpointID;
       const known = await context.endpoints.get(context.db, project.id, id);
       // The subscription that is made takes every event type.
       const mayChange = scope === undefined || (scope.canManage && seesEventType(scope, '*'));

@@ -44,7 +44,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     message: 'Event explained',
     data: EventExplanation,
     handle: async ({ project, params }) => {
-      const id = params['eventID'] ?? '';
+      const id = params.eventID;
       const event = found(await getEvent(db, project.id, id), 'event', id);
       const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(sealer, event));
       return {

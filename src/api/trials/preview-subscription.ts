@@ -29,6 +29,7 @@ import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
  *
  * Events are worked off one by one, newest first, until one of the bounds is met; the answer says which.
  */
+const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview';
 const MAX_MS = 5_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 const DEFAULT_EVENTS = 20;
@@ -69,7 +70,7 @@ const Preview = Type.Object({
 export function registerPreviewSubscription(app: FastifyInstance, context: ApiContext): void {
   registerOperation(app, {
     method: 'POST',
-    path: '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview',
+    path,
     id: 'previewSubscription',
     tag: 'Subscriptions',
     summary: 'Try a changed filter or function on the latest events of its types. Nothing is saved or sent.',
@@ -86,10 +87,10 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
 
 async function preview(
   context: ApiContext,
-  { project, params, body, scope }: Call<Static<typeof PreviewSubscription>>,
+  { project, params, body, scope }: Call<Static<typeof PreviewSubscription>, typeof path>,
 ): Promise<Static<typeof Preview>> {
   const { db, cache, now } = context;
-  const id = params['subscriptionID'] ?? '';
+  const id = params.subscriptionID;
   const known = await getSubscription(db, project.id, id);
   const row = found(
     visible(scope, known, (subscription) => subscription.endpoint_id),
