@@ -27,9 +27,12 @@ const ASK_AGAIN_MS = 5_000;
 /** A project whose config could not be read. */
 const LOAD_AGAIN_MS = 1_000;
 
+/** What a gate asks of the cache. */
+type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
+
 /** An endpoint that is gone or inactive has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
-  cache: ConfigCache,
+  cache: Config,
   projectId: string,
   context: { key: string; nowMs: number },
 ): GateDecision {

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
+import { answered, unanswered } from '../../../test/support/outcomes.ts';
+import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
+import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
+import { judgeOutcome } from './judge-outcome.ts';
+
+const DAY_MS = 86_400_000;
+const judge = (fields: Partial<HeldDelivery>, outcome: Outcome, nowMs = NOON + 70) =>
+  judgeOutcome(heldDelivery(fields), outcome, { nowMs, random: 0 });
+
+describe('a success', () => {
+  test.each([200, 204, 299])('is every answer from 200 to 299: %i', (status) => {
+    expect(judge({ numTrials: 1 }, answered(status))).toEqual({
+      status: 'Success',
+      description: null,
+      numTrials: 2,
+      delayMs: null,
+      lane: LANE.retry,
+      latencyMs: 70,
+      isSecondRequest: false,
+      isGone: false,
+      isExhausted: false,
+    });
+  });
+
+  test.each([100, 199, 300, 304, 400, 500])('is no answer outside of that: %i', (status) => {
+    expect(judge({}, answered(status))).toMatchObject({ status: 'Retry', latencyMs: null });
+  });
+
+  test('of the last try is a success', () => {
+    expect(judge({ numTrials: 2 }, answered(200))).toMatchObject({ status: 'Success', isExhausted: false });
+  });
+});
+
+describe('a fault on our side', () => {
+  const ours = unanswered('local_resource', { ours: true });
+
+  test('of a first try leaves the delivery as it was, for 5 s', () => {
+    expect(judge({ lane: LANE.replay }, ours)).toMatchObject({
+      status: 'Scheduled',
+      description: 'Not tried: It broke',
+      numTrials: 0,
+      delayMs: 5_000,
+      lane: LANE.replay,
+      isSecondRequest: false,
+    });
+  });
+
+  test('of a later try uses up nothing, not even the last try', () => {
+    expect(judge({ numTrials: 2, lane: LANE.retry }, ours)).toMatchObject({
+      status: 'Retry',
+      numTrials: 2,
+      delayMs: 5_000,
+      isExhausted: false,
+    });
+  });
+
+  test('of a second request leaves a second request', () => {
+    expect(judge({ isSecondRequest: true }, ours)).toMatchObject({ isSecondRequest: true });
+  });
+
+  test('ends no delivery that goes at most once', () => {
+    expect(judge({ deliveryMode: 'at_most_once' }, ours)).toMatchObject({ status: 'Scheduled' });
+  });
+
+  test('counts as a failed try once the delivery is a day old', () => {
+    expect(judge({}, ours, NOON + DAY_MS - 1)).toMatchObject({ status: 'Scheduled', numTrials: 0 });
+    expect(judge({}, ours, NOON + DAY_MS)).toMatchObject({ status: 'Retry', numTrials: 1, delayMs: 10_000 });
+  });
+});
+
+describe('410', () => {
+  test('ends the delivery with tries left, and says that the endpoint wants no more', () => {
+    expect(judge({}, answered(410))).toMatchObject({
+      status: 'Failure',
+      description: 'The endpoint answered 410 Some; it wants no more deliveries',
+      numTrials: 1,
+      delayMs: null,
+      isGone: true,
+      isExhausted: false,
+    });
+  });
+
+  test('says so of a delivery that goes at most once too', () => {
+    expect(judge({ deliveryMode: 'at_most_once' }, answered(410))).toMatchObject({ isGone: true });
+  });
+});
+
+describe('at most once', () => {
+  const once = { deliveryMode: 'at_most_once' } as const;
+
+  test('ends at any answer', () => {
+    expect(judge(once, answered(500))).toMatchObject({
+      status: 'Failure',
+      description: 'The endpoint answered 500 Some; at most once, so it is not tried again',
+      numTrials: 1,
+      delayMs: null,
+      isExhausted: false,
+    });
+  });
+
+  test.each<ErrorCode>(['timeout', 'connection_reset', 'invalid_response', 'response_too_slow'])(
+    'ends at %s, since the request may have arrived',
+    (code) => {
+      expect(judge(once, unanswered(code))).toMatchObject({ status: 'Failure' });
+    },
+  );
+
+  test('ends where a kept connection was dropped: the request is not sent once more', () => {
+    const dropped = unanswered('connection_reset', { dropped: true });
+    expect(judge(once, dropped)).toMatchObject({ status: 'Failure', isSecondRequest: false });
+  });
+
+  test.each<ErrorCode>([
+    'connection_refused',
+    'unreachable',
+    'dns_not_found',
+    'dns_failed',
+    'tls_failed',
+    'address_blocked',
+    'bad_url',
+    'invalid_request',
+    'proxy_failed',
+    'client_certificate_invalid',
+    'local_resource',
+  ])('goes again after %s, since no byte was sent', (code) => {
+    expect(judge(once, unanswered(code))).toMatchObject({ status: 'Retry', delayMs: 10_000 });
+  });
+});
+
+describe('a dropped kept connection', () => {
+  const dropped = unanswered('connection_reset', { dropped: true });
+
+  test('is followed at once by a second request of the same try', () => {
+    expect(judge({ numTrials: 2, lane: LANE.retry }, dropped)).toMatchObject({
+      status: 'Retry',
+      description: 'It broke; sent once more',
+      numTrials: 2,
+      delayMs: 0,
+      isSecondRequest: true,
+      isExhausted: false,
+    });
+    expect(judge({ lane: LANE.replay }, dropped)).toMatchObject({ status: 'Scheduled', lane: LANE.replay });
+  });
+
+  test('of a second request is a failed try', () => {
+    expect(judge({ isSecondRequest: true }, dropped)).toMatchObject({
+      status: 'Retry',
+      numTrials: 1,
+      delayMs: 10_000,
+      isSecondRequest: false,
+    });
+  });
+
+  test('that was not kept is a failed try', () => {
+    expect(judge({}, unanswered('connection_reset'))).toMatchObject({ numTrials: 1, isSecondRequest: false });
+  });
+});
+
+describe('a failed try', () => {
+  test('with tries left is followed by another, in the lane of retries', () => {
+    expect(judge({ lane: LANE.replay, numTrials: 1 }, answered(500))).toEqual({
+      status: 'Retry',
+      description: 'The endpoint answered 500 Some',
+      numTrials: 2,
+      delayMs: 10_000,
+      lane: LANE.retry,
+      latencyMs: null,
+      isSecondRequest: false,
+      isGone: false,
+      isExhausted: false,
+    });
+    expect(judge({}, unanswered('timeout'))).toMatchObject({ status: 'Retry', description: 'It broke' });
+  });
+
+  test('that is the last ends the delivery', () => {
+    expect(judge({ numTrials: 2 }, answered(500))).toMatchObject({
+      status: 'Failure',
+      description: 'The endpoint answered 500 Some; all 3 tries are used up',
+      numTrials: 3,
+      delayMs: null,
+      isExhausted: true,
+      isGone: false,
+    });
+  });
+
+  test('that is the only one says so', () => {
+    expect(judge({ retryLimit: 1 }, unanswered('timeout'))).toMatchObject({
+      status: 'Failure',
+      description: 'It broke; its only try is used up',
+      isExhausted: true,
+    });
+  });
+
+  test('before a resend uses up no try after it, and the waits begin again', () => {
+    const resent = { numTrials: 3, budgetFrom: 3, strategy: 'exponential' } as const;
+    expect(judge(resent, answered(500))).toMatchObject({ status: 'Retry', numTrials: 4, delayMs: 10_000 });
+    expect(judge({ ...resent, numTrials: 5 }, answered(500))).toMatchObject({ isExhausted: true });
+  });
+
+  test('waits longer each time, and longer by chance, where the strategy is exponential', () => {
+    const delivery = heldDelivery({ strategy: 'exponential', retryLimit: 9, numTrials: 2 });
+    const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1 });
+    expect(judged.delayMs).toBe(48_000);
+  });
+});
+
+describe('Retry-After', () => {
+  const asking = (status: number, value: string) => judge({}, answered(status, { 'retry-after': [value] }));
+
+  test.each([429, 503])('of %i lengthens the wait', (status) => {
+    expect(asking(status, '60')).toMatchObject({ status: 'Retry', delayMs: 60_000 });
+  });
+
+  test('may be a date, counted from now', () => {
+    expect(asking(503, new Date(NOON + 90_000).toUTCString()).delayMs).toBe(90_000);
+  });
+
+  test.each([500, 404, 301])('of %i is not heeded', (status) => {
+    expect(asking(status, '60')).toMatchObject({ delayMs: 10_000 });
+  });
+
+  test('that is absent changes nothing', () => {
+    expect(judge({}, answered(429))).toMatchObject({ delayMs: 10_000 });
+  });
+});

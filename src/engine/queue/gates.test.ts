@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { NOON } from '../../../test/support/held-delivery.ts';
+import { OneProject, type RoutingFields, routingOf } from '../../../test/support/routing.ts';
+import type { Breaker } from '../../domain/circuit-breaker.ts';
+import { decideGate } from './gates.ts';
+
+const decide = (fields: RoutingFields, key = 'e', nowMs = NOON) =>
+  decideGate(new OneProject(routingOf(fields)), 'p', { key, nowMs });
+const open = { open: true, endpointId: 'e', limits: [], isProbe: false, probeSeconds: 0 };
+
+test('the rows of a deleted project are claimed, so that they end as discarded', () => {
+  const cache = new OneProject(null);
+  expect(decideGate(cache, 'p', { key: 'e', nowMs: NOON })).toEqual(open);
+  expect(cache.loads).toBe(0);
+});
+
+test('the rows of a project whose config is not read wait for a second, and the config is read', () => {
+  const cache = new OneProject(undefined);
+  const gate = decideGate(cache, 'p', { key: 'e', nowMs: NOON });
+  expect(gate).toEqual({ open: false, endpointId: 'e', againInMs: 1_000 });
+  expect(cache.loads).toBe(1);
+});
+
+test('the gate of an active endpoint is open', () => {
+  expect(decide({})).toEqual({ ...open, probeSeconds: 15 });
+});
+
+test('the gate of a paused endpoint is closed', () => {
+  expect(decide({ endpoint: { status: 'paused' } })).toEqual({
+    open: false,
+    endpointId: 'e',
+    againInMs: 5_000,
+  });
+});
+
+test('the rows of an inactive or deleted endpoint are claimed past its limits and breaker', () => {
+  const breaker: Breaker = { state: 'open', trips: 1, probes: 0, changedAtMs: NOON };
+  const inactive = { status: 'inactive', rate_limit: 5, rate_limit_duration: 1 } as const;
+  expect(decide({ endpoint: inactive, breaker })).toEqual(open);
+  expect(decide({ endpoint: null, breaker })).toEqual(open);
+});
+
+describe('a subscription with a rate limit of its own', () => {
+  const subscription = { rate_limit_config: { count: 2, duration: 3 } };
+  const own = { key: 's', limit: { count: 2, durationMs: 3_000 } };
+
+  test('has the gate of its endpoint', () => {
+    expect(decide({ subscription, endpoint: { status: 'paused' } }, 's')).toMatchObject({
+      open: false,
+      endpointId: 'e',
+    });
+    expect(decide({ subscription }, 's')).toMatchObject({ open: true, endpointId: 'e' });
+  });
+
+  test('counts each send under its limit and that of its endpoint', () => {
+    const endpoint = { rate_limit: 7, rate_limit_duration: 1 };
+    const ofEndpoint = { key: 'e', limit: { count: 7, durationMs: 1_000 } };
+    expect(decide({ subscription, endpoint }, 's')).toMatchObject({ limits: [ofEndpoint, own] });
+    expect(decide({ subscription, endpoint }, 'e')).toMatchObject({ limits: [ofEndpoint] });
+    expect(decide({ subscription }, 's')).toMatchObject({ limits: [own] });
+  });
+});
+
+describe('a circuit breaker', () => {
+  const breaker: Breaker = { state: 'open', trips: 1, probes: 0, changedAtMs: NOON };
+  const TIMEOUT_MS = 30_000;
+
+  test('that is open closes the gate until it is half open', () => {
+    expect(decide({ breaker }, 'e', NOON + 10_000)).toEqual({
+      open: false,
+      endpointId: 'e',
+      againInMs: TIMEOUT_MS - 10_000,
+    });
+  });
+
+  test('that is half open lets a probe through, for the timeout of the endpoint and 5 s', () => {
+    const nowMs = NOON + TIMEOUT_MS;
+    expect(decide({ breaker }, 'e', nowMs)).toEqual({ ...open, isProbe: true, probeSeconds: 15 });
+    const slow = decide({ breaker, endpoint: { http_timeout: 60 } }, 'e', nowMs);
+    expect(slow).toMatchObject({ isProbe: true, probeSeconds: 65 });
+  });
+
+  test('that closed again asks for no probe', () => {
+    expect(decide({ breaker: { ...breaker, state: 'closed' } })).toMatchObject({
+      open: true,
+      isProbe: false,
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import { type HeldDelivery, LANE } from '../../src/domain/event-delivery.ts';
+import { firstIdAt } from '../../src/domain/ids.ts';
+
+/** The time of unit tests that own their clock. */
+export const NOON = Date.parse('2026-06-01T12:00:00Z');
+
+/** A delivery of endpoint `e` in project `p`, accepted at NOON and never tried. It has three tries, 10 s apart. */
+export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
+  return {
+    id: firstIdAt(NOON),
+    fence: 1,
+    key: 'e',
+    lane: LANE.first,
+    projectId: 'p',
+    eventId: firstIdAt(NOON),
+    endpointId: 'e',
+    subscriptionId: 's',
+    eventType: 'order.paid',
+    deliveryMode: 'at_least_once',
+    strategy: 'linear',
+    intervalSeconds: 10,
+    maxRetrySeconds: 7_200,
+    retryLimit: 3,
+    numTrials: 0,
+    budgetFrom: 0,
+    body: Buffer.from('{"a":1}'),
+    hasOwnBody: false,
+    isStarted: false,
+    isSecondRequest: false,
+    probeFence: null,
+    contentType: null,
+    headers: null,
+    urlQueryParams: null,
+    idempotencyKey: null,
+    acknowledgedAtMs: NOON,
+    acceptedAtMs: NOON,
+    dueAt: null,
+    ...fields,
+  };
+}
