@@ -1,25 +1,52 @@
+import { lookup } from 'node:dns/promises';
+import type { Socket } from 'node:net';
+import { callbackify } from 'node:util';
 import { createTransport, type Transporter } from 'nodemailer';
+import { tcpConnect } from '../dispatch/connection/tcp-connect.ts';
+import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /**
  * Sends plain mail through one SMTP server, one mail after another, so that many alerts at once do not become as many
  * connections.
+ *
+ * A mail has one limit, from the name lookup to the server's last answer. Posthorn opens the socket and closes it when
+ * the limit strikes. The limits of nodemailer are switched off: they count time in which this process stood still.
  */
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 30_000;
+const NEVER_MS = 2 ** 31 - 1;
+
+export interface MailerOptions {
+  url: Secret<string>;
+  from: string;
+  timeoutMs?: number;
+}
+
+interface Server {
+  host?: string | undefined;
+  port?: number | string | undefined;
+  secure?: boolean | undefined;
+}
 
 export class Mailer {
   readonly #from: string;
+  readonly #timeoutMs: number;
   readonly #transport: Transporter;
   #turn: Promise<void> = Promise.resolve();
+  /** Ends the mail under way. */
+  #limit = new AbortController();
 
-  constructor(options: { url: Secret<string>; from: string }) {
+  constructor(options: MailerOptions) {
     this.#from = options.from;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.#transport = createTransport({
       url: options.url.reveal(),
-      connectionTimeout: TIMEOUT_MS,
-      greetingTimeout: TIMEOUT_MS,
-      dnsTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
+      getSocket: callbackify(async (server: Server) => ({
+        connection: await connect(server, this.#limit.signal),
+      })),
+      connectionTimeout: NEVER_MS,
+      greetingTimeout: NEVER_MS,
+      socketTimeout: NEVER_MS,
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -27,12 +54,45 @@ export class Mailer {
 
   /** Rejects where the server did not take it. */
   send(mail: { to: string; subject: string; text: string }): Promise<void> {
-    const sent = this.#turn.then(async () => {
-      // An object is one address, whatever commas the text has.
-      const to = { name: '', address: mail.to };
-      await this.#transport.sendMail({ from: this.#from, to, subject: mail.subject, text: mail.text });
-    });
+    const sent = this.#turn.then(() => this.#sendInTime(mail));
     this.#turn = sent.catch(() => undefined);
     return sent;
   }
+
+  async #sendInTime(mail: { to: string; subject: string; text: string }): Promise<void> {
+    // An object is one address, whatever commas the text has.
+    const to = { name: '', address: mail.to };
+    const limit = new AbortController();
+    this.#limit = limit;
+    const late = Promise.withResolvers<never>();
+    const timer = new PatientTimer(this.#timeoutMs, () => {
+      late.reject(new Error(`the mail server did not take the mail within ${this.#timeoutMs / 1000} s`));
+      limit.abort();
+    });
+    const sending = this.#transport.sendMail({
+      from: this.#from,
+      to,
+      subject: mail.subject,
+      text: mail.text,
+    });
+    try {
+      await Promise.race([sending, late.promise]);
+    } finally {
+      timer.clear();
+    }
+  }
+}
+
+/** @throws Error if there is no connection, or the signal ended the wait for it. */
+async function connect({ host, port, secure }: Server, signal: AbortSignal): Promise<Socket> {
+  const addresses = await lookup(host ?? 'localhost', { all: true });
+  const texts = addresses.map(({ address }) => address);
+  const result = await tcpConnect(texts, Number(port ?? (secure === true ? 465 : 587)), signal);
+  if (result.kind === 'failed') throw result.error;
+  if (result.kind === 'aborted') throw new Error('the connection attempt was given up');
+  const { socket } = result;
+  const onAbort = (): void => void socket.destroy();
+  signal.addEventListener('abort', onAbort);
+  socket.once('close', () => signal.removeEventListener('abort', onAbort));
+  return socket;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
+import { startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 
@@ -23,4 +24,30 @@ test('answers of the database that came while the process stood still count', as
   await asker.ended;
   expect(asker.stderr).toBe('');
   expect(JSON.parse(asker.stdout.split('\n')[1] ?? '')).toEqual(['answered', 'answered']);
+});
+
+/** Longer than a new connection may take. */
+const CONNECT_PAUSE_MS = 6_000;
+
+test('a new connection may take the time that the process stood still', async ({ onTestFinished }) => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const relay = await startDatabaseRelay();
+  onTestFinished(() => relay.close());
+  relay.freeze();
+  const script = new URL('./paused-connector.ts', import.meta.url).pathname;
+  const url = relay.urlOf(new URL(database.url).pathname.slice(1));
+  const connector = new Program({ command: [process.execPath, script, url] });
+  onTestFinished(() => connector.kill());
+  await eventually(
+    async () => connector.stdout,
+    (text) => text.includes('asked'),
+  );
+  connector.signal('SIGSTOP');
+  relay.thaw();
+  await delay(CONNECT_PAUSE_MS);
+  connector.signal('SIGCONT');
+  await connector.ended;
+  expect(connector.stderr).toBe('');
+  expect(JSON.parse(connector.stdout.split('\n')[1] ?? '')).toEqual(['connected', 'connected', 'connected']);
 });

@@ -1,31 +1,39 @@
 import type { AddressInfo } from 'node:net';
-import { SMTPServer } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 /** A real SMTP server on loopback that keeps what it is given. */
 export interface Mail {
   to: string[];
   /** Headers and body as they came. */
   text: string;
+  isSecure: boolean;
 }
 
 export class MailServer {
   readonly mails: Mail[] = [];
-  readonly #server = new SMTPServer({
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    logger: false,
-    onData: (stream, session, done) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        const to = session.envelope.rcptTo.map(({ address }) => address);
-        this.mails.push({ to, text: Buffer.concat(chunks).toString() });
-        done();
-      });
-    },
-  });
+  readonly #server: SMTPServer;
+  readonly #scheme: string;
 
-  static async start(): Promise<MailServer> {
-    const server = new MailServer();
+  private constructor(options: SMTPServerOptions) {
+    this.#scheme = options.secure === true ? 'smtps' : 'smtp';
+    this.#server = new SMTPServer({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      logger: false,
+      ...options,
+      onData: (stream, session, done) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const to = session.envelope.rcptTo.map(({ address }) => address);
+          this.mails.push({ to, text: Buffer.concat(chunks).toString(), isSecure: session.secure });
+          done();
+        });
+      },
+    });
+  }
+
+  static async start(options: SMTPServerOptions = {}): Promise<MailServer> {
+    const server = new MailServer(options);
     await new Promise<void>((resolve) => {
       server.#server.listen(0, '127.0.0.1', () => resolve());
     });
@@ -33,7 +41,7 @@ export class MailServer {
   }
 
   get url(): string {
-    return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
   }
 
   stop(): Promise<void> {

@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Connection, Queryable } from '../database/database.ts';
+import { connectPatiently } from '../database/patient-client.ts';
 
 /**
  * A connection for one long piece of work: without the limits of the pools, and with the settings that make text of
@@ -10,10 +11,8 @@ const SETTINGS =
   "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set timezone = 'UTC'; set extra_float_digits = 1; set bytea_output = hex";
 
 export async function connectForCopy(connection: Connection): Promise<{ client: pg.Client; db: Queryable }> {
-  const client = new pg.Client({ ...connection, keepAlive: true, connectionTimeoutMillis: 5_000 });
-  // The statement under way is rejected as well; without a listener a lost connection would end the process.
-  client.on('error', () => {});
-  await client.connect().catch((error: unknown) => {
+  const connecting = connectPatiently({ ...connection, connectionTimeoutMillis: 5_000 });
+  const client = await connecting.catch((error: unknown) => {
     const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
     throw new StartupError(
       `the database cannot be used: ${causes.map(({ message }) => message).join(', ')}`,

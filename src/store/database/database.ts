@@ -1,7 +1,14 @@
 import pg from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { PatientClient, type PatientClientConfig, type PatientQuery, patiently } from './patient-client.ts';
+import {
+  connectPatiently,
+  PatientClient,
+  type PatientClientConfig,
+  type PatientQuery,
+  patiently,
+  survives,
+} from './patient-client.ts';
 import { isConnectionError, isTimeout, markUndone } from './pg-errors.ts';
 import { parseTimestamp } from './timestamp.ts';
 
@@ -192,16 +199,12 @@ export class Database implements HotQueryable {
   }
 
   /** A connection of its own, for LISTEN and for locks that live as long as the session. */
-  async dedicated(): Promise<pg.Client> {
-    const client = new PatientClient({
+  dedicated(): Promise<pg.Client> {
+    return connectPatiently({
       ...this.#options.connection,
-      keepAlive: true,
       connectionTimeoutMillis: GENERAL.connectMs,
       answerMs: GENERAL.answerMs,
     });
-    survives(client);
-    await client.connect();
-    return client;
   }
 
   /** Can be called twice. */
@@ -245,14 +248,4 @@ async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
     markUndone(error);
     throw error;
   }
-}
-
-/**
- * A connection that breaks rejects the statement under way and those after it, so its error is never lost; but it is
- * an event as well, and one that nobody listens to ends the process. Whoever uses a connection comes too late to
- * listen: a server that is killed can say so in the same packet as its last answer, when the pool has just handed
- * the connection on and its next user has not yet been woken.
- */
-function survives(client: pg.ClientBase): void {
-  client.on('error', () => {});
 }

@@ -68,3 +68,23 @@ export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     return ask();
   }
 }
+
+/** A connection outside the pools. */
+export function connectPatiently(config: PatientClientConfig): Promise<pg.Client> {
+  return patiently(async () => {
+    const client = new PatientClient({ ...config, keepAlive: true });
+    survives(client);
+    await client.connect();
+    return client;
+  });
+}
+
+/**
+ * A connection that breaks rejects the statement under way and those after it, so its error is never lost; but it is
+ * an event as well, and one that nobody listens to ends the process. Whoever uses a connection comes too late to
+ * listen: a server that is killed can say so in the same packet as its last answer, when the pool has just handed
+ * the connection on and its next user has not yet been woken.
+ */
+export function survives(client: pg.ClientBase): void {
+  client.on('error', () => {});
+}
