@@ -7,7 +7,8 @@ import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import { storedHeaders } from '../store/database/stored-headers.ts';
-import type { DeliveryRow, EventRow } from '../store/queue/accept-events.ts';
+import type { EventRow } from '../store/queue/accept-events.ts';
+import type { DeliveryRow } from '../store/queue/insert-deliveries.ts';
 import { withTrace } from '../tracing/trace-context.ts';
 import type { NewEvent } from './new-event.ts';
 

@@ -1,5 +1,5 @@
 import type { IdFactory } from '../domain/ids.ts';
-import type { DeliveryRow } from '../store/queue/accept-events.ts';
+import type { DeliveryRow } from '../store/queue/insert-deliveries.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 

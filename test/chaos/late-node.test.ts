@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { acceptEvents, type DeliveryRow, type EventRow } from '../../src/store/queue/accept-events.ts';
+import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import type { DeliveryRow } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, reapSilentNodes } from '../../src/store/queue/nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
 import { Database, type Queryable } from '../../src/store/database/database.ts';
-import type { DeliveryRow } from '../../src/store/queue/accept-events.ts';
+import type { DeliveryRow } from '../../src/store/queue/insert-deliveries.ts';
 import { insertReplay } from '../../src/store/queue/replay-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { projectRetentions, removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
@@ -127,7 +127,7 @@ test('an event that is being replayed stays, and one that was removed is not rep
   await database.query(`update events set project_id = 'short' where id in ($1, $2)`, [first, second]);
   const replay = (tx: Queryable, id: string) =>
     insertReplay(tx, {
-      event: { id, projectId: 'short', eventType: 't', endpointIds: ['e'] },
+      event: { id, projectId: 'short', endpointIds: ['e'] },
       deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: id }],
       lane: 0,
     });

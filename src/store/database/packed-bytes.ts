@@ -22,9 +22,8 @@ export class PackedBytes {
     this.#size += buffer.length;
   }
 
-  /** Values of the three parameters: bytes, offsets, lengths. */
-  parameters(): [Buffer, string, string] {
-    return [Buffer.concat(this.#parts, this.#size), plainArray(this.offsets), plainArray(this.lengths)];
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts, this.#size);
   }
 }
 

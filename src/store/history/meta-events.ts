@@ -1,9 +1,11 @@
+import { LANE } from '../../domain/event-delivery.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import { metaQueueKey, type NewMetaEvent } from '../../domain/meta-event.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
-import { PackedBytes, plainArray } from '../database/packed-bytes.ts';
+import { type Column, namesOf, Parameters } from '../database/parameters.ts';
+import { insertQueueRows } from './queue-rows.ts';
 
 export interface MetaEventRow {
   id: string;
@@ -29,41 +31,42 @@ export interface MetaEventRow {
 const COLUMNS =
   'id, project_id, event_type, status, description, payload, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, next_send_at, http_status, error, request_headers, response_headers, response_body, updated_at';
 
-/** kind 1 of the queue: the row is a meta event's. */
+const insert = new Parameters<readonly NewMetaEvent[]>();
+const stored: readonly Column<NewMetaEvent>[] = [
+  ['id', 'id', (m) => m.id],
+  ['project_id', 'id', (m) => m.projectId],
+  ['event_type', 'id', (m) => m.eventType],
+  ['payload', 'bytes', (m) => m.payload],
+  ['strategy', 'id', (m) => m.strategy],
+  ['interval_seconds', 'int', (m) => m.intervalSeconds],
+  ['max_retry_seconds', 'int', (m) => m.maxRetrySeconds],
+  ['retry_limit', 'int', (m) => m.retryLimit],
+];
+const STORED = namesOf(stored);
+const rows = insert.rows(
+  (events) => events,
+  [
+    ...stored,
+    // Its queue row names it in both places.
+    ['event_id', 'id', (m) => m.id],
+    ['key', 'id', (m) => metaQueueKey(m.projectId)],
+  ],
+);
+
 const INSERT = `
 with m as materialized (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::int[], $8::text[],
-    $10::int[], $11::int[])
-    as m(id, project_id, event_type, strategy, interval_seconds, max_retry_seconds, retry_limit, key,
-      payload_from, payload_length)
+  select * from ${rows.as('m')}
 ), stored as (
-  insert into meta_events (id, project_id, event_type, status, payload, strategy, interval_seconds,
-    max_retry_seconds, retry_limit, next_send_at, updated_at)
-  select id, project_id, event_type, 'Scheduled', substring($9::bytea from payload_from for payload_length),
-    strategy, interval_seconds, max_retry_seconds, retry_limit, now(), now()
-  from m order by id
+  insert into meta_events (${rows.names(STORED)}, status, next_send_at, updated_at)
+  select ${rows.stored({}, STORED)}, 'Scheduled', now(), now() from m order by id
   on conflict do nothing
 )
-insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
-select id, id, project_id, key, 0, 1, now() from m order by id
+${insertQueueRows({ from: 'm order by id', kind: 1, lane: LANE.first })}
 on conflict do nothing`;
 
 /** Stores meta events and queues them, as part of the transaction that made them true. */
 export async function insertMetaEvents(tx: Queryable, events: readonly NewMetaEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  const payloads = new PackedBytes();
-  for (const event of events) payloads.add(event.payload);
-  await tx.query(INSERT, [
-    plainArray(events.map((event) => event.id)),
-    plainArray(events.map((event) => event.projectId)),
-    plainArray(events.map((event) => event.eventType)),
-    plainArray(events.map((event) => event.strategy)),
-    plainArray(events.map((event) => event.intervalSeconds)),
-    plainArray(events.map((event) => event.maxRetrySeconds)),
-    plainArray(events.map((event) => event.retryLimit)),
-    plainArray(events.map((event) => metaQueueKey(event.projectId))),
-    ...payloads.parameters(),
-  ]);
+  if (events.length > 0) await tx.query(INSERT, insert.values(events));
 }
 
 export async function getMetaEvent(
@@ -90,6 +93,8 @@ export function listMetaEvents(
   return listPage(db, { select: COLUMNS, from: 'meta_events', where, page: filter.page, id: 'id' });
 }
 
+const REQUEUED = '(values ($1::text, $1::text, $2::text, $3::text)) as m(id, event_id, project_id, key)';
+
 /**
  * Queues a meta event again with a fresh retry budget. One that still waits becomes due now; one that is being sent at
  * this moment stays as it is.
@@ -105,8 +110,7 @@ export async function resendMetaEvent(
   );
   if (row === undefined) return undefined;
   const queued = await tx.query(
-    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
-       values ($1, $1, $2, $3, 0, 1, now())
+    `${insertQueueRows({ from: REQUEUED, kind: 1, lane: LANE.first, hadRowBefore: true })}
        on conflict (project_id, delivery_id) do update set due_at = now(), lane = 0 where delivery_queue.node_id is null
        returning delivery_id`,
     [id, projectId, metaQueueKey(projectId)],

@@ -2,7 +2,7 @@ import type { HeldDelivery } from '../../domain/event-delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
-import { plainArray } from '../database/packed-bytes.ts';
+import { Parameters } from '../database/parameters.ts';
 import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
 
 /** Takes due deliveries for this node, with everything the dispatcher needs of them. */
@@ -99,24 +99,30 @@ export function waitingKeys(db: Database): Promise<WaitingKey[]> {
   return db.hot<WaitingKey>('waiting-keys', WAITING, []);
 }
 
-/** Hands rows back untried, e.g. when a node stops: due at once, for whoever claims them. */
-export async function releaseDeliveries(
-  db: Database,
-  nodeId: string,
-  held: { projectId: string; id: string; fence: number }[],
-): Promise<void> {
-  await db.hot(
-    'release-deliveries',
-    `update delivery_queue q set node_id = null, fence = q.fence + 1
-     from unnest($2::text[], $3::text[], $4::int[]) as r(project_id, id, fence)
-     where ${byKey('q.delivery_id', 'r.id')} and q.node_id = $1 and q.fence = r.fence`,
-    [
-      nodeId,
-      plainArray(held.map((h) => h.projectId)),
-      plainArray(held.map((h) => h.id)),
-      plainArray(held.map((h) => h.fence)),
-    ],
-  );
+interface Held {
+  projectId: string;
+  id: string;
+  fence: number;
+}
+
+const release = new Parameters<{ nodeId: string; held: readonly Held[] }>();
+const holder = release.one('text', (batch) => batch.nodeId);
+const released = release.rows(
+  (batch) => batch.held,
+  [
+    ['project_id', 'id', (h) => h.projectId],
+    ['id', 'id', (h) => h.id],
+    ['fence', 'int', (h) => h.fence],
+  ],
+);
+const RELEASE = `
+update delivery_queue q set node_id = null, fence = q.fence + 1
+from ${released.as('r')}
+where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${holder} and q.fence = r.fence`;
+
+/** Hands rows back untried, e.g. when a node stops: due at once, for any node. */
+export async function releaseDeliveries(db: Database, nodeId: string, held: readonly Held[]): Promise<void> {
+  await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
 }
 
 /** What this node holds according to the database; read only when the two may differ. */
@@ -131,11 +137,7 @@ export function heldBy(
 }
 
 /** Notes that an at-most-once delivery is about to be sent. False: it is no longer this node's. */
-export async function markStarted(
-  db: Database,
-  nodeId: string,
-  delivery: { projectId: string; id: string; fence: number },
-): Promise<boolean> {
+export async function markStarted(db: Database, nodeId: string, delivery: Held): Promise<boolean> {
   const rows = await db.hot(
     'mark-started',
     `update delivery_queue set is_started = true

@@ -1,6 +1,7 @@
+import { LANE } from '../../domain/event-delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
-import { type DeliveryRow, deliveryParameters } from './accept-events.ts';
+import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
 
 /** A large fan-out being worked off. */
 export interface Expansion {
@@ -27,50 +28,7 @@ export async function storeChunk(
   expansion: Expansion,
   chunk: { deliveries: DeliveryRow[]; done: number },
 ): Promise<void> {
-  const [
-    ids,
-    projects,
-    events,
-    endpoints,
-    subscriptions,
-    types,
-    modes,
-    strategies,
-    intervals,
-    maxima,
-    limits,
-    keys,
-  ] = deliveryParameters(chunk.deliveries);
-  await tx.query(
-    `with d as materialized (
-       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-         $9::int[], $10::int[], $11::int[], $12::text[])
-         as d(id, project_id, event_id, endpoint_id, subscription_id, event_type, delivery_mode, strategy,
-           interval_seconds, max_retry_seconds, retry_limit, key)
-     ), stored as (
-       insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-         delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, next_send_at, updated_at)
-       select id, project_id, event_id, endpoint_id, subscription_id, event_type, 'Scheduled',
-         delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, now(), now()
-       from d order by id
-     )
-     insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
-     select id, event_id, project_id, key, 0, now() from d order by id`,
-    [
-      ids,
-      projects,
-      events,
-      endpoints,
-      subscriptions,
-      types,
-      modes,
-      strategies,
-      intervals,
-      maxima,
-      limits,
-      keys,
-    ],
-  );
+  await insertWaiting(tx, { deliveries: chunk.deliveries, lane: LANE.first });
   if (chunk.done < expansion.subscription_ids.length) {
     await tx.query('update expansions set done = $2 where event_id = $1', [expansion.event_id, chunk.done]);
     return;

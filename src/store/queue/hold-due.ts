@@ -1,7 +1,7 @@
 import type { HeldDelivery } from '../../domain/event-delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
-import { plainArray } from '../database/packed-bytes.ts';
+import { Parameters } from '../database/parameters.ts';
 
 /**
  * Takes due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, skipping rows that
@@ -35,11 +35,22 @@ export interface HeldRow {
   late_ms: number;
 }
 
+const parameters = new Parameters<{ nodeId: string; wants: readonly Want[] }>();
+const node = parameters.one('text', (batch) => batch.nodeId);
+const want = parameters.rows(
+  (batch) => batch.wants,
+  [
+    ['key', 'id', (w) => w.key],
+    ['lane', 'int', (w) => w.lane],
+    ['count', 'int', (w) => w.count],
+  ],
+);
+
 /** `columns` of the tables that `join` puts beside the rows taken, which it knows as `held`. */
 export const holdStatement = (columns: string, join: string): string => `
 with picked as materialized (
   select q.project_id, q.delivery_id
-  from unnest($2::text[], $3::int[], $4::int[]) as want(key, lane, count)
+  from ${want.as('want')}
   cross join lateral (
     select project_id, delivery_id from delivery_queue
     where key = want.key and lane = want.lane and node_id is null and due_at <= now()
@@ -48,7 +59,7 @@ with picked as materialized (
     for update skip locked
   ) q
 ), held as (
-  update delivery_queue q set node_id = $1, fence = q.fence + 1
+  update delivery_queue q set node_id = ${node}, fence = q.fence + 1
   from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
     q.is_second_request, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
@@ -58,7 +69,7 @@ select want.n, (
     where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
     order by q.due_at limit 1
   ) as next_due_in_ms, claimed.*
-from unnest($2::text[], $3::int[]) with ordinality as want(key, lane, n)
+from ${want.numbered('want', 'n', ['key', 'lane'])}
 left join (
   select held.*, ${columns} from held ${join}
 ) claimed on claimed.key = want.key and claimed.lane = want.lane`;
@@ -83,12 +94,8 @@ export async function holdDue(
   wants: Want[],
   statement: HoldStatement,
 ): Promise<Claim[]> {
-  const answers = await db.hot<Answer>(statement.name, statement.text, [
-    nodeId,
-    plainArray(wants.map((want) => want.key)),
-    plainArray(wants.map((want) => want.lane)),
-    plainArray(wants.map((want) => want.count)),
-  ]);
+  const values = parameters.values({ nodeId, wants });
+  const answers = await db.hot<Answer>(statement.name, statement.text, values);
   const claims = wants.map((want): Claim => ({ want, deliveries: [], nextDueInMs: null }));
   for (const answer of answers) {
     const claim = claims[answer.n - 1] as Claim;

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { plainArray } from '../database/packed-bytes.ts';
+import { Parameters } from '../database/parameters.ts';
 
 /**
  * Lets events of limited projects and sources in: for each, as many of the wanted as leave at most `maxEvents` in any
@@ -19,6 +19,17 @@ export interface WindowRequest {
   maxEvents: number;
   seconds: number;
 }
+
+const take = new Parameters<readonly WindowRequest[]>();
+const asked = take.rows(
+  (requests) => requests,
+  [
+    ['key', 'id', (r) => r.key],
+    ['wanted', 'bigint', (r) => r.wanted],
+    ['max_events', 'bigint', (r) => r.maxEvents],
+    ['seconds', 'int', (r) => r.seconds],
+  ],
+);
 
 const NOW = 'extract(epoch from clock_timestamp())::float8';
 
@@ -55,7 +66,7 @@ insert into intake_windows as w (key, started_at, max_events, seconds, accepted,
 select key, now(), max_events, seconds, greatest(0, least(wanted, max_events)), least(wanted, max_events),
   case when wanted > 0 then array[${NOW}] else '{}' end,
   case when wanted > 0 then array[least(wanted, max_events)] else '{}' end
-from unnest($1::text[], $2::bigint[], $3::bigint[], $4::int[]) as r(key, wanted, max_events, seconds)
+from ${asked.as('r')}
 order by key
 on conflict (key) do update
 set max_events = excluded.max_events, seconds = excluded.seconds,
@@ -75,12 +86,7 @@ export async function takeFromWindows(
   const rows = await db.hot<{ key: string; granted: number; ends_in_seconds: number }>(
     'take-from-windows',
     TAKE,
-    [
-      plainArray(requests.map((request) => request.key)),
-      plainArray(requests.map((request) => request.wanted)),
-      plainArray(requests.map((request) => request.maxEvents)),
-      plainArray(requests.map((request) => request.seconds)),
-    ],
+    take.values(requests),
   );
   return new Map(rows.map((row) => [row.key, { granted: row.granted, endsInSeconds: row.ends_in_seconds }]));
 }

@@ -1,6 +1,7 @@
 import { FRESH_SECONDS, SILENT_SECONDS } from '../../domain/node-lease.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { plainArray } from '../database/packed-bytes.ts';
+import { type Column, Parameters } from '../database/parameters.ts';
 
 /**
  * Which node counts the sends of a limited endpoint: its own limit and those of its subscriptions together, so that a
@@ -38,26 +39,43 @@ export interface TakenLease {
 /** A notice holds 8,000 bytes at most, a place about 60. */
 const PLACES_PER_NOTICE = 100;
 
+const placeColumns: readonly Column<DuePlace>[] = [
+  ['project_id', 'id', (place) => place.projectId],
+  ['key', 'id', (place) => place.key],
+  ['lane', 'int', (place) => place.lane],
+];
+
+/** Tells all nodes of the places that `from` numbers as n. */
+const notify = (from: string) => `
+select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
+from ${from}
+group by (n - 1) / ${PLACES_PER_NOTICE}`;
+
+const take = new Parameters<{ nodeId: string; requests: readonly LeaseRequest[] }>();
+const taker = take.one('text', (batch) => batch.nodeId);
+const asked = take.rows((batch) => batch.requests, [['endpoint_id', 'id', (request) => request.endpointId]]);
+const places = take.rows(
+  ({ requests }) =>
+    requests.flatMap(({ endpointId, places: of }) => of.map((place) => ({ endpointId, ...place }))),
+  [['endpoint_id', 'id', (place) => place.endpointId], ...placeColumns],
+);
+
 const TAKE = `
 with taken as (
   insert into rate_leases as l (endpoint_id, node_id)
-  select endpoint_id, $1 from unnest($2::text[]) as asked(endpoint_id) order by endpoint_id
+  select endpoint_id, ${taker} from ${asked.as('asked')} order by endpoint_id
   on conflict (endpoint_id) do update
-  set node_id = $1,
-    epoch = l.epoch + (l.node_id is distinct from $1)::int,
-    quiet_since = case when l.node_id is null or l.node_id = $1 then l.quiet_since
+  set node_id = ${taker},
+    epoch = l.epoch + (l.node_id is distinct from ${taker})::int,
+    quiet_since = case when l.node_id is null or l.node_id = ${taker} then l.quiet_since
       else (select n.beat_at + ${FRESH_SECONDS} * interval '1 second' from nodes n where n.id = l.node_id) end,
-    sends = case when l.node_id is null or l.node_id = $1 then l.sends end
+    sends = case when l.node_id is null or l.node_id = ${taker} then l.sends end
   -- compared with the time of the snapshot, which the rows of nodes are seen in
-  where l.node_id is null or l.node_id = $1 or exists (select from nodes n where n.id = l.node_id
+  where l.node_id is null or l.node_id = ${taker} or exists (select from nodes n where n.id = l.node_id
     and n.beat_at <= statement_timestamp() - ${SILENT_SECONDS} * interval '1 second')
   returning endpoint_id, epoch, quiet_since, sends
 ), told as (
-  select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
-  from unnest($3::text[], $4::text[], $5::text[], $6::int[]) with ordinality
-    as place(endpoint_id, project_id, key, lane, n)
-  where not coalesce(endpoint_id in (select endpoint_id from taken), false)
-  group by (n - 1) / ${PLACES_PER_NOTICE}
+  ${notify(`${places.numbered('place', 'n')} where not coalesce(endpoint_id in (select endpoint_id from taken), false)`)}
 )
 select endpoint_id, epoch, extract(epoch from clock_timestamp() - quiet_since)::float8 * 1000 as quiet_ms, sends
 from taken
@@ -70,22 +88,12 @@ export async function takeRateLeases(
   nodeId: string,
   requests: readonly LeaseRequest[],
 ): Promise<TakenLease[]> {
-  const places = requests.flatMap(({ endpointId, places: of }) =>
-    of.map((place) => ({ endpointId, ...place })),
-  );
   const rows = await db.hot<{
     endpoint_id: string | null;
     epoch: number;
     quiet_ms: number;
     sends: string | null;
-  }>('take-rate-leases', TAKE, [
-    nodeId,
-    plainArray(requests.map(({ endpointId }) => endpointId)),
-    plainArray(places.map(({ endpointId }) => endpointId)),
-    plainArray(places.map(({ projectId }) => projectId)),
-    plainArray(places.map(({ key }) => key)),
-    plainArray(places.map(({ lane }) => lane)),
-  ]);
+  }>('take-rate-leases', TAKE, take.values({ nodeId, requests }));
   return rows.flatMap(({ endpoint_id, epoch, quiet_ms, sends }) =>
     endpoint_id === null
       ? []
@@ -102,19 +110,12 @@ export async function takeRateLeases(
 
 const parseSends = (text: string): Record<string, number[]> => JSON.parse(text) as Record<string, number[]>;
 
+const tell = new Parameters<readonly DuePlace[]>();
+const TELL = notify(tell.rows((due) => due, placeColumns).numbered('place', 'n'));
+
 /** Tells every node where rows wait. */
-export async function tellDue(db: HotQueryable, places: readonly DuePlace[]): Promise<void> {
-  await db.hot(
-    'tell-due',
-    `select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
-     from unnest($1::text[], $2::text[], $3::int[]) with ordinality as place(project_id, key, lane, n)
-     group by (n - 1) / ${PLACES_PER_NOTICE}`,
-    [
-      plainArray(places.map(({ projectId }) => projectId)),
-      plainArray(places.map(({ key }) => key)),
-      plainArray(places.map(({ lane }) => lane)),
-    ],
-  );
+export async function tellDue(db: HotQueryable, due: readonly DuePlace[]): Promise<void> {
+  await db.hot('tell-due', TELL, tell.values(due));
 }
 
 /** A notice without places: rows may wait anywhere. */
@@ -138,25 +139,29 @@ export interface ReturnedLease {
   sends: Record<string, number[]> | 'none' | 'unknown';
 }
 
+const giveBack = new Parameters<{ nodeId: string; leases: readonly ReturnedLease[] }>();
+const giver = giveBack.one('text', (batch) => batch.nodeId);
+const returned = giveBack.rows(
+  (batch) => batch.leases,
+  [
+    ['endpoint_id', 'id', (lease) => lease.endpointId],
+    ['sends', 'text', ({ sends }) => (typeof sends === 'string' ? null : JSON.stringify(sends))],
+    ['is_used', 'bool', ({ sends }) => sends !== 'none'],
+  ],
+);
+const RETURN = `
+update rate_leases l set node_id = null,
+  quiet_since = case when r.is_used then clock_timestamp() else l.quiet_since end,
+  sends = case when r.is_used then r.sends else l.sends end
+from ${returned.as('r')}
+where l.endpoint_id = r.endpoint_id and l.node_id = ${giver}`;
+
 export async function returnRateLeases(
   db: HotQueryable,
   nodeId: string,
   leases: readonly ReturnedLease[],
 ): Promise<void> {
-  await db.hot(
-    'return-rate-leases',
-    `update rate_leases l set node_id = null,
-       quiet_since = case when r.is_used then clock_timestamp() else l.quiet_since end,
-       sends = case when r.is_used then r.sends else l.sends end
-     from unnest($2::text[], $3::text[], $4::bool[]) as r(endpoint_id, sends, is_used)
-     where l.endpoint_id = r.endpoint_id and l.node_id = $1`,
-    [
-      nodeId,
-      plainArray(leases.map(({ endpointId }) => endpointId)),
-      leases.map(({ sends }) => (typeof sends === 'string' ? null : JSON.stringify(sends))),
-      plainArray(leases.map(({ sends }) => sends !== 'none')),
-    ],
-  );
+  await db.hot('return-rate-leases', RETURN, giveBack.values({ nodeId, leases }));
 }
 
 /** Removes leases whose every send lies further back than its limit reaches: the next holder waits for nothing. */

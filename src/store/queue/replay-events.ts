@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/database.ts';
-import type { DeliveryRow, EventRow } from './accept-events.ts';
+import type { EventRow } from './accept-events.ts';
+import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
 
 /**
  * New deliveries of an event that is stored already; it takes on what the new match says of it. False: the event has
@@ -8,42 +9,19 @@ import type { DeliveryRow, EventRow } from './accept-events.ts';
 export async function insertReplay(
   tx: Queryable,
   replay: {
-    event: Pick<EventRow, 'id' | 'projectId' | 'eventType' | 'endpointIds'>;
+    event: Pick<EventRow, 'id' | 'projectId' | 'endpointIds'>;
     deliveries: readonly DeliveryRow[];
     lane: number;
   },
 ): Promise<boolean> {
   const { event, deliveries, lane } = replay;
   if (deliveries.length === 0) return true;
-  const made = await tx.query(
-    `with e as materialized (select id from events where id = $2 and project_id = $1 for key share)
-     insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, next_send_at, updated_at)
-     select d.id, $1, e.id, endpoint_id, subscription_id, $3, 'Scheduled', delivery_mode, strategy, interval_seconds,
-       max_retry_seconds, retry_limit, now(), now()
-     from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[])
-       as d(id, endpoint_id, subscription_id, delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit), e
-     returning id`,
-    [
-      event.projectId,
-      event.id,
-      event.eventType,
-      deliveries.map((d) => d.id),
-      deliveries.map((d) => d.endpointId),
-      deliveries.map((d) => d.subscriptionId),
-      deliveries.map((d) => d.deliveryMode),
-      deliveries.map((d) => d.strategy),
-      deliveries.map((d) => d.intervalSeconds),
-      deliveries.map((d) => d.maxRetrySeconds),
-      deliveries.map((d) => d.retryLimit),
-    ],
-  );
-  if (made.length === 0) return false;
-  await tx.query(
-    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
-     select id, $1, $2, key, $3, now() from unnest($4::text[], $5::text[]) as q(id, key)`,
-    [event.id, event.projectId, lane, deliveries.map((d) => d.id), deliveries.map((d) => d.key)],
-  );
+  const kept = await tx.query('select id from events where id = $2 and project_id = $1 for key share', [
+    event.projectId,
+    event.id,
+  ]);
+  if (kept.length === 0) return false;
+  await insertWaiting(tx, { deliveries, lane });
   await tx.query(
     `update events set status = case when status = 'Processing' then status else 'Success' end, failure_reason = null,
        endpoints = array(select distinct unnest(endpoints || $3::text[]) limit 1000)

@@ -1,13 +1,12 @@
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
+import { Parameters } from '../database/parameters.ts';
+import { insertQueueRows } from '../history/queue-rows.ts';
 import { tellOfEnded } from './tell-of-ended.ts';
 
 /**
  * Ended deliveries made open again, and open ones ended by hand. Both move the delivery and its queue row in one
  * transaction, queue rows in id order, as finishing does.
- *
- * A new queue row gets a random fence. Fences of one row count up from 1, so one that was cancelled while a node was
- * sending it, and then resent, can never be finished by that old sender.
  */
 export interface LockedDelivery {
   id: string;
@@ -32,13 +31,29 @@ export function lockDeliveries(
   );
 }
 
+interface Resend {
+  deliveries: readonly { id: string; event_id: string; key: string }[];
+  lane: number;
+}
+
+const requeue = new Parameters<Resend & { projectId: string }>();
+const project = requeue.one('text', (batch) => batch.projectId);
+const lane = requeue.one('int', (batch) => batch.lane);
+const queued = requeue.rows(
+  (batch) => batch.deliveries,
+  [
+    ['id', 'id', (d) => d.id],
+    ['event_id', 'id', (d) => d.event_id],
+    ['key', 'id', (d) => d.key],
+  ],
+);
+const REQUEUE = `
+${insertQueueRows({ from: `(select *, ${project} as project_id from ${queued.as('d')}) q order by id`, lane, hadRowBefore: true })}
+on conflict do nothing`;
+
 /** Locked, ended deliveries become due at once, with a fresh retry budget. */
-export async function reopenDeliveries(
-  tx: Queryable,
-  projectId: string,
-  resend: { deliveries: readonly { id: string; event_id: string; key: string }[]; lane: number },
-): Promise<void> {
-  const { deliveries, lane } = resend;
+export async function reopenDeliveries(tx: Queryable, projectId: string, resend: Resend): Promise<void> {
+  const { deliveries } = resend;
   if (deliveries.length === 0) return;
   await tx.query(
     `update event_deliveries set status = 'Scheduled', description = null, budget_from = num_trials,
@@ -46,19 +61,7 @@ export async function reopenDeliveries(
      where id = any($1) and project_id = $2`,
     [deliveries.map((d) => d.id), projectId],
   );
-  await tx.query(
-    `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, fence)
-     select id, event_id, $1, key, $2, now(), 1000000 + floor(random() * 1000000000)::int
-     from unnest($3::text[], $4::text[], $5::text[]) as q(id, event_id, key) order by id
-     on conflict do nothing`,
-    [
-      projectId,
-      lane,
-      deliveries.map((d) => d.id),
-      deliveries.map((d) => d.event_id),
-      deliveries.map((d) => d.key),
-    ],
-  );
+  await tx.query(REQUEUE, requeue.values({ projectId, ...resend }));
 }
 
 /**

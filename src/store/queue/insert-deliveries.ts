@@ -1,0 +1,73 @@
+import type { Queryable } from '../database/database.ts';
+import { type Column, namesOf, Parameters } from '../database/parameters.ts';
+import { insertQueueRows } from '../history/queue-rows.ts';
+
+/** A new delivery, and what its queue row needs. */
+export interface DeliveryRow {
+  id: string;
+  projectId: string;
+  eventId: string;
+  endpointId: string;
+  subscriptionId: string | null;
+  eventType: string;
+  deliveryMode: string;
+  strategy: string;
+  intervalSeconds: number;
+  maxRetrySeconds: number;
+  retryLimit: number;
+  key: string;
+  /** No gate is closed: it may be sent at once. */
+  isUngated: boolean;
+  /** Born held by the accepting node, or waiting for a claim. */
+  held: boolean;
+}
+
+const stored: readonly Column<DeliveryRow>[] = [
+  ['id', 'id', (d) => d.id],
+  ['project_id', 'id', (d) => d.projectId],
+  ['event_id', 'id', (d) => d.eventId],
+  ['endpoint_id', 'id', (d) => d.endpointId],
+  ['subscription_id', 'id', (d) => d.subscriptionId],
+  ['event_type', 'text', (d) => d.eventType],
+  ['delivery_mode', 'id', (d) => d.deliveryMode],
+  ['strategy', 'id', (d) => d.strategy],
+  ['interval_seconds', 'int', (d) => d.intervalSeconds],
+  ['max_retry_seconds', 'int', (d) => d.maxRetrySeconds],
+  ['retry_limit', 'int', (d) => d.retryLimit],
+];
+
+export const deliveryColumns: readonly Column<DeliveryRow>[] = [
+  ...stored,
+  ['key', 'id', (d) => d.key],
+  ['held', 'bool', (d) => d.held],
+];
+
+export const STORED_COLUMNS = namesOf(stored);
+export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'held'];
+
+/** The one statement that inserts deliveries, as a part of others. `from` has the stored columns. */
+export function insertDeliveries(from: string): string {
+  const names = STORED_COLUMNS.join(', ');
+  return `insert into event_deliveries (${names}, status, next_send_at, updated_at)
+  select ${names}, 'Scheduled', now(), now() from ${from}`;
+}
+
+const waiting = new Parameters<{ deliveries: readonly DeliveryRow[]; lane: number }>();
+const lane = waiting.one('int', (batch) => batch.lane);
+const rows = waiting.rows((batch) => batch.deliveries, deliveryColumns);
+
+const INSERT_WAITING = `
+with d as materialized (
+  select * from ${rows.as('d')}
+), stored as (
+  ${insertDeliveries('d order by id')}
+)
+${insertQueueRows({ from: 'd order by id', lane })}`;
+
+/** Stores deliveries that wait for any node. */
+export async function insertWaiting(
+  tx: Queryable,
+  batch: { deliveries: readonly DeliveryRow[]; lane: number },
+): Promise<void> {
+  await tx.query(INSERT_WAITING, waiting.values(batch));
+}
