@@ -3,6 +3,7 @@ import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Alert } from '../domain/alert.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
+import { Tasks } from '../platform/tasks.ts';
 import { VERSION } from '../platform/version.ts';
 import type { AlertNotifier } from '../routing/alert-recorder.ts';
 import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
@@ -37,7 +38,7 @@ const STOP_MS = 2_000;
 
 export class AlertChannels implements AlertNotifier {
   readonly #deps: AlertChannelsDeps;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Tasks(MAX_UNDER_WAY);
   readonly #abort = new AbortController();
 
   constructor(deps: AlertChannelsDeps) {
@@ -47,21 +48,16 @@ export class AlertChannels implements AlertNotifier {
   notify(alert: Alert): void {
     for (const message of this.#messages(alert)) {
       const { channel, endpointId } = message;
-      if (this.#underWay.size >= MAX_UNDER_WAY) {
+      const send = () => this.#deps.guard.settle('alert', () => this.#send(message), undefined);
+      if (this.#underWay.add(send) === null)
         this.#deps.log.warn({ channel, endpoint: endpointId }, 'alert not sent: too many at once');
-        continue;
-      }
-      const sending = this.#deps.guard
-        .settle('alert', () => this.#send(message), undefined)
-        .finally(() => this.#underWay.delete(sending));
-      this.#underWay.add(sending);
     }
   }
 
   /** What is under way gets a moment; nothing is tried again later. */
   async stop(): Promise<void> {
     this.#abort.abort();
-    await Promise.race([Promise.all(this.#underWay), sleep(STOP_MS, undefined, { ref: false })]);
+    await Promise.race([this.#underWay.settled(), sleep(STOP_MS, undefined, { ref: false })]);
   }
 
   #messages(alert: Alert): Message[] {

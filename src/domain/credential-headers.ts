@@ -1,3 +1,4 @@
+import { BoundedMap } from '../platform/bounded-map.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**
@@ -55,14 +56,13 @@ export const HIDDEN = '***';
 
 const MAX_REMEMBERED = 2_000;
 const MAX_REMEMBERED_CHARS = 64;
-const remembered = new Map<string, NameClass>();
+const remembered = new BoundedMap<string, NameClass>(MAX_REMEMBERED);
 
 function classOf(name: string): NameClass {
   const known = remembered.get(name);
   if (known !== undefined) return known;
   const found = classify(name.toLowerCase());
   if (name.length > MAX_REMEMBERED_CHARS) return found;
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
   remembered.set(name, found);
   return found;
 }

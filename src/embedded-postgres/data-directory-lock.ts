@@ -1,7 +1,7 @@
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/startup-error.ts';
 
 /*
@@ -68,7 +68,7 @@ async function holderOf(holderFile: string): Promise<number | undefined> {
   for (let look = 0; look < 20; look++) {
     const pid = Number.parseInt(await readFile(holderFile, 'utf8').catch(() => ''), 10);
     if (pid > 0 && isAlive(pid)) return pid;
-    await delay(25);
+    await sleep(25);
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Command } from './run-as.ts';
 
@@ -101,7 +101,7 @@ async function untilReady({ child, ended, cluster, onSlowStart }: Starting): Pro
       onSlowStart();
       mentionAt += STILL_RECOVERING_MS;
     }
-    await delay(10);
+    await sleep(10);
   }
 }
 

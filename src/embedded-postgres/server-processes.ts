@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/startup-error.ts';
 
 /*
@@ -65,7 +65,7 @@ async function allGone(name: string, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs;
   while (listServerProcesses(name).length > 0) {
     if (performance.now() > until) return false;
-    await delay(25);
+    await sleep(25);
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
 import { LANE } from '../domain/event-delivery.ts';
@@ -315,7 +316,7 @@ export class EventAcceptor {
         this.#isAway = isConnectionError(error);
         isLost ||= this.#isAway && !isUndone(error);
         if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
-        else if (isConnectionError(error) && performance.now() < tryUntil) await pause(LOST_ANSWER_PAUSE_MS);
+        else if (isConnectionError(error) && performance.now() < tryUntil) await sleep(LOST_ANSWER_PAUSE_MS);
         else throw isLost ? new LostAnswer(error) : error;
       }
     }
@@ -377,5 +378,3 @@ function accepted(event: EventRow, duplicateOf: string | null | undefined): Acce
   const stored = { ...event, status: 'Success', failureReason: null, endpointIds: [] };
   return { event: stored, isDuplicate: true, duplicateOf };
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ManualClock, settle } from '../../test/support/manual-clock.ts';
 import { Batcher } from './batcher.ts';
 
 interface Item {
@@ -81,4 +82,57 @@ test('a batch that fails fails its own items and no others', async () => {
   });
   const results = await Promise.allSettled([0, 1, 2].map((n) => batcher.add(n)));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('batches begin no closer together than the pace, and the first begins at once', async () => {
+  const clock = new ManualClock();
+  const startedAt: number[] = [];
+  const batcher = new Batcher<number, number>({
+    run: async (batch) => {
+      startedAt.push(clock.elapsed());
+      return batch;
+    },
+    maxWeight: 10,
+    maxInFlight: 2,
+    paceMs: 5,
+    clock,
+  });
+  const results = [batcher.add(1)];
+  await settle();
+  results.push(batcher.add(2));
+  await clock.advance(2);
+  results.push(batcher.add(3));
+  await clock.advance(10);
+  results.push(batcher.add(4));
+  await settle();
+  expect(startedAt).toEqual([0, 5, 12]);
+  expect(await Promise.all(results)).toEqual([1, 2, 3, 4]);
+});
+
+test('no more batches run at a time than may, and drain waits for all that was handed in', async () => {
+  const clock = new ManualClock();
+  const ends: (() => void)[] = [];
+  const batcher = new Batcher<number, number>({
+    run: async (batch) => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return batch;
+    },
+    maxWeight: 1,
+    maxInFlight: 2,
+    paceMs: 5,
+    clock,
+  });
+  const results = [1, 2, 3].map((n) => batcher.add(n));
+  let isDrained = false;
+  const drained = batcher.drain().then(() => {
+    isDrained = true;
+  });
+  await clock.advance(20);
+  expect(ends).toHaveLength(2);
+  for (const end of ends) end();
+  await clock.advance(20);
+  expect([ends.length, isDrained]).toEqual([3, false]);
+  ends[2]?.();
+  await drained;
+  expect(await Promise.all(results)).toEqual([1, 2, 3]);
 });

@@ -1,3 +1,6 @@
+import { type Clock, systemClock } from './clock.ts';
+import { Tasks } from './tasks.ts';
+
 /**
  * Group commit: callers hand in single items and share round trips.
  *
@@ -18,6 +21,7 @@ export interface BatcherOptions<Item, Result> {
   maxInFlight: number;
   /** Least time between the starts of two batches. */
   paceMs: number;
+  clock?: Clock;
 }
 
 interface Waiting<Item, Result> {
@@ -28,7 +32,8 @@ interface Waiting<Item, Result> {
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
-  readonly #running = new Set<Promise<void>>();
+  readonly #clock: Clock;
+  readonly #running: Tasks;
   /** By sharer, each in order of arrival; whoever was served last stands last. No list is empty. */
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
   #scheduled = false;
@@ -36,6 +41,8 @@ export class Batcher<Item, Result> {
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#running = new Tasks(options.maxInFlight);
   }
 
   add(item: Item): Promise<Result> {
@@ -51,32 +58,31 @@ export class Batcher<Item, Result> {
   /** Waits until nothing is waiting or running. */
   async drain(): Promise<void> {
     while (this.#waiting.size > 0 || this.#running.size > 0) {
-      if (this.#running.size > 0) await Promise.race(this.#running);
-      else await new Promise((resolve) => setTimeout(resolve, this.#options.paceMs));
+      await this.#running.settled();
+      if (this.#waiting.size > 0) await this.#clock.sleep(this.#options.paceMs);
     }
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#running.size >= this.#options.maxInFlight) return;
+    if (this.#scheduled || this.#running.isFull) return;
     this.#scheduled = true;
     const start = () => {
       this.#scheduled = false;
       this.#startBatches();
     };
-    const wait = this.#lastStart + this.#options.paceMs - performance.now();
-    if (wait > 0) setTimeout(start, wait);
+    const wait = this.#lastStart + this.#options.paceMs - this.#clock.elapsed();
+    if (wait > 0) this.#clock.after(wait, start);
     else setImmediate(start);
   }
 
   #startBatches(): void {
-    this.#lastStart = performance.now();
-    while (this.#waiting.size > 0 && this.#running.size < this.#options.maxInFlight) {
-      const running = this.#run(this.#cut()).finally(() => {
-        this.#running.delete(running);
-        if (this.#waiting.size > 0) this.#schedule();
-      });
-      this.#running.add(running);
-    }
+    this.#lastStart = this.#clock.elapsed();
+    while (this.#waiting.size > 0 && !this.#running.isFull)
+      void this.#running
+        .add(() => this.#run(this.#cut()))
+        ?.then(() => {
+          if (this.#waiting.size > 0) this.#schedule();
+        });
   }
 
   #cut(): Waiting<Item, Result>[] {

@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
 import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
@@ -30,9 +31,9 @@ export class ConfigCache {
   readonly #sources: SourceStore;
   readonly #log: Logger;
   readonly #onChange: ConfigListener | undefined;
-  readonly #projects = new Map<string, ProjectRouting>();
+  readonly #projects = new BoundedMap<string, ProjectRouting>(MAX_PROJECTS);
   /** Projects found to be deleted. */
-  readonly #gone = new Set<string>();
+  readonly #gone = new BoundedMap<string, true>(MAX_PROJECTS);
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
   constructor(deps: {
@@ -107,16 +108,13 @@ export class ConfigCache {
     const project = await this.#projectStore.get(this.#db, projectId);
     if (project === undefined) {
       this.#projects.delete(projectId);
-      if (this.#gone.size >= MAX_PROJECTS) this.#gone.clear();
-      this.#gone.add(projectId);
+      this.#gone.set(projectId, true);
       throw new AppError('project_not_found', { id: projectId });
     }
     const known = this.#projects.get(projectId);
     if (known?.version === project.version) return known;
     const { routing, changedIds } = await this.#build(project, known);
-    this.#projects.delete(projectId);
     this.#projects.set(projectId, routing);
-    this.#dropOldest();
     this.#onChange?.(routing, changedIds);
     return routing;
   }
@@ -156,12 +154,6 @@ export class ConfigCache {
     const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
     const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];
     return { routing: new ProjectRouting(project, compiled, base), changedIds };
-  }
-
-  #dropOldest(): void {
-    if (this.#projects.size <= MAX_PROJECTS) return;
-    const [oldest] = this.#projects.keys();
-    if (oldest !== undefined) this.#projects.delete(oldest);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../platform/logger.ts';
-
+import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import { CONFIG_CHANNEL } from '../store/database/tell-nodes.ts';
 import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
@@ -25,43 +25,33 @@ export interface ConfigWatchDeps {
 
 export class ConfigWatch {
   readonly #deps: ConfigWatchDeps;
-  #stopped = false;
-  #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> = Promise.resolve();
+  readonly #loop: Loop;
   #listener: { end(): Promise<void> } | undefined;
 
   constructor(deps: ConfigWatchDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      turn: () => this.#poll(),
+      onError: (error) => deps.log.debug({ err: error }, 'config poll failed'),
+      everyMs: POLL_MS,
+    });
   }
 
   async start(): Promise<void> {
     await this.#listen();
-    this.#schedule();
+    this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#polling;
+    await this.#loop.stop();
     await this.#listener
       ?.end()
       .catch((error: Error) => this.#deps.log.debug({ err: error }, 'listener had gone'));
   }
 
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().finally(() => this.#schedule());
-    }, POLL_MS);
-  }
-
   async #poll(): Promise<void> {
-    try {
-      if (this.#listener === undefined) await this.#listen();
-      await this.#deps.cache.refreshChanged();
-    } catch (error) {
-      this.#deps.log.debug({ err: error }, 'config poll failed');
-    }
+    if (this.#listener === undefined) await this.#listen();
+    await this.#deps.cache.refreshChanged();
   }
 
   async #listen(): Promise<void> {

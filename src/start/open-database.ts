@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { findRunningServer } from '../embedded-postgres/running-server.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -116,7 +117,7 @@ class KeptServer {
         return;
       } catch (error) {
         this.#log.error({ err: error }, 'the embedded database does not start');
-        await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));
+        await sleep(RESTART_PAUSE_MS);
       }
     }
   }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import { Batcher } from '../../platform/batcher.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type ApiKeyRow, findApiKeys } from '../../store/config/api-keys.ts';
@@ -93,7 +94,7 @@ export class Authenticator {
   readonly #rate: CallRate;
   /** Look-ups share a statement, one at a time: made-up keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
-  readonly #known = new Map<string, Remembered>();
+  readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   /** Projects whose access changed, and when, by the monotonic clock. */
   readonly #changed = new Map<string, number>();
 
@@ -135,7 +136,6 @@ export class Authenticator {
 
   #lookUp(key: string): Remembered {
     const known = { found: this.#find(key), since: performance.now() };
-    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
     this.#known.set(key, known);
     known.found.catch(() => this.#drop(key, known));
     return known;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { Actor } from '../../domain/audit.ts';
@@ -125,7 +126,7 @@ async function firstAttempt(
     if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
     if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
       throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await sleep(LOOK_EVERY_MS);
   }
   return undefined;
 }

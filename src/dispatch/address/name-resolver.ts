@@ -1,6 +1,7 @@
 import { promises as dns } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { stoodStillMs } from '../../platform/patient-timer.ts';
 import { isLocalhost } from './address-guard.ts';
 import { HostsFile } from './hosts-file.ts';
@@ -56,7 +57,7 @@ export class NameResolver {
   readonly #newDns: () => dns.Resolver;
   readonly #hosts: HostsFile;
   readonly #searchDomains: readonly string[];
-  readonly #cache = new Map<string, CacheEntry>();
+  readonly #cache = new BoundedMap<string, CacheEntry>(MAX_NAMES);
   readonly #pending = new Map<string, Promise<Resolution>>();
   #closed = false;
 
@@ -129,10 +130,8 @@ export class NameResolver {
   }
 
   #keep(host: string, resolution: Resolution, expiresAt: number): Resolution {
-    this.#cache.delete(host);
     const usableUntil = resolution.kind === 'addresses' ? expiresAt + STALE_MS : 0;
     this.#cache.set(host, { resolution, expiresAt, usableUntil });
-    if (this.#cache.size > MAX_NAMES) this.#cache.delete(this.#cache.keys().next().value!);
     return resolution;
   }
 

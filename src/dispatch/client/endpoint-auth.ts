@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { HttpClient } from './http-client.ts';
 import { fetchToken, type OAuth2Config, type TokenResult } from './oauth2-token.ts';
 
@@ -34,7 +35,7 @@ const MAX_ENDPOINTS = 10_000;
 
 export class EndpointAuth {
   readonly #http: HttpClient;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new BoundedMap<string, Kept>(MAX_ENDPOINTS);
 
   constructor(http: HttpClient) {
     this.#http = http;
@@ -76,9 +77,7 @@ export class EndpointAuth {
       fetchedAt: Number.POSITIVE_INFINITY,
       freshUntil: Number.POSITIVE_INFINITY,
     };
-    this.#kept.delete(endpointId);
     this.#kept.set(endpointId, kept);
-    if (this.#kept.size > MAX_ENDPOINTS) this.#kept.delete(this.#kept.keys().next().value!);
     return this.#settle(kept);
   }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { AddressGuard, hostOf } from '../address/address-guard.ts';
 import { NameResolver } from '../address/name-resolver.ts';
 import { ConnectionPools } from '../connection/connection-pool.ts';
@@ -59,7 +60,7 @@ export class HttpClient {
   readonly #resolver: NameResolver;
   readonly #tls: TlsSettings;
   readonly #pools: ConnectionPools;
-  readonly #destinations = new Map<string, Destination>();
+  readonly #destinations = new BoundedMap<string, Destination>(MAX_DESTINATIONS);
   #closed = false;
 
   constructor(options: HttpClientOptions) {
@@ -141,7 +142,6 @@ export class HttpClient {
       port: Number(parsed.port || (secure ? 443 : 80)),
     };
     const destination = { target, path: `${parsed.pathname}${parsed.search}` };
-    if (this.#destinations.size >= MAX_DESTINATIONS) this.#destinations.clear();
     if (url.length <= MAX_KEPT_URL_CHARS) this.#destinations.set(url, destination);
     return destination;
   }

@@ -1,3 +1,4 @@
+import { Tasks } from '../../platform/tasks.ts';
 import type { Connector, Target, TlsOffer } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import { ExchangeFailure } from './outcome.ts';
@@ -27,7 +28,8 @@ export class ConnectionPools {
   readonly idle = new Set<Slot>();
   readonly #pools = new Map<string, OriginPool>();
   readonly #starving = new Set<OriginPool>();
-  readonly #closing = new Set<Promise<void>>();
+  /** Connections that are being closed. */
+  readonly closing = new Tasks();
   slotCount = 0;
 
   constructor(connector: Connector, limits: PoolLimits) {
@@ -69,16 +71,11 @@ export class ConnectionPools {
     this.#pools.delete(key);
   }
 
-  trackClosing(closing: Promise<void>): void {
-    this.#closing.add(closing);
-    void closing.finally(() => this.#closing.delete(closing));
-  }
-
   /** Ends what is under way and returns when the last socket is closed. */
   async close(): Promise<void> {
     const failure = new ExchangeFailure('aborted', 'the HTTP client was closed', true);
     for (const pool of this.#pools.values()) pool.close(failure);
-    await Promise.all(this.#closing);
+    await this.closing.settled();
   }
 }
 
@@ -173,7 +170,7 @@ class OriginPool implements SlotOwner {
     this.slots.delete(slot);
     this.#pools.idle.delete(slot);
     this.#pools.slotCount--;
-    this.#pools.trackClosing(closing);
+    this.#pools.closing.add(() => closing);
     this.#forgetIfEmpty();
   }
 

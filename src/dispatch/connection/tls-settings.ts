@@ -1,6 +1,7 @@
 import { createPrivateKey, hash, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { SeenCertificate } from '../../domain/certificate.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { ExchangeFailure } from './outcome.ts';
 import { seenCertificate } from './seen-certificate.ts';
 
@@ -18,7 +19,7 @@ const MAX_CONTEXTS = 1_000;
 
 export class TlsSettings {
   readonly #authorities: string[] | undefined;
-  readonly #contexts = new Map<string, Credentials>();
+  readonly #contexts = new BoundedMap<string, Credentials>(MAX_CONTEXTS);
 
   constructor(caPem?: string) {
     // `ca` replaces the roots, so ours is added to the ones Node would have used.
@@ -37,7 +38,6 @@ export class TlsSettings {
     if (known === undefined) {
       known = this.#make(certificate);
       this.#contexts.set(name, known);
-      if (this.#contexts.size > MAX_CONTEXTS) this.#contexts.delete(this.#contexts.keys().next().value!);
     }
     const now = Date.now();
     if (known.client !== null && known.client.expiresAtMs < now)

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { changeState } from '../../store/config/config-version.ts';
@@ -27,7 +28,7 @@ export interface SourceFinderDeps {
 
 export class SourceFinder {
   readonly #deps: SourceFinderDeps;
-  readonly #owners = new Map<string, { projectId: string; sourceId: string }>();
+  readonly #owners = new BoundedMap<string, { projectId: string; sourceId: string }>(MAX_REMEMBERED);
 
   constructor(deps: SourceFinderDeps) {
     this.#deps = deps;
@@ -69,7 +70,6 @@ export class SourceFinder {
   async #ask(maskId: string): Promise<{ projectId: string; sourceId: string }> {
     const row = await this.#deps.sources.findByMask(this.#deps.db, maskId);
     if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
-    if (this.#owners.size >= MAX_REMEMBERED) this.#owners.clear();
     const owner = { projectId: row.project_id, sourceId: row.id };
     this.#owners.set(maskId, owner);
     return owner;

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../platform/logger.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Database, Queryable } from '../database/database.ts';
@@ -87,7 +87,7 @@ async function applyNext(
       if (!isLockFailure(error)) throw error;
       if (tries === TRIES) throw new StartupError(await describeWait(db), { cause: error });
       tries += 1;
-      await delay(LOCK_WAIT_MS);
+      await sleep(LOCK_WAIT_MS);
     }
   }
 }
@@ -113,7 +113,7 @@ class TurnWait {
 
   async pause(): Promise<void> {
     await this.#say();
-    await delay(this.#pauseMs);
+    await sleep(this.#pauseMs);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LOCK_WAIT_MS);
   }
 

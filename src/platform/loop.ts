@@ -1,0 +1,84 @@
+import { type Clock, systemClock } from './clock.ts';
+
+/**
+ * One turn of work after another, from a start to a stop.
+ *
+ *   new     -> nothing runs. A wake is remembered until the start.
+ *   waiting -> the next turn begins `everyMs` after the last one ended, or with a wake.
+ *   running -> one turn at a time. A wake during a turn makes the next one follow at once.
+ *   stopped -> for good. The stop resolves when the running turn has ended.
+ *
+ * A turn begins after the code that woke the loop has run on: what is asked for together is done in one turn. A turn
+ * that throws is reported, and the loop goes on.
+ */
+export interface LoopOptions {
+  turn(): Promise<void> | void;
+  onError(error: unknown): void;
+  /** Absent: a turn follows a wake only. */
+  everyMs?: number;
+  clock?: Clock;
+}
+
+export class Loop {
+  readonly #options: LoopOptions;
+  readonly #clock: Clock;
+  #state: 'new' | 'started' | 'stopped' = 'new';
+  #isWoken = false;
+  #running: Promise<void> | undefined;
+  #cancelWait: (() => void) | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** So that a long turn can end early. */
+  get isStopped(): boolean {
+    return this.#state === 'stopped';
+  }
+
+  /** The first turn begins after `everyMs`, or with a wake. */
+  start(): void {
+    if (this.#state !== 'new') return;
+    this.#state = 'started';
+    this.#next();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#running === undefined) this.#next();
+  }
+
+  /** A turn must not wait for this: it would wait for itself. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    this.#cancelWait?.();
+    await this.#running;
+  }
+
+  #next(): void {
+    if (this.#state !== 'started') return;
+    this.#cancelWait?.();
+    const { everyMs } = this.#options;
+    if (this.#isWoken) this.#begin();
+    else if (everyMs !== undefined) this.#cancelWait = this.#clock.after(everyMs, () => this.#begin());
+  }
+
+  #begin(): void {
+    this.#running = this.#turn().finally(() => {
+      this.#running = undefined;
+      this.#next();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    await Promise.resolve();
+    if (this.isStopped) return;
+    this.#isWoken = false;
+    try {
+      await this.#options.turn();
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Work that runs beside the code that started it, at most `max` at a time, so that a stop can wait for it. A task
+ * handles its own errors: one that rejects is a bug, and shows as an unhandled rejection.
+ */
+export class Tasks {
+  readonly #max: number;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  get isFull(): boolean {
+    return this.#running.size >= this.#max;
+  }
+
+  /** Starts a task. The promise resolves when it has ended and left the set. Null: the set is full, nothing started. */
+  add(start: () => Promise<void>): Promise<void> | null {
+    if (this.isFull) return null;
+    const running = start().finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+
+  /** Resolves when no task runs. It also waits for tasks that are added in the meantime. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+}
