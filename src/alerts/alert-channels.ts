@@ -49,7 +49,7 @@ export class AlertChannels implements AlertNotifier {
     for (const message of this.#messages(alert)) {
       const { channel, endpointId } = message;
       const send = () => this.#deps.guard.settle('alert', () => this.#send(message), undefined);
-      if (this.#underWay.add(send) === null)
+      if (!this.#underWay.add(send))
         this.#deps.log.warn({ channel, endpoint: endpointId }, 'alert not sent: too many at once');
     }
   }

@@ -77,12 +77,10 @@ export class Batcher<Item, Result> {
 
   #startBatches(): void {
     this.#lastStart = this.#clock.elapsed();
-    while (this.#waiting.size > 0 && !this.#running.isFull)
-      void this.#running
-        .add(() => this.#run(this.#cut()))
-        ?.then(() => {
-          if (this.#waiting.size > 0) this.#schedule();
-        });
+    const goOn = () => {
+      if (this.#waiting.size > 0) this.#schedule();
+    };
+    while (this.#waiting.size > 0 && this.#running.add(() => this.#run(this.#cut()), goOn));
   }
 
   #cut(): Waiting<Item, Result>[] {

@@ -13,19 +13,20 @@ test('a full set starts nothing until a task has ended', async () => {
   const tasks = new Tasks(2);
   const first = pending();
   const second = pending();
-  const ended = tasks.add(() => first.promise);
+  const left = pending();
+  expect(tasks.add(() => first.promise, left.end)).toBe(true);
   tasks.add(() => second.promise);
   let isStarted = false;
   const start = async () => {
     isStarted = true;
   };
   expect(tasks.isFull).toBe(true);
-  expect(tasks.add(start)).toBeNull();
+  expect(tasks.add(start)).toBe(false);
   expect(isStarted).toBe(false);
   first.end();
-  await ended;
+  await left.promise;
   expect([tasks.size, tasks.isFull]).toEqual([1, false]);
-  expect(tasks.add(start)).not.toBeNull();
+  expect(tasks.add(start)).toBe(true);
   expect(isStarted).toBe(true);
 });
 

@@ -18,12 +18,15 @@ export class Tasks {
     return this.#running.size >= this.#max;
   }
 
-  /** Starts a task. The promise resolves when it has ended and left the set. Null: the set is full, nothing started. */
-  add(start: () => Promise<void>): Promise<void> | null {
-    if (this.isFull) return null;
-    const running = start().finally(() => this.#running.delete(running));
+  /** Starts a task. `onLeft` is called when it has ended and left the set. False: the set is full, nothing started. */
+  add(start: () => Promise<void>, onLeft?: () => void): boolean {
+    if (this.isFull) return false;
+    const running = start().finally(() => {
+      this.#running.delete(running);
+      onLeft?.();
+    });
     this.#running.add(running);
-    return running;
+    return true;
   }
 
   /** Resolves when no task runs. It also waits for tasks that are added in the meantime. */
