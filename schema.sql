@@ -125,14 +125,11 @@ create table endpoints (
   rate_limit integer not null,
   rate_limit_duration integer not null,
   support_email text not null,
-  slack_webhook_url text not null,
-  teams_webhook_url text not null,
   sealed bytea not null,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   constraint endpoints_pkey PRIMARY KEY (id)
 );
-CREATE INDEX endpoints_in_clear ON public.endpoints USING btree (id) WHERE ((slack_webhook_url <> ''::text) OR (teams_webhook_url <> ''::text));
 CREATE INDEX endpoints_list ON public.endpoints USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_owner ON public.endpoints USING btree (project_id, owner_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_url ON public.endpoints USING btree (project_id, md5(url)) WHERE (deleted_at IS NULL);
@@ -223,10 +220,8 @@ create table instance_secrets (
 
 create table intake_windows (
   key text collate "C" not null,
-  started_at timestamp with time zone not null,
   max_events bigint not null,
   seconds integer not null,
-  accepted bigint not null,
   granted bigint not null,
   times double precision[] not null default '{}'::double precision[],
   counts bigint[] not null default '{}'::bigint[],
@@ -249,7 +244,7 @@ create table jobs (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
-  actor_type text,
+  actor_type text not null,
   actor_id text collate "C",
   constraint jobs_pkey PRIMARY KEY (id)
 );
@@ -285,8 +280,8 @@ create table nodes (
   roles text not null,
   started_at timestamp with time zone not null default now(),
   beat_at timestamp with time zone not null default now(),
-  seal_keys text[],
-  knows text,
+  seal_keys text[] not null,
+  knows text not null,
   constraint nodes_pkey PRIMARY KEY (id)
 );
 

@@ -5,13 +5,11 @@ import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import { openDatabase } from '../start/open-database.ts';
 import { changeKeyFile, loadSealer, removeOldKeyFile } from '../start/secret-key.ts';
-import { EndpointStore } from '../store/config/endpoints.ts';
-import { ProjectStore } from '../store/config/projects.ts';
 import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/config/secret-keys.ts';
 import type { Database } from '../store/database/database.ts';
 import { liveNodes } from '../store/queue/nodes.ts';
 import { migrate } from '../store/upkeep/migrate.ts';
-import { resealAll, sealInClear } from '../store/upkeep/reseal.ts';
+import { resealAll } from '../store/upkeep/reseal.ts';
 
 /**
  * Rewrites every sealed value under the secret key, while nodes run or not. Values that a node held locked are taken
@@ -33,7 +31,6 @@ export async function resealCommand(
     await migrate(db, log);
     if (values['new-key'] === 'true') await changeKeyFile(config);
     const sealer = await loadSealer(db, config);
-    if (config.databaseUrl !== null) await refuseOlderNodes(db);
     const before = await otherSealers(db, config, sealer);
     await sealEverything(db, sealer);
     await letGoOfOtherKeys(db, { config, sealer, before });
@@ -42,17 +39,7 @@ export async function resealCommand(
   }
 }
 
-/** They could not read what is sealed under a key's name. */
-async function refuseOlderNodes(db: Database): Promise<void> {
-  const older = (await liveNodes(db, SILENT_SECONDS)).filter((node) => node.sealKeys === null);
-  if (older.length === 0) return;
-  const ids = older.map((node) => node.id).join(', ');
-  throw new StartupError(`nodes of an earlier version are at work (${ids}); upgrade them first`);
-}
-
 async function sealEverything(db: Database, sealer: Sealer): Promise<void> {
-  const stores = { projects: new ProjectStore(sealer), endpoints: new EndpointStore(sealer) };
-  print(`stored in clear: ${await sealInClear(db, stores)} sealed`);
   for (let round = 1; ; round++) {
     let skipped = 0;
     const failures: string[] = [];
@@ -79,7 +66,7 @@ function describe(failures: string[]): string {
 async function otherSealers(db: Database, config: Config, { keyId }: Sealer): Promise<string[]> {
   if (config.databaseUrl === null) return [];
   const nodes = await liveNodes(db, SILENT_SECONDS);
-  return nodes.filter(({ sealKeys }) => sealKeys?.[0] !== keyId).map((node) => node.id);
+  return nodes.filter(({ sealKeys }) => sealKeys[0] !== keyId).map((node) => node.id);
 }
 
 /** What a node sealed with another key while this ran may have been missed. */

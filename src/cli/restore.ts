@@ -10,7 +10,7 @@ import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import type { BackupHeader } from '../store/backup/backup-header.ts';
 import { BackupReader, damaged } from '../store/backup/backup-reader.ts';
-import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
+import { loadBackup, refuseUnknownSchema } from '../store/backup/load-backup.ts';
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
 import { untilInterrupted } from './interrupted.ts';
 
@@ -37,7 +37,7 @@ export async function restoreCommand(
 
 async function restore(config: Config, reader: BackupReader): Promise<string> {
   const header = await reader.header();
-  await refuseNewerSchema(header);
+  await refuseUnknownSchema(header);
   await refuseOtherKey(config, header);
   await load(config, header, reader);
   await writeKeys(config, header);

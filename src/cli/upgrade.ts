@@ -3,7 +3,7 @@ import { createLogger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import { BackupReader } from '../store/backup/backup-reader.ts';
-import { loadBackup, refuseNewerSchema } from '../store/backup/load-backup.ts';
+import { loadBackup, refuseUnknownSchema } from '../store/backup/load-backup.ts';
 import { writeBackup } from '../store/backup/write-backup.ts';
 import { required } from './call-api.ts';
 import { untilInterrupted } from './interrupted.ts';
@@ -22,7 +22,7 @@ export async function upgradeCommand(
     const lines = writeBackup({ ...from, ssl: false }, { key_fingerprint: '', files: {} });
     const reader = new BackupReader(untilInterrupted(lines));
     const header = await reader.header();
-    await refuseNewerSchema(header);
+    await refuseUnknownSchema(header);
     await loadBackup({ ...to, ssl: false }, header, reader);
     rows = reader.rowCount;
   });

@@ -4,7 +4,6 @@ import { actorFrom, changeOf, INSTANCE } from './audit.ts';
 test('an actor is read back from its columns; where nobody was named it is the service', () => {
   expect(actorFrom('portal_link', 'l')).toEqual({ type: 'portal_link', id: 'l' });
   expect(actorFrom('instance', null)).toEqual(INSTANCE);
-  expect(actorFrom(null, null)).toEqual(INSTANCE);
   expect(actorFrom('api_key', null)).toEqual(INSTANCE);
 });
 

@@ -68,8 +68,8 @@ export interface AuditNote {
   after: object | null;
 }
 
-/** An actor as two columns hold it; null where nobody was named. */
-export function actorFrom(type: string | null, id: string | null): Actor {
+/** An actor as two columns hold it. */
+export function actorFrom(type: string, id: string | null): Actor {
   const known = actorTypes.find((name) => name === type) ?? 'instance';
   return known === 'instance' || id === null ? INSTANCE : { type: known, id };
 }

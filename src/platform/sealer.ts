@@ -5,14 +5,12 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * associated data, so that a sealed value cannot be moved to another row. The first key seals; every key opens. A
  * sealed value is
  *
- *   2, key id (8 bytes), nonce (12), tag (16), text     as written now
- *   1, nonce (12), tag (16), text                       as written by the version before: each key is tried
+ *   2 (the format), key id (8 bytes), nonce (12), tag (16), text
  *
  * One more key makes the lookup hashes of API keys and portal tokens. What it hashed cannot be hashed again, so it
  * stays the same when the others change (src/start/secret-key.ts keeps it, sealed).
  */
-const UNNAMED = 1;
-const NAMED = 2;
+const FORMAT = 2;
 const KEY_ID_BYTES = 8;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -31,14 +29,15 @@ export class SealError extends Error {
 export class Sealer {
   /** Of the sealing key first. */
   readonly keyIds: readonly string[];
-  /** Nodes of the version before are at work: what they have to read is written as they know it. */
-  olderNodesRead = false;
+  /** The first bytes of every value that is sealed now: format and key id. */
+  readonly head: Buffer;
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #lookupKey: Buffer;
 
   constructor(secretKeys: readonly [Buffer, ...Buffer[]], lookupKey = lookupKeyOf(secretKeys[0])) {
     this.#keys = new Map(secretKeys.map((key) => [keyIdOf(key), derive(key, 'posthorn seal', 32)]));
     this.keyIds = [...this.#keys.keys()];
+    this.head = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.keyId, 'hex')]);
     this.#lookupKey = lookupKey;
   }
 
@@ -48,34 +47,17 @@ export class Sealer {
   }
 
   seal(text: string, place: string): Buffer {
-    const head = this.olderNodesRead
-      ? Buffer.of(UNNAMED)
-      : Buffer.concat([Buffer.of(NAMED), Buffer.from(this.keyId, 'hex')]);
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.keyId) as Buffer, nonce);
     cipher.setAAD(Buffer.from(place));
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed]);
+    return Buffer.concat([this.head, nonce, cipher.getAuthTag(), sealed]);
   }
 
   open(sealed: Buffer, place: string): string {
     const [format] = sealed;
-    if (format === NAMED) return this.#openNamed(sealed, place);
-    if (format === UNNAMED) return this.#openUnnamed(sealed.subarray(1), place);
-    throw new SealError(`the sealed value of ${place} has the unknown format ${format}`);
-  }
-
-  /** Whether sealing it again would change nothing but the nonce. */
-  isCurrent(sealed: Buffer): boolean {
-    return sealed[0] === NAMED && sealed.toString('hex', 1, 1 + KEY_ID_BYTES) === this.keyId;
-  }
-
-  /** The hash by which a long random credential is found again. A keyed hash: the table alone proves nothing. */
-  lookupHash(credential: string): Buffer {
-    return createHmac('sha256', this.#lookupKey).update(credential).digest();
-  }
-
-  #openNamed(sealed: Buffer, place: string): string {
+    if (format !== FORMAT)
+      throw new SealError(`the sealed value of ${place} has the unknown format ${format}`);
     const id = sealed.toString('hex', 1, 1 + KEY_ID_BYTES);
     const key = this.#keys.get(id);
     if (key === undefined)
@@ -85,12 +67,14 @@ export class Sealer {
     return text;
   }
 
-  #openUnnamed(sealed: Buffer, place: string): string {
-    for (const key of this.#keys.values()) {
-      const text = decipher(key, sealed, place);
-      if (text !== null) return text;
-    }
-    throw new SealError(`${place} is sealed with a secret key that this node does not have, or damaged`);
+  /** Whether sealing it again would change nothing but the nonce. */
+  isCurrent(sealed: Buffer): boolean {
+    return sealed.subarray(0, 1 + KEY_ID_BYTES).equals(this.head);
+  }
+
+  /** The hash by which a long random credential is found again. A keyed hash: the table alone proves nothing. */
+  lookupHash(credential: string): Buffer {
+    return createHmac('sha256', this.#lookupKey).update(credential).digest();
   }
 }
 

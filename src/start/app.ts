@@ -37,7 +37,6 @@ import { GaugeReader } from './gauge-reader.ts';
 import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
 import type { Running } from './running.ts';
-import { SealUpgrade } from './seal-upgrade.ts';
 import { loadSealer } from './secret-key.ts';
 
 const MIN_FLUSH_MS = 500;
@@ -112,8 +111,6 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const sources = new SourceStore(sealer);
   // The embedded database's directory is locked by this process.
   const isAlone = config.databaseUrl === null && shared === undefined;
-  const sealUpgrade = new SealUpgrade({ db, sealer, projects, endpoints, isAlone, log });
-  await sealUpgrade.start();
   const cache = new ConfigCache({
     db,
     projects,
@@ -235,7 +232,6 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     await engine.stop(stopBy);
     const flushed = tracing.stop(flushMs(stopBy));
     await watch.stop();
-    await sealUpgrade.stop();
     await channels.stop();
     await http.close();
     await sandbox.close();

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keyIdOf, lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
+import { lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import {
   addKeyInUse,
-  anySealedValue,
   getInstanceSecret,
   insertInstanceSecret,
   keysInUse,
@@ -39,8 +38,8 @@ export function loadSealer(db: Database, config: Config): Promise<Sealer> {
     await lockSecretKeys(tx);
     const sealer = new Sealer(keys);
     await refuseMissingKeys(tx, sealer);
-    const lookupKey = await loadLookupKey(tx, { keys, sealer });
-    if (config.databaseUrl !== null) await refuseNodesWithout(tx, { key: keys[0], lookupKey });
+    const lookupKey = await loadLookupKey(tx, sealer, keys[0]);
+    if (config.databaseUrl !== null) await refuseNodesWithout(tx, sealer);
     await addKeyInUse(tx, sealer.keyId);
     return new Sealer(keys, lookupKey);
   });
@@ -132,11 +131,8 @@ async function refuseMissingKeys(tx: Queryable, sealer: Sealer): Promise<void> {
   );
 }
 
-/** Stored sealed since the first start of this version, and never changed: what it hashed cannot be hashed again. */
-async function loadLookupKey(
-  tx: Queryable,
-  { keys, sealer }: { keys: Keys; sealer: Sealer },
-): Promise<Buffer> {
+/** Made on the first start, stored sealed and never changed: what it hashed cannot be hashed again. */
+async function loadLookupKey(tx: Queryable, sealer: Sealer, first: Buffer): Promise<Buffer> {
   const sealed = await getInstanceSecret(tx, LOOKUP_KEY);
   if (sealed !== undefined) {
     try {
@@ -146,7 +142,7 @@ async function loadLookupKey(
       throw new StartupError(`${error.message}; ${WHERE}`, { cause: error });
     }
   }
-  const lookupKey = lookupKeyOf(await firstKey(tx, keys));
+  const lookupKey = lookupKeyOf(first);
   await insertInstanceSecret(
     tx,
     LOOKUP_KEY,
@@ -155,38 +151,10 @@ async function loadLookupKey(
   return lookupKey;
 }
 
-/** The key that the version before used for everything: the one that opens what it sealed. */
-async function firstKey(tx: Queryable, keys: Keys): Promise<Buffer> {
-  const sample = await anySealedValue(tx);
-  if (sample === undefined) return keys[0];
-  const first = keys.find((key) => opens(new Sealer([key]), sample));
-  if (first !== undefined) return first;
-  throw new StartupError(
-    `secrets in this database are sealed with another secret key than those this node has; ${WHERE}`,
-  );
-}
-
-function opens(sealer: Sealer, { sealed, place }: { sealed: Buffer; place: string }): boolean {
-  try {
-    sealer.open(sealed, place);
-    return true;
-  } catch (error) {
-    if (error instanceof SealError) return false;
-    throw error;
-  }
-}
-
 /** What this node seals has to be read by all of them at once. */
-async function refuseNodesWithout(
-  tx: Queryable,
-  { key, lookupKey }: { key: Buffer; lookupKey: Buffer },
-): Promise<void> {
+async function refuseNodesWithout(tx: Queryable, sealer: Sealer): Promise<void> {
   const nodes = await liveNodes(tx, SILENT_SECONDS);
-  // The version before has one key, from which its lookup key is made.
-  const isFirst = lookupKey.equals(lookupKeyOf(key));
-  const without = nodes.filter(({ sealKeys }) =>
-    sealKeys === null ? !isFirst : !sealKeys.includes(keyIdOf(key)),
-  );
+  const without = nodes.filter(({ sealKeys }) => !sealKeys.includes(sealer.keyId));
   if (without.length === 0) return;
   const ids = without.map((node) => node.id).join(', ');
   throw new StartupError(

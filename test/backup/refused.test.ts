@@ -104,6 +104,14 @@ describe('a restore is refused, and makes no data directory,', () => {
     expect(left).toBeNull();
   });
 
+  test('where an unreleased build made it', async () => {
+    const old = changed((text) => text.replace(/"schema":\[[^\]]*\]/, '"schema":["0001_initial.sql"]'));
+    expect(await restoreOf(old)).toEqual({
+      line: 'the backup was made by an unreleased build of Posthorn (migration 0001_initial.sql): only that build can restore it',
+      left: null,
+    });
+  });
+
   test('where the key is another, or missing', async () => {
     const other = await restoreOf(good, { POSTHORN_SECRET_KEY: `${KEY} and another` });
     expect(other.line).toMatch(/^POSTHORN_SECRET_KEY is not the key of this backup \(fingerprint \w{16}, /);

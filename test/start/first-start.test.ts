@@ -152,7 +152,7 @@ describe('posthorn', () => {
     try {
       const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: 'k'.repeat(32) };
       const first = await run(['migrate'], env);
-      expect(first.stdout).toMatch(/^Applied: 0001_initial\.sql/);
+      expect(first.stdout).toMatch(/^Applied: 0001_schema\.sql/);
       expect(await database.query('select count(*)::int as projects from projects')).toEqual([
         { projects: 0 },
       ]);

@@ -116,6 +116,21 @@ describe('a start is refused', () => {
     expect(existsSync(join(dataDir, 'credentials.json'))).toBe(false);
   });
 
+  test('where an unreleased build made the database', async () => {
+    const database = await createTestDatabase({ empty: true });
+    onTestFinished(() => database.drop());
+    await database.query(
+      "create table schema_migrations (name text primary key, needs text); insert into schema_migrations values ('0001_initial.sql', null), ('0017_rate_leases.sql', '0017')",
+    );
+    const dataDir = join(temporaryDirectory(), 'data');
+    const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_PORT: '0' };
+    for (const command of ['serve', 'migrate', 'reseal'])
+      expect(await refusal({ ...env, POSTHORN_DATA_DIR: dataDir }, [command])).toMatch(
+        /^the database was made by an unreleased build of Posthorn \(migration 0001_initial\.sql\), and this version cannot use it: .*start with a new database$/,
+      );
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   test('with DATABASE_URL but no secret key', async () => {
     const line = await refusal({ DATABASE_URL: 'postgres://127.0.0.1/db', POSTHORN_PORT: '0' });
     expect(line).toMatch(/DATABASE_URL needs POSTHORN_SECRET_KEY.*openssl rand -base64 32/);

@@ -14,7 +14,7 @@ beforeAll(async () => {
   db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
   await database.query(
     `insert into projects (id, name, type, logo_url, config) values
-     ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}'), ('long', 'long', 'outgoing', '', '{}')`,
+     ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}'), ('long', 'long', 'outgoing', '', '{}')`,
   );
   // Entries go by their own age: what is open and needs its event holds none of them back.
   await database.query(

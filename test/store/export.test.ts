@@ -42,7 +42,7 @@ beforeEach(async () => {
   await ensurePartitions(db, OLD, DAY_MS);
   await database.query(
     `insert into projects (id, name, type, logo_url, config)
-     values ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}')`,
+     values ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}')`,
   );
   await store('short', ROWS);
   await store('other', OTHERS);

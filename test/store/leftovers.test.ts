@@ -53,6 +53,7 @@ async function insert(table: string, row: Record<string, unknown>): Promise<void
 }
 
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+const secondsAt = (days: number) => daysAgo(days).getTime() / 1000;
 const left = async (table: string, key: string) =>
   (await database.query(`select ${key} as key from ${table} order by 1`)).map((row) => String(row['key']));
 
@@ -153,10 +154,13 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     'intake_windows',
     'key',
     {
-      goes: [{ key: 'over', started_at: daysAgo(1), seconds: 3600 }],
+      goes: [
+        { key: 'over', times: [secondsAt(2), secondsAt(1)], seconds: 3600 },
+        { key: 'empty', seconds: 3600 },
+      ],
       stays: [
-        { key: 'long', started_at: daysAgo(1), seconds: 90_000 },
-        { key: 'now', started_at: daysAgo(0), seconds: 1 },
+        { key: 'long', times: [secondsAt(2), secondsAt(1)], seconds: 90_000 },
+        { key: 'now', times: [secondsAt(0)], seconds: 1 },
       ],
     },
   ],

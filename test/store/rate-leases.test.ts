@@ -33,7 +33,7 @@ beforeEach(async () => {
 /** A node that beat so many seconds ago. */
 const node = (id: string, silentSeconds = 0) =>
   database.query(
-    "insert into nodes (id, roles, beat_at) values ($1, 'deliver', clock_timestamp() - $2 * interval '1 second')",
+    "insert into nodes (id, roles, seal_keys, knows, beat_at) values ($1, 'deliver', '{}', '', clock_timestamp() - $2 * interval '1 second')",
     [id, silentSeconds],
   );
 

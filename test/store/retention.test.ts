@@ -95,7 +95,7 @@ test('what a project keeps for a shorter time goes in chunks, but never below it
   for (const at of [older, old]) await ensurePartitions(db, at, DAY_MS);
   await database.query(
     `insert into projects (id, name, type, logo_url, config)
-     values ('short', 'short', 'outgoing', '', '{"retention_policy":"24h"}')`,
+     values ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}')`,
   );
   for (const at of [older, old])
     await database.query(

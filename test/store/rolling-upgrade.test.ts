@@ -2,32 +2,23 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { StartupError } from '../../src/platform/startup-error.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { listMigrations, migrate } from '../../src/store/upkeep/migrate.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { CONTRACT, EXPAND, REBUILD } from '../support/made-up-migrations.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
-import { brokenRules } from './migration-rules.ts';
 
 /**
- * The node of the test is the older one: what a newer version would bring is a migration it does not know, applied as
- * a newer node would while this one is at work.
+ * The node of the test is the older one. A newer version would bring a migration that this node does not know, so the
+ * test applies one while the node works. test/processes/two-versions.test.ts does the same with real processes.
  */
-const EXPAND = `-- Locks: events, delivery_queue, event_deliveries and endpoints exclusively for a moment.
-alter table events add column next_a text;
-alter table event_deliveries add column next_b text not null default 'b', add column next_c boolean not null default false;
-alter table delivery_queue add column next_d smallint not null default 3;
-alter table delivery_attempts add column next_e text;
-alter table endpoints add column next_f text not null default '';
-alter table nodes add column next_g text;
-create index events_next on only events (next_a);
-create table next_things (id text primary key, at timestamptz not null default now());
-`;
-
 let app: TestApp;
 let receiver: Receiver;
 let directory: string;
@@ -63,20 +54,6 @@ async function expectAll(accepted: number): Promise<void> {
 }
 
 describe('a migration that follows the rules', () => {
-  test('runs under a node of the version before it, which loses nothing and may be started again', async () => {
-    expect(brokenRules(EXPAND)).toEqual([]);
-    addMigration('9998_expand.sql', EXPAND);
-    const events = new EventStream(app.project);
-    await events.more(20);
-    expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9998_expand.sql']);
-    await events.more(20);
-    // The older version again, on the newer schema.
-    const again = await app.addNode();
-    expect(again.credentials).toBeNull();
-    await events.more(20);
-    await expectAll(await events.stop());
-  });
-
   test('lets go and tries again where a long read holds its tables, so that accepts go on', async () => {
     addMigration('9998_expand.sql', EXPAND);
     const reader = new pg.Client({ connectionString: app.database.url });
@@ -119,9 +96,6 @@ async function waitingMigrations(): Promise<number> {
 }
 
 describe('a migration that takes something away', () => {
-  const CONTRACT =
-    '-- Locks: jobs exclusively for a moment.\n-- needs: 9998\nalter table jobs drop column error;\n';
-
   test('is refused while a node that uses it is alive, and changes nothing', async () => {
     addMigration('9998_expand.sql', EXPAND);
     addMigration('9999_contract.sql', CONTRACT);
@@ -136,9 +110,19 @@ describe('a migration that takes something away', () => {
     expect(done).toEqual([{ name: '9998_expand.sql', needs: null }]);
   });
 
-  test('and that only nodes which know it can live with asks for all others to be stopped', async () => {
-    addMigration('9999_contract.sql', CONTRACT.replace('9998', '9999'));
-    await expect(migrate(app.app.db, quietLog, directory)).rejects.toThrow(/\): stop all of them first$/);
+  test('and that no older version can live with is refused until all nodes are stopped', async () => {
+    addMigration('9999_rebuild.sql', REBUILD);
+    const indexes = () =>
+      app.database.query(
+        "select 1 from pg_index where indrelid in (select inhrelid from pg_inherits where inhparent = 'events'::regclass) and pg_get_indexdef(indexrelid) ~ '\\(event_type\\)'",
+      );
+    await expect(migrate(app.app.db, quietLog, directory)).rejects.toThrow(
+      /^9999_rebuild\.sql takes away .*\): stop all of them first$/,
+    );
+    expect(await indexes()).toEqual([]);
+    await app.database.query('delete from nodes');
+    expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9999_rebuild.sql']);
+    expect((await indexes()).length).toBeGreaterThan(2);
   });
 
   test('is applied once they are gone, and they are refused from then on', async () => {
@@ -161,7 +145,7 @@ describe('a migration that takes something away', () => {
   test('does not wait for a node that has fallen silent', async () => {
     addMigration('9999_contract.sql', CONTRACT);
     await app.database.query(
-      "update nodes set knows = '9998'; insert into nodes (id, roles, beat_at) values ('old', '', now() - interval '11 seconds')",
+      "update nodes set knows = '9998'; insert into nodes (id, roles, seal_keys, knows, beat_at) values ('old', '', '{}', '0001', now() - interval '11 seconds')",
     );
     expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9999_contract.sql']);
   });
@@ -204,4 +188,37 @@ test('nodes that start together apply each migration once', async () => {
   addMigration('9998_expand.sql', EXPAND);
   const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, quietLog, directory)));
   expect(others.flat()).toEqual(['9998_expand.sql']);
+});
+
+describe('a database with a migration that this program should know and does not', () => {
+  const OLD_CHAIN = ['0001_initial.sql', '0002_sources_filters_event_types.sql', '0015_keyed_by_project.sql'];
+
+  test.each([
+    [
+      'without the column for needs',
+      'create table schema_migrations (name text primary key, applied_at timestamptz default now())',
+    ],
+    ['with it', 'create table schema_migrations (name text primary key, needs text)'],
+  ])('is refused as made by an unreleased build, and is left as it is (%s)', async (_, table) => {
+    const database = await createTestDatabase({ empty: true });
+    onTestFinished(() => database.drop());
+    await database.query(table);
+    for (const name of OLD_CHAIN)
+      await database.query('insert into schema_migrations (name) values ($1)', [name]);
+    const db = new Database({
+      connection: { connectionString: database.url },
+      connections: 1,
+      log: quietLog,
+    });
+    onTestFinished(() => db.close());
+    await expect(migrate(db, quietLog)).rejects.toThrow(
+      new StartupError(
+        'the database was made by an unreleased build of Posthorn (migration 0001_initial.sql), and this version cannot use it: if you need its data, make a backup with that build; then start with a new database',
+      ),
+    );
+    const tables = await database.query(
+      "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
+    );
+    expect(tables).toEqual([{ relname: 'schema_migrations' }]);
+  });
 });

@@ -3,12 +3,12 @@ import { eventually } from './eventually.ts';
 
 /** One numbered event after another until told to stop; each is answered 201 or `stop` fails. */
 export class EventStream {
-  readonly #client: ApiClient;
+  readonly #client: Pick<ApiClient, 'post'>;
   readonly #sending: Promise<void>;
   #accepted = 0;
   #isStopped = false;
 
-  constructor(client: ApiClient) {
+  constructor(client: Pick<ApiClient, 'post'>) {
     this.#client = client;
     this.#sending = this.#send();
     // Told by stop().

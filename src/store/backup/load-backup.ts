@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Connection, Queryable } from '../database/database.ts';
-import { applyMigrations, listMigrations } from '../upkeep/migrate.ts';
+import { applyMigrations, listMigrations, otherMigration } from '../upkeep/migrate.ts';
 import { createPartitions } from '../upkeep/partitions.ts';
 import type { BackupHeader } from './backup-header.ts';
 import { type BackupReader, damaged } from './backup-reader.ts';
@@ -9,8 +9,13 @@ import { connectForCopy } from './connect-for-copy.ts';
 import { copyIn } from './copy.ts';
 
 /** Asked before anything is made. */
-export async function refuseNewerSchema({ schema, version }: BackupHeader): Promise<void> {
+export async function refuseUnknownSchema({ schema, version }: BackupHeader): Promise<void> {
   const known = await listMigrations();
+  const other = otherMigration(schema, known);
+  if (other !== undefined)
+    throw new StartupError(
+      `the backup was made by an unreleased build of Posthorn (migration ${other}): only that build can restore it`,
+    );
   const unknown = schema.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new StartupError(

@@ -4,7 +4,7 @@ import type { MetaEventType } from '../../domain/meta-event.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigTx } from './config-version.ts';
@@ -47,22 +47,9 @@ const FIELDS = [
   'rate_limit_duration',
   'support_email',
 ] as const satisfies (keyof EndpointFields)[];
-/** Sealed with the other secrets; their columns hold them only while nodes of the version before read them there. */
-const CHAT_URLS = ['slack_webhook_url', 'teams_webhook_url'] as const;
-type ChatUrls = Record<(typeof CHAT_URLS)[number], string>;
-const NO_CHAT_URLS: ChatUrls = { slack_webhook_url: '', teams_webhook_url: '' };
-const COLUMNS = [
-  'id',
-  'project_id',
-  'version',
-  ...FIELDS,
-  ...CHAT_URLS,
-  'sealed',
-  'updated_at',
-  'deleted_at',
-].join(', ');
+const COLUMNS = ['id', 'project_id', 'version', ...FIELDS, 'sealed', 'updated_at', 'deleted_at'].join(', ');
 
-type Sealed = Omit<EndpointRow, 'secret'> & ChatUrls & { sealed: Buffer };
+type Sealed = Omit<EndpointRow, 'secret'> & { sealed: Buffer };
 
 const place = (id: string) => `endpoint ${id}`;
 
@@ -92,16 +79,13 @@ export class EndpointStore {
       told: readonly [EndpointChange, ...EndpointChange[]];
     },
   ): Promise<EndpointRow> {
-    const names = ['id', 'project_id', 'version', ...FIELDS, ...CHAT_URLS, 'sealed'];
-    const secret = endpoint.secret.reveal();
-    const older = this.#sealer.olderNodesRead;
+    const names = ['id', 'project_id', 'version', ...FIELDS, 'sealed'];
     const values = [
       endpoint.id,
       endpoint.projectId,
       endpoint.version,
       ...FIELDS.map((field) => endpoint.fields[field]),
-      ...CHAT_URLS.map((name) => (older ? secret[name] : '')),
-      this.#sealer.seal(JSON.stringify(older ? { ...secret, ...NO_CHAT_URLS } : secret), place(endpoint.id)),
+      this.#sealer.seal(JSON.stringify(endpoint.secret.reveal()), place(endpoint.id)),
     ];
     const [row] = await tx.query<Sealed>(
       `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
@@ -242,34 +226,8 @@ export class EndpointStore {
     for (const row of rows) tx.tell('endpoint.deleted', () => endpointData(row));
   }
 
-  /** Seals the addresses of chat channels that stand in clear; returns how many endpoints had some, of a chunk. */
-  async sealChunk(db: Database, limit: number): Promise<number> {
-    return db.transaction(async (tx) => {
-      const rows = await tx.query<{ id: string; sealed: Buffer } & ChatUrls>(
-        `select id, sealed, ${CHAT_URLS.join(', ')} from endpoints
-         where slack_webhook_url <> '' or teams_webhook_url <> '' order by id limit $1 for update skip locked`,
-        [limit],
-      );
-      for (const { id, sealed, ...urls } of rows) {
-        const secret = { ...JSON.parse(this.#sealer.open(sealed, place(id))), ...urls } as EndpointSecrets;
-        await tx.query(
-          `update endpoints set sealed = $2, slack_webhook_url = '', teams_webhook_url = '' where id = $1`,
-          [id, this.#sealer.seal(JSON.stringify(secret), place(id))],
-        );
-      }
-      return rows.length;
-    });
-  }
-
-  #open({ sealed, slack_webhook_url, teams_webhook_url, ...row }: Sealed): EndpointRow {
-    const open = () => {
-      const secret = JSON.parse(this.#sealer.open(sealed, place(row.id))) as Partial<EndpointSecrets>;
-      const urls = {
-        slack_webhook_url: slack_webhook_url || (secret.slack_webhook_url ?? ''),
-        teams_webhook_url: teams_webhook_url || (secret.teams_webhook_url ?? ''),
-      };
-      return { ...secret, ...urls } as EndpointSecrets;
-    };
+  #open({ sealed, ...row }: Sealed): EndpointRow {
+    const open = () => JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets;
     return { ...row, secret: Secret.sealed(open) };
   }
 }

@@ -28,8 +28,8 @@ export interface JobRow {
   started_at: number | null;
   finished_at: number | null;
   updated_at: number;
-  /** Who started it; null: a node of an earlier version took it. */
-  actor_type: string | null;
+  /** Who started it. */
+  actor_type: string;
   actor_id: string | null;
 }
 

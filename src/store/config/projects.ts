@@ -1,7 +1,7 @@
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Queryable } from '../database/database.ts';
 import { rowTimes } from '../database/row-times.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
 import type { ConfigTx } from './config-version.ts';
@@ -40,17 +40,6 @@ const withSecret = (config: ProjectConfig, secret: string): ProjectConfig => ({
   ...config,
   meta_event: { ...config.meta_event, secret },
 });
-
-/** Nodes of the version before wrote the policy as a text, or empty for none. */
-function retentionPolicy({ retention_policy: stored }: ProjectConfig): ProjectConfig['retention_policy'] {
-  return typeof stored === 'string' ? { policy: stored, retention_policy_enabled: stored !== '' } : stored;
-}
-
-/** A stored config with the settings that the version before did not know. */
-export function currentConfig(stored: ProjectConfig): ProjectConfig {
-  const { visible_headers = [] } = stored as Partial<ProjectConfig>;
-  return { ...stored, visible_headers, retention_policy: retentionPolicy(stored) };
-}
 
 /** All access to projects' config; its secret is sealed on the way in and opened on the way out. */
 export class ProjectStore {
@@ -101,28 +90,8 @@ export class ProjectStore {
     return rows.map((row) => this.#open(row));
   }
 
-  /** Seals secrets that stand in clear; returns how many projects had one, of a chunk. */
-  async sealChunk(db: Database, limit: number): Promise<number> {
-    return db.transaction(async (tx) => {
-      const rows = await tx.query<{ id: string; config: ProjectConfig }>(
-        `select id, config from projects where config #>> '{meta_event,secret}' <> ''
-         order by id limit $1 for update skip locked`,
-        [limit],
-      );
-      for (const row of rows) {
-        await tx.query('update projects set config = $2, sealed = $3 where id = $1', [
-          row.id,
-          ...this.#stored(row),
-        ]);
-      }
-      return rows.length;
-    });
-  }
-
-  /** Nodes of the version before read the secret where it stood. */
   #stored({ id, config }: { id: string; config: ProjectConfig }): [string, Buffer | null] {
     const { secret } = config.meta_event;
-    if (this.#sealer.olderNodesRead) return [JSON.stringify(config), null];
     const secrets: ProjectSecrets = { meta_event: secret };
     return [
       JSON.stringify(withSecret(config, '')),
@@ -131,13 +100,11 @@ export class ProjectStore {
   }
 
   #open({ sealed, ...row }: Stored): ProjectRow {
-    const inClear = row.config.meta_event.secret;
     const secrets: ProjectSecrets =
-      inClear !== '' || sealed === null
-        ? { meta_event: inClear }
+      sealed === null
+        ? { meta_event: '' }
         : (JSON.parse(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    const config = currentConfig(withSecret(row.config, ''));
-    return { ...row, config, secret: new Secret(secrets) };
+    return { ...row, secret: new Secret(secrets) };
   }
 }
 

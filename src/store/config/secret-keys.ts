@@ -32,13 +32,3 @@ export async function getInstanceSecret(db: Queryable, name: string): Promise<Bu
 export async function insertInstanceSecret(db: Queryable, name: string, sealed: Buffer): Promise<void> {
   await db.query('insert into instance_secrets (name, sealed) values ($1, $2)', [name, sealed]);
 }
-
-/** Any value sealed by the version before, with its place; undefined where there is none. */
-export async function anySealedValue(db: Queryable): Promise<{ place: string; sealed: Buffer } | undefined> {
-  const [row] = await db.query<{ place: string; sealed: Buffer }>(
-    `(select 'endpoint ' || id as place, sealed from endpoints limit 1)
-     union all (select 'source ' || id, sealed from sources limit 1)
-     union all (select 'portal link ' || id, sealed_token from portal_links limit 1) limit 1`,
-  );
-  return row;
-}

@@ -1,6 +1,4 @@
 import {
-  CREDENTIAL_VENDORS,
-  CREDENTIAL_WORDS,
   type HeaderOwner,
   HIDDEN,
   isCredential,
@@ -31,8 +29,7 @@ export function storedHeaders(
   return JSON.stringify(
     Object.fromEntries(
       entries.map(([name, values]) => {
-        // The version before sends what is stored.
-        const hides = !sealer.olderNodesRead && isCredential(name, event);
+        const hides = isCredential(name, event);
         return [
           name,
           values.map((value) =>
@@ -64,7 +61,7 @@ export function openHeaders(sealer: Sealer, json: string | null, eventId: string
   return { headers, credentials };
 }
 
-/** For people: without the values of credentials, sealed or stored in clear by an earlier rule. */
+/** For people: without the values of credentials. One may stand in clear: its name was visible when it was stored. */
 export function shownHeaders(json: string | null, visible: VisibleHeaders): Record<string, string[]> {
   const headers = parse(json);
   for (const [name, values] of Object.entries(headers)) {
@@ -75,24 +72,19 @@ export function shownHeaders(json: string | null, visible: VisibleHeaders): Reco
   return headers;
 }
 
-/** For a search in the database: headers that are sealed, or may hold what should be. */
-export const MAY_HOLD_CREDENTIALS = `"[^"]*(${CREDENTIAL_WORDS}|${CREDENTIAL_VENDORS})[^"]*":|"${MARK}`;
+/** For a search in the database: finds stored headers with a sealed value. */
+export const SEALED_HEADERS = `%"${MARK}%`;
 
-/** The same under the key that seals now, what was stored in clear included; null where nothing changes. */
-export function resealedHeaders(
-  sealer: Sealer,
-  json: string | null,
-  event: { id: string; visible: VisibleHeaders },
-): string | null {
+/** The same under the key that seals now; null where nothing changes. */
+export function resealedHeaders(sealer: Sealer, json: string | null, eventId: string): string | null {
   const headers = parse(json);
   let isChanged = false;
   for (const [name, values] of Object.entries(headers)) {
-    const at = place(event.id, name);
-    const isSecret = isCredentialName(name, event.visible);
+    const at = place(eventId, name);
     headers[name] = values.map((value) => {
-      if (isSealed(value) ? sealer.isCurrent(bytes(value)) : !isSecret) return value;
+      if (!isSealed(value) || sealer.isCurrent(bytes(value))) return value;
       isChanged = true;
-      return seal(sealer, isSealed(value) ? sealer.open(bytes(value), at) : value, at);
+      return seal(sealer, sealer.open(bytes(value), at), at);
     });
   }
   return isChanged ? JSON.stringify(headers) : null;

@@ -35,7 +35,7 @@ const NOW = 'extract(epoch from clock_timestamp())::float8';
 
 /** Row `w` and what is asked of it, `excluded`: its new columns. In `excluded`, granted is what was wanted. */
 const NEXT = `
-  select times, counts, granted, now(), used + granted
+  select times, counts, granted
   from (select ${NOW} as at) clock
   cross join lateral (
     select coalesce(array_agg(t order by t), '{}') as old_times, coalesce(array_agg(n order by t), '{}') as old_counts,
@@ -62,15 +62,15 @@ const NEXT = `
   ) next`;
 
 const TAKE = `
-insert into intake_windows as w (key, started_at, max_events, seconds, accepted, granted, times, counts)
-select key, now(), max_events, seconds, greatest(0, least(wanted, max_events)), least(wanted, max_events),
+insert into intake_windows as w (key, max_events, seconds, granted, times, counts)
+select key, max_events, seconds, least(wanted, max_events),
   case when wanted > 0 then array[${NOW}] else '{}' end,
   case when wanted > 0 then array[least(wanted, max_events)] else '{}' end
 from ${asked.as('r')}
 order by key
 on conflict (key) do update
 set max_events = excluded.max_events, seconds = excluded.seconds,
-  (times, counts, granted, started_at, accepted) = (${NEXT})
+  (times, counts, granted) = (${NEXT})
 returning key, granted, coalesce(times[1] + seconds - ${NOW}, 0) as ends_in_seconds`;
 
 export interface WindowGrant {

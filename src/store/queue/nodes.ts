@@ -26,12 +26,12 @@ export async function beat(db: Database, node: BeatingNode): Promise<number> {
   return rows[0]?.now_ms ?? Number.NaN;
 }
 
-/** Nodes that have beaten within `silentSeconds`; sealKeys null: of the version before. */
+/** Nodes that have beaten within `silentSeconds`. */
 export async function liveNodes(
   db: Queryable,
   silentSeconds: number,
-): Promise<{ id: string; sealKeys: string[] | null }[]> {
-  const rows = await db.query<{ id: string; seal_keys: string[] | null }>(
+): Promise<Pick<BeatingNode, 'id' | 'sealKeys'>[]> {
+  const rows = await db.query<{ id: string; seal_keys: string[] }>(
     `select id, seal_keys from nodes where beat_at >= clock_timestamp() - $1 * interval '1 second' order by id`,
     [silentSeconds],
   );

@@ -18,6 +18,8 @@ import { isLockFailure } from '../database/pg-errors.ts';
  * A migration that takes away what older nodes use says so in a line `-- needs: NNNN`: it is refused while a node that
  * does not know migration NNNN is alive, and such a node is refused afterwards. Where NNNN is its own number no node is
  * at work while it runs, so it may read all that is stored.
+ *
+ * A database may have newer migrations than this program: that is a rolling update. It must not have other ones.
  */
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 const LOCK = 7_305_501;
@@ -76,6 +78,7 @@ async function applyNext(
           `set local lock_timeout = ${LOCK_WAIT_MS}; set local statement_timeout = ${LONGEST_MS}`,
         );
         const done = await applied(tx);
+        refuseOtherSchema([...done.keys()], files);
         refuseNewerSchema(done, files);
         const next = files.find((name) => !done.has(name));
         if (next !== undefined) await apply(tx, directory, next);
@@ -146,20 +149,33 @@ async function apply(tx: Queryable, directory: string, name: string): Promise<vo
   const needs = NEEDS.exec(text)?.[1];
   if (needs !== undefined) await refuseOlderNodes(tx, name, needs);
   await tx.query(text);
-  await tx.query('insert into schema_migrations (name) values ($1)', [name]);
-  if (needs !== undefined)
-    await tx.query('update schema_migrations set needs = $2 where name = $1', [name, needs]);
+  await tx.query('insert into schema_migrations (name, needs) values ($1, $2)', [name, needs]);
 }
 
-/** By name: what each needs of the nodes. Read as JSON, since the column came later than the table. */
+/** By name: what each needs of the nodes. Read as JSON: in a database of an unreleased build the column may be missing. */
 async function applied(tx: Queryable): Promise<Map<string, string | null>> {
   await tx.query(
-    'create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())',
+    `create table if not exists schema_migrations
+       (name text primary key, applied_at timestamptz not null default now(), needs text)`,
   );
   const rows = await tx.query<{ name: string; needs: string | null }>(
     "select name, to_jsonb(m) ->> 'needs' as needs from schema_migrations m order by name",
   );
   return new Map(rows.map(({ name, needs }) => [name, needs]));
+}
+
+/** The first migration that this program lacks although it is no newer than the ones that it has. */
+export function otherMigration(names: readonly string[], files: readonly string[]): string | undefined {
+  const newest = numberOf(files.at(-1) ?? '');
+  return names.find((name) => !files.includes(name) && numberOf(name) <= newest);
+}
+
+function refuseOtherSchema(done: string[], files: string[]): void {
+  const other = otherMigration(done, files);
+  if (other !== undefined)
+    throw new StartupError(
+      `the database was made by an unreleased build of Posthorn (migration ${other}), and this version cannot use it: if you need its data, make a backup with that build; then start with a new database`,
+    );
 }
 
 function refuseNewerSchema(done: Map<string, string | null>, files: string[]): void {
@@ -174,7 +190,7 @@ function refuseNewerSchema(done: Map<string, string | null>, files: string[]): v
 
 async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Promise<void> {
   const older = await tx.query<{ id: string }>(
-    `select id from nodes where beat_at > clock_timestamp() - interval '${ALIVE}' and coalesce(knows, '') < $1`,
+    `select id from nodes where beat_at > clock_timestamp() - interval '${ALIVE}' and knows < $1`,
     [needs],
   );
   if (older.length > 0)

@@ -59,11 +59,9 @@ export interface ProjectRetention {
 
 /** Projects that keep things for a time of their own. */
 export async function projectRetentions(db: Queryable): Promise<ProjectRetention[]> {
-  // A text is how nodes of the version before wrote it.
   const projects = await db.query<{ id: string; policy: string }>(
-    `select id, coalesce(config #>> '{retention_policy,policy}', config->>'retention_policy') as policy from projects
-     where deleted_at is null and config->>'retention_policy' <> ''
-       and coalesce((config #>> '{retention_policy,retention_policy_enabled}')::boolean, true)`,
+    `select id, config #>> '{retention_policy,policy}' as policy from projects
+     where deleted_at is null and (config #>> '{retention_policy,retention_policy_enabled}')::boolean`,
   );
   return projects.flatMap(({ id, policy }) => {
     const retentionMs = parseGoDuration(policy);

@@ -34,7 +34,8 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['api_keys', `revoked_at < ${RETENTION}`],
   ['portal_tokens', 'expires_at < now()'],
   ['portal_links', `deleted_at < ${RETENTION}`],
-  ['intake_windows', `started_at + (seconds + 3600) * interval '1 second' < now()`],
+  // The newest event that was let in is older than the limit reaches back.
+  ['intake_windows', 'coalesce(times[cardinality(times)], 0) + seconds + 3600 < extract(epoch from now())'],
   // No limit reaches back further than a day.
   ['rate_leases', `node_id is null and quiet_since < now() - interval '2 days'`],
   // A fan-out of a deleted project goes nowhere.

@@ -1,11 +1,7 @@
-import { type VisibleHeaders, visibleHeaders } from '../../domain/credential-headers.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { SealError, type Sealer } from '../../platform/sealer.ts';
-import type { EndpointStore } from '../config/endpoints.ts';
-import { currentConfig, type ProjectStore } from '../config/projects.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import { MAY_HOLD_CREDENTIALS, resealedHeaders } from '../database/stored-headers.ts';
+import { resealedHeaders, SEALED_HEADERS } from '../database/stored-headers.ts';
 
 /**
  * Seals again, under the key that seals now, whatever another key has sealed: table by table, in chunks in order of
@@ -15,7 +11,6 @@ import { MAY_HOLD_CREDENTIALS, resealedHeaders } from '../database/stored-header
  */
 const CHUNK_ROWS = 200;
 const CHUNK_EVENTS = 5_000;
-const CHUNK_IN_CLEAR = 100;
 
 interface SealedColumn {
   table: string;
@@ -54,9 +49,9 @@ async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Pro
   for (let after = ''; ; ) {
     const rows = await db.query<{ id: string; old: string }>(
       `select ${at.id} as id, encode(${at.column}, 'hex') as old from ${at.table}
-       where ${at.id} > $1 and ${at.column} is not null and substring(${at.column} from 1 for 9) <> $2
+       where ${at.id} > $1 and ${at.column} is not null and substring(${at.column} from 1 for length($2::bytea)) <> $2
        order by ${at.id} limit ${CHUNK_ROWS}`,
-      [after, Buffer.from(`02${sealer.keyId}`, 'hex')],
+      [after, sealer.head],
     );
     const last = rows.at(-1);
     if (last === undefined) return total;
@@ -79,7 +74,7 @@ async function resealColumn(db: Database, sealer: Sealer, at: SealedColumn): Pro
 }
 
 /**
- * A run of events along the key, project by project: those that may hold something sealed, and the last one in any case,
+ * A run of events along the key, project by project: those with a sealed header, and the last one in any case,
  * so that the next run knows where to begin. A limit and no upper bound: that is read by the index whatever the planner
  * takes the range for.
  */
@@ -89,7 +84,7 @@ with chunk as materialized (
   order by project_id, id limit ${CHUNK_EVENTS}
 )
 select project_id, id, headers, forwarded_headers from chunk
-where headers ~* $3 or forwarded_headers ~* $3
+where headers like $3 or forwarded_headers like $3
   or (project_id, id) = (select project_id, id from chunk order by project_id desc, id desc limit 1)
 order by project_id, id`;
 
@@ -100,21 +95,17 @@ interface EventHeaders {
   forwarded_headers: string | null;
 }
 
-/** Headers of events, those that deliveries carry and all. What the version before stored in clear is sealed too. */
+/** Headers of events: all of them, and those that deliveries carry. */
 async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
   const total: Resealed = { table: 'events', done: 0, skipped: 0, failures: [] };
   for (let after = ['', '']; ; ) {
-    const events = await db.query<EventHeaders>(EVENTS, [...after, MAY_HOLD_CREDENTIALS]);
+    const events = await db.query<EventHeaders>(EVENTS, [...after, SEALED_HEADERS]);
     const last = events.at(-1);
     if (last === undefined) return total;
-    const visible = await visibleByProject(db, [...new Set(events.map((event) => event.project_id))]);
     for (const column of ['headers', 'forwarded_headers'] as const) {
       const fresh = events.flatMap(({ project_id, id, [column]: old }) =>
         attempt(total, () => {
-          const json =
-            old === null
-              ? null
-              : resealedHeaders(sealer, old, { id, visible: visible.get(project_id) ?? NONE });
+          const json = old === null ? null : resealedHeaders(sealer, old, id);
           return old === null || json === null ? null : { projectId: project_id, id, old, fresh: json };
         }),
       );
@@ -129,16 +120,6 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
     }
     after = [last.project_id, last.id];
   }
-}
-
-const NONE: VisibleHeaders = new Set();
-
-async function visibleByProject(db: Queryable, ids: string[]): Promise<Map<string, VisibleHeaders>> {
-  const rows = await db.query<{ id: string; config: ProjectConfig }>(
-    'select id, config from projects where id = any($1)',
-    [ids],
-  );
-  return new Map(rows.map(({ id, config }) => [id, visibleHeaders(currentConfig(config))]));
 }
 
 interface Fresh {
@@ -184,17 +165,4 @@ async function replace(
     ],
   );
   return result?.count ?? 0;
-}
-
-/** Seals what the version before stored in clear; returns how many rows that were. */
-export async function sealInClear(
-  db: Database,
-  deps: { projects: ProjectStore; endpoints: EndpointStore; signal?: AbortSignal },
-): Promise<number> {
-  let sealed = 0;
-  for (const store of [deps.projects, deps.endpoints]) {
-    for (let rows = 1; rows > 0 && deps.signal?.aborted !== true; sealed += rows)
-      rows = await store.sealChunk(db, CHUNK_IN_CLEAR);
-  }
-  return sealed;
 }

@@ -1,0 +1,488 @@
+-- The whole schema: config, credentials, nodes, the hot path, limits and alerts, jobs and the audit log.
+--
+-- These rules hold for every table:
+--
+-- * Ids are ULIDs, stored as text in collation "C". The order of ids is the order of time, and the time within an id is
+--   the creation time of its row, so there is no created_at column.
+-- * Config rows have the project version that last changed them. A deleted row stays as a tombstone for a while. So a
+--   node refreshes its config by reading only the rows with a newer version than its own.
+-- * Columns named `sealed` or `sealed_...` hold secrets under the secret key (docs/secrets.md). No secret is stored in
+--   clear.
+-- * There are no foreign keys. On the hot tables they would cost 40 % of the throughput (ADR 0003).
+--   src/store/upkeep/remove-leftovers.ts removes the rows of deleted projects.
+
+
+-- Config: people change it, nodes hold it in memory.
+
+create table projects (
+  id text collate "C" primary key,
+  name text not null,
+  type text not null,
+  logo_url text not null default '',
+  -- every setting but the secret of meta events, which is in `sealed`
+  config jsonb not null,
+  -- null: the project has no secret
+  sealed bytea,
+  version bigint not null default 1,
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz
+);
+create unique index projects_name on projects (name) where deleted_at is null;
+
+create table endpoints (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  url text not null,
+  description text not null,
+  owner_id text not null,
+  app_id text not null,
+  status text not null,
+  advanced_signatures boolean not null,
+  content_type text not null,
+  http_timeout integer not null,
+  rate_limit integer not null,
+  rate_limit_duration integer not null,
+  support_email text not null,
+  -- signing secrets, authentication, client certificate and addresses of chat channels, sealed together
+  sealed bytea not null,
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz
+);
+create index endpoints_list on endpoints (project_id, id) where deleted_at is null;
+create index endpoints_version on endpoints (project_id, version);
+create index endpoints_owner on endpoints (project_id, owner_id, id) where deleted_at is null;
+-- A hash, because a URL may be longer than an index entry can be.
+create index endpoints_url on endpoints (project_id, md5(url)) where deleted_at is null;
+
+create table subscriptions (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  type text not null,
+  status text not null,
+  endpoint_id text collate "C" not null,
+  -- empty: none
+  source_id text collate "C" not null,
+  event_types text[] not null,
+  -- json, not jsonb: conditions are shown in the order in which they were written
+  filter json not null,
+  function text not null,
+  delivery_mode text not null,
+  alert_config jsonb,
+  rate_limit_config jsonb,
+  retry_config jsonb,
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz,
+  -- one record per event type; see src/domain/subscription.ts
+  filters json not null default '[]'
+);
+create index subscriptions_list on subscriptions (project_id, id) where deleted_at is null;
+create index subscriptions_version on subscriptions (project_id, version);
+create index subscriptions_endpoint on subscriptions (endpoint_id, id) where deleted_at is null;
+create index subscriptions_source on subscriptions (project_id, source_id) where deleted_at is null and source_id <> '';
+
+create table sources (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  version bigint not null,
+  name text not null,
+  type text not null,
+  provider text not null,
+  -- the name of the source in its ingest URL
+  mask_id text collate "C" not null unique,
+  is_disabled boolean not null,
+  body_function text not null,
+  header_function text not null,
+  idempotency_keys text[] not null,
+  event_type_location text not null,
+  forward_headers text[] not null,
+  custom_response jsonb not null,
+  provider_config jsonb,
+  rate_limit integer not null,
+  rate_limit_duration integer not null,
+  -- verifier and broker settings, sealed together
+  sealed bytea not null,
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz
+);
+create index sources_list on sources (project_id, id) where deleted_at is null;
+create index sources_version on sources (project_id, version);
+
+-- The catalogue of event types. Delivery does not read it.
+create table event_types (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  category text not null default '',
+  description text not null default '',
+  -- json, not jsonb: a schema is shown as it was written
+  json_schema json,
+  deprecated_at timestamptz,
+  updated_at timestamptz not null default now(),
+  unique (project_id, name)
+);
+
+
+-- Credentials of callers, and the keys that seal secrets.
+
+create table api_keys (
+  id text collate "C" primary key,
+  -- null: the instance key, which may do anything in any project
+  project_id text collate "C",
+  name text not null,
+  mask text not null,
+  -- a keyed hash: the table alone proves nothing
+  hash bytea not null unique,
+  expires_at timestamptz,
+  last_used_at timestamptz,
+  revoked_at timestamptz
+);
+create index api_keys_project on api_keys (project_id, id);
+
+create table portal_links (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  name text not null,
+  owner_id text not null,
+  can_manage_endpoint boolean not null,
+  auth_type text not null,
+  -- the static token: its keyed hash finds the link, and the sealed token can be shown again
+  token_hash bytea not null unique,
+  sealed_token bytea not null,
+  expires_at timestamptz,
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz,
+  can_create_events boolean not null default false,
+  -- the event types that the holder may see; empty: all
+  event_types text[] not null default '{}'
+);
+create index portal_links_list on portal_links (project_id, id) where deleted_at is null;
+
+-- Tokens of one hour, of links of type refresh_token. A link may have several at a time.
+create table portal_tokens (
+  hash bytea primary key,
+  portal_link_id text collate "C" not null,
+  expires_at timestamptz not null
+);
+create index portal_tokens_link on portal_tokens (portal_link_id, expires_at);
+
+-- The ids of the secret keys that sealed something here. A node that lacks one of them does not start.
+create table secret_keys (
+  id text collate "C" primary key,
+  added_at timestamptz not null default now()
+);
+
+-- Secrets that belong to no project. `lookup key` makes the hashes of API keys and portal tokens.
+create table instance_secrets (
+  name text primary key,
+  sealed bytea not null
+);
+
+
+-- Nodes. Each one updates its row every 2 s. After 10 s of silence others take its rows (ADR 0005).
+
+create table nodes (
+  id text collate "C" primary key,
+  roles text not null,
+  started_at timestamptz not null default now(),
+  beat_at timestamptz not null default now(),
+  -- ids of the secret keys that the node has; the first one is the key that it seals with
+  seal_keys text[] not null,
+  -- the number of the newest migration that the node knows (docs/upgrades.md)
+  knows text not null
+);
+
+
+-- The hot path: events, deliveries, attempts, meta events and the queue.
+--
+-- The first four are partitioned by id, attempts by the id of their delivery. The program makes the partitions and sets
+-- their storage (src/store/upkeep/partitions.ts). Tenants' rows are keyed by project and id (ADR 0010): one index is
+-- the primary key and the list of the project. No index has a column that a finish changes, so a finish is a HOT update
+-- (ADR 0003). JSON is stored as text: jsonb refuses \u0000, and one such value would fail a whole batch.
+
+create table events (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_type text not null,
+  source_id text collate "C",
+  app_id text,
+  status text not null,
+  failure_reason text,
+  is_duplicate boolean not null,
+  idempotency_key text,
+  endpoints text[] not null,
+  -- JSON; values of credential headers are sealed
+  headers text,
+  payload bytea not null,
+  -- null: JSON; else the type of the payload, which is stored byte for byte
+  content_type text,
+  url_query_params text,
+  url_path text,
+  metadata text,
+  acknowledged_at timestamptz not null,
+  -- where the event was meant to go, as JSON, for replays; null: to every subscription that matches
+  target text,
+  -- headers that deliveries carry where these are not all of the event's own: an incoming webhook is stored with its
+  -- headers for filters, and only those that its source lists are forwarded
+  forwarded_headers text,
+  primary key (project_id, id)
+) partition by range (id);
+create index events_idempotency on events (project_id, idempotency_key, id) where idempotency_key is not null;
+
+-- Idempotency keys. Apart from `events`, because a unique index there would have to contain the partition key.
+create table event_keys (
+  project_id text collate "C" not null,
+  key text collate "C" not null,
+  event_id text collate "C" not null,
+  primary key (project_id, key)
+);
+
+create table event_deliveries (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  subscription_id text collate "C",
+  event_type text not null,
+  status text not null,
+  description text,
+  delivery_mode text not null,
+  strategy text not null,
+  interval_seconds integer not null,
+  max_retry_seconds integer not null,
+  retry_limit integer not null,
+  num_trials integer not null default 0,
+  -- num_trials when the present retry budget began: a resend starts a new one
+  budget_from integer not null default 0,
+  next_send_at timestamptz,
+  latency_ms double precision,
+  -- the body that was sent, where a function changed it
+  body bytea,
+  updated_at timestamptz not null,
+  primary key (project_id, id)
+) partition by range (id);
+-- Both are partial although they contain every row: only a statement with a condition on the event or the endpoint can
+-- use them, so the planner never walks them for a lookup by id (ADR 0010).
+create index event_deliveries_event on event_deliveries (event_id, id) where event_id is not null;
+create index event_deliveries_endpoint on event_deliveries (endpoint_id, id) where endpoint_id is not null;
+
+create table delivery_attempts (
+  id text collate "C" not null,
+  delivery_id text collate "C" not null,
+  project_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  url text not null,
+  ip_address text,
+  http_status text,
+  error text,
+  succeeded boolean not null,
+  -- recorded by a node that had lost its lease: it changed no state
+  is_stale boolean not null,
+  request_headers text not null,
+  response_headers text,
+  response_body bytea,
+  timings text not null,
+  requested_at timestamptz not null,
+  responded_at timestamptz,
+  primary key (project_id, delivery_id, id)
+) partition by range (delivery_id);
+
+-- Meta events: messages of the service about itself. They go through the queue like deliveries (kind 1), to the
+-- project's own URL. A row holds the last attempt, so there is no table of their attempts.
+create table meta_events (
+  id text collate "C" not null primary key,
+  project_id text collate "C" not null,
+  event_type text not null,
+  status text not null,
+  description text,
+  payload bytea not null,
+  strategy text not null,
+  interval_seconds integer not null,
+  max_retry_seconds integer not null,
+  retry_limit integer not null,
+  num_trials integer not null default 0,
+  -- as in event_deliveries
+  budget_from integer not null default 0,
+  next_send_at timestamptz,
+  http_status text,
+  error text,
+  request_headers text,
+  response_headers text,
+  response_body bytea,
+  updated_at timestamptz not null
+) partition by range (id);
+create index meta_events_list on meta_events (project_id, id);
+
+-- One row per open delivery, none for a finished one. A row with a node is held by that node under the fence (ADR 0005).
+-- A row without a node waits for its due time and is then claimed. Claims, releases and retries update rows that are
+-- deleted soon after. So a third of each page is free for the updates, and autovacuum starts early and does not pause.
+create table delivery_queue (
+  delivery_id text collate "C" not null,
+  event_id text collate "C" not null,
+  project_id text collate "C" not null,
+  -- claims choose by it: the endpoint, or the subscription if that has its own rate limit, so that a limited
+  -- subscription does not hold up the others of its endpoint
+  key text collate "C" not null,
+  lane smallint not null,
+  -- 0: a delivery, 1: a meta event
+  kind smallint not null default 0,
+  due_at timestamptz not null,
+  node_id text collate "C",
+  fence integer not null default 1,
+  -- set before an at-most-once delivery is sent: if its node dies then, it is not sent again
+  is_started boolean not null default false,
+  -- the endpoint dropped the connection of the first request of this try; the second one is free, a third is not
+  is_second_request boolean not null default false,
+  primary key (project_id, delivery_id)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+create index delivery_queue_claim on delivery_queue (key, lane, due_at) where node_id is null;
+
+-- Fan-outs too large for one commit: the subscriptions that matched. Nodes make their deliveries in chunks.
+create table expansions (
+  event_id text collate "C" primary key,
+  project_id text collate "C" not null,
+  subscription_ids text[] not null,
+  done integer not null default 0
+);
+
+
+-- Limits, health and alerts: state that all nodes share. Rows of the tables with a fill factor of 50 or 70 are updated
+-- again and again. The free part of a page takes the new version, and no index has to change.
+
+-- Attempts per endpoint, node and minute. Each node writes its own rows, so nodes never wait for each other.
+create table endpoint_counters (
+  endpoint_id text collate "C" not null,
+  minute timestamptz not null,
+  node_id text collate "C" not null,
+  -- deliveries that had their first attempt in this minute
+  deliveries integer not null,
+  successes integer not null,
+  failures integer not null,
+  primary key (endpoint_id, minute, node_id)
+) with (fillfactor = 70);
+
+-- Circuit breakers. A row is written only when a state changes; no row: closed.
+create table endpoint_breakers (
+  endpoint_id text collate "C" primary key,
+  project_id text collate "C" not null,
+  -- the project version that made this state known to nodes
+  version bigint not null,
+  state text not null,
+  -- how often it opened without closing in between
+  trips integer not null,
+  -- probes that succeeded in a row
+  probes integer not null default 0,
+  changed_at timestamptz not null,
+  -- one node at a time sends a probe
+  probe_until timestamptz
+);
+create index endpoint_breakers_version on endpoint_breakers (project_id, version);
+
+-- Which node sends under the rate limits of an endpoint and its subscriptions (ADR 0012). The lease lasts while the node
+-- beats, like its hold on queue rows. Nothing else renews it.
+create table rate_leases (
+  endpoint_id text collate "C" primary key,
+  -- null: free
+  node_id text collate "C",
+  -- grows whenever the lease changes hands
+  epoch bigint not null default 1,
+  -- no earlier holder began a send after this time
+  quiet_since timestamptz not null default 'epoch',
+  -- for each limit, how many milliseconds before quiet_since its latest sends began, as JSON; null: unknown
+  sends text
+) with (fillfactor = 50);
+create index rate_leases_node on rate_leases (node_id) where node_id is not null;
+
+-- Events that limited projects and sources let in within the length of their limit. The key is the id of the project or
+-- the source. Limit and length are those of the latest request. See src/store/queue/intake-windows.ts.
+create table intake_windows (
+  key text collate "C" primary key,
+  max_events bigint not null,
+  seconds integer not null,
+  -- how many events of the latest request were let in
+  granted bigint not null,
+  -- one entry per slot of a sixtieth of the length: the time of its newest event, and how many it holds
+  times double precision[] not null default '{}',
+  counts bigint[] not null default '{}'
+) with (fillfactor = 50);
+
+-- One row per kind and endpoint or subscription. It stays when the alert is cleared: raised means raised_at is set and
+-- cleared_at is not.
+create table alerts (
+  subject_id text collate "C" not null,
+  kind text not null,
+  project_id text collate "C" not null,
+  -- the project version that made this state known to nodes
+  version bigint not null,
+  raised_at timestamptz not null,
+  cleared_at timestamptz,
+  primary key (subject_id, kind)
+);
+create index alerts_version on alerts (project_id, version);
+
+-- Failed attempts of subscriptions that have an alert_config and no raised alert, in steps of a hundredth of its
+-- threshold.
+create table alert_failures (
+  subscription_id text collate "C" not null,
+  at timestamptz not null,
+  project_id text collate "C" not null,
+  failures integer not null,
+  primary key (subscription_id, at)
+);
+create index alert_failures_at on alert_failures (at);
+
+
+-- Jobs and the audit log.
+
+-- Work on many rows that outlives its request. A chunk of a job is one transaction that locks the row of the job: the
+-- lock is the lease, and the cursor is committed together with the work.
+create table jobs (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  type text not null,
+  status text not null,
+  -- JSON; input with credentials is sealed instead
+  input text not null,
+  sealed bytea,
+  -- the next chunk begins after it
+  cursor text collate "C" not null default '',
+  -- null: too many to count while the caller waits; known at the end
+  total bigint,
+  done bigint not null default 0,
+  failed bigint not null default 0,
+  error text,
+  -- when the next chunk may begin; also the order in which jobs take turns
+  due_at timestamptz not null default now(),
+  started_at timestamptz,
+  finished_at timestamptz,
+  updated_at timestamptz not null default now(),
+  -- who started the job: what it makes is theirs
+  actor_type text not null,
+  -- null: the service itself
+  actor_id text collate "C"
+);
+create index jobs_list on jobs (project_id, id);
+create index jobs_open on jobs (due_at) where status in ('queued', 'running');
+
+-- Who changed what.
+create table audit_entries (
+  -- its time is the time of the change
+  id text collate "C" primary key,
+  -- null: a change of the instance itself
+  project_id text collate "C",
+  actor_type text not null,
+  -- null: the service itself
+  actor_id text collate "C",
+  action text not null,
+  resource_type text not null,
+  -- null: many at once
+  resource_id text collate "C",
+  -- the resource before and after, without secrets; json, because jsonb refuses \u0000
+  before json,
+  after json
+);
+create index audit_entries_list on audit_entries (project_id, id);
+create index audit_entries_resource on audit_entries (resource_id, id);
