@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { helpText } from '../src/cli/commands.ts';
 import { auditActions } from '../src/domain/audit.ts';
+import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { CircuitBreaker, defaultProjectConfig } from '../src/domain/project-config.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
@@ -17,6 +18,12 @@ function table(head: string[], rows: string[][]): string {
 }
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+
+/** The states of a delivery, as a diagram that Markdown viewers draw. */
+export function stateSection(): string {
+  const lines = transitions.map(({ from, to, when }) => `  ${from ?? '[*]'} --> ${to}: ${when}`);
+  return `\`\`\`mermaid\nstateDiagram-v2\n${lines.join('\n')}\n\`\`\`\n`;
+}
 
 export function configSection(): string {
   return table(

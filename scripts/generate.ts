@@ -11,6 +11,7 @@ import {
   metricSection,
   operationSection,
   presetSection,
+  stateSection,
 } from './doc-sections.ts';
 
 import { makeOpenApi } from './make-openapi.ts';
@@ -37,7 +38,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
   'docs/settings.md': withSettings,
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
-  'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'layers', layerSection),
+  'ARCHITECTURE.md': withArchitecture,
 };
 
 function withSection(
@@ -54,6 +55,11 @@ function replaceSection(page: string, name: string, text: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`the page has no section ${name}`);
   return `${page.slice(0, from + begin.length)}\n${text}\n${page.slice(to)}`;
+}
+
+async function withArchitecture(): Promise<string> {
+  const page = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+  return replaceSection(replaceSection(page, 'layers', layerSection()), 'states', stateSection());
 }
 
 async function withSettings(): Promise<string> {

@@ -1,9 +1,7 @@
 import { RawJson } from '../platform/raw-json.ts';
-import type { deliveryStatuses } from './event-delivery.ts';
+import type { DeliveryStatus, RetryPolicy } from './delivery.ts';
 import { idTime } from './ids.ts';
 import type { MetaEventType } from './meta-event.ts';
-
-type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** A delivery that ended, as meta events show it. */
 export interface EndedDelivery {
@@ -20,11 +18,8 @@ export interface EndedDelivery {
   body: Buffer;
   /** Null: the body is JSON. */
   contentType: string | null;
-  strategy: string;
+  retry: RetryPolicy;
   numTrials: number;
-  intervalSeconds: number;
-  retryLimit: number;
-  maxRetrySeconds: number;
   /** The try that ended it, if one did. */
   attempt: object | null;
   acknowledgedAtMs: number;
@@ -59,11 +54,11 @@ export function deliveryData(delivery: EndedDelivery): object {
     url_query_params: delivery.urlQueryParams ?? '',
     metadata: {
       data: delivery.contentType === null ? new RawJson(text) : text,
-      strategy: delivery.strategy,
+      strategy: delivery.retry.strategy,
       num_trials: delivery.numTrials,
-      interval_seconds: delivery.intervalSeconds,
-      retry_limit: delivery.retryLimit,
-      max_retry_seconds: delivery.maxRetrySeconds,
+      interval_seconds: delivery.retry.intervalSeconds,
+      retry_limit: delivery.retry.retryLimit,
+      max_retry_seconds: delivery.retry.maxRetrySeconds,
     },
     attempt: delivery.attempt,
     acknowledged_at: iso(delivery.acknowledgedAtMs),

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from './event-delivery.ts';
+import type { HeldDelivery } from './delivery.ts';
 
 /**
  * What the door needs of the dispatcher: a place in its window before a delivery is stored as held by this node,

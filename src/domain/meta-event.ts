@@ -1,3 +1,4 @@
+import type { RetryPolicy } from './delivery.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**
@@ -34,10 +35,7 @@ export interface NewMetaEvent {
   eventType: MetaEventType;
   /** JSON of `{event_type, data}`; the bytes that are sent. */
   payload: Buffer;
-  strategy: string;
-  intervalSeconds: number;
-  maxRetrySeconds: number;
-  retryLimit: number;
+  retry: RetryPolicy;
 }
 
 /** Whether a project asked for a type: by its name, `*`, or a beginning such as `endpoint.*`. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
 import { visibleHeaders } from '../domain/credential-headers.ts';
+import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { LANE } from '../domain/event-delivery.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';

@@ -1,5 +1,5 @@
 import { visibleHeaders } from '../domain/credential-headers.ts';
-import { type HeldDelivery, LANE } from '../domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../domain/delivery.ts';
 import { type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
@@ -105,10 +105,7 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     subscriptionId: delivery.subscriptionId,
     eventType: delivery.eventType,
     deliveryMode: delivery.deliveryMode,
-    strategy: delivery.strategy,
-    intervalSeconds: delivery.intervalSeconds,
-    maxRetrySeconds: delivery.maxRetrySeconds,
-    retryLimit: delivery.retryLimit,
+    retry: delivery.retry,
     numTrials: 0,
     budgetFrom: 0,
     body: event.payload,

@@ -1,12 +1,12 @@
+import { LANE, openStatuses } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { LANE } from '../domain/event-delivery.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { resend, resendProblem } from '../routing/resend.ts';
 import type { JobWork } from '../store/config/jobs.ts';
 import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import { idsAfter } from '../store/database/list-page.ts';
-import { type DeliveryFilter, deliveryWalk, openStatuses } from '../store/history/event-deliveries.ts';
+import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
 import { endOpenDeliveries, lockDeliveries } from '../store/queue/resend-deliveries.ts';
 
 /**

@@ -1,13 +1,9 @@
+import type { RetryPolicy } from '../domain/delivery.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
 import type { RetryConfig } from '../domain/subscription.ts';
 
-/** How often and how far apart a delivery is tried; fixed when the delivery is made. */
-export interface RetryBudget {
-  strategy: 'linear' | 'exponential';
-  intervalSeconds: number;
-  /** Total number of tries, the first included. */
-  retryLimit: number;
-}
+/** What the config says of retries; the longest wait is a setting of the instance. */
+export type RetryBudget = Omit<RetryPolicy, 'maxRetrySeconds'>;
 
 /**
  * A subscription's retry_config goes before the project's strategy. The former counts retries after the first

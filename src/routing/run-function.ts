@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../domain/event-delivery.ts';
+import type { HeldDelivery } from '../domain/delivery.ts';
 import { idTime } from '../domain/ids.ts';
 import { payloadText } from '../domain/payload-text.ts';
 import { functionVersion } from '../sandbox/contract.ts';

@@ -1,4 +1,4 @@
-import { LANE } from '../domain/event-delivery.ts';
+import { LANE } from '../domain/delivery.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';

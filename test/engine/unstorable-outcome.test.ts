@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/event-delivery.ts';
+import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';

@@ -1,4 +1,4 @@
-import { type HeldDelivery, LANE } from '../../src/domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../../src/domain/delivery.ts';
 import { firstIdAt } from '../../src/domain/ids.ts';
 
 /** The time of unit tests that own their clock. */
@@ -17,10 +17,7 @@ export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
     subscriptionId: 's',
     eventType: 'order.paid',
     deliveryMode: 'at_least_once',
-    strategy: 'linear',
-    intervalSeconds: 10,
-    maxRetrySeconds: 7_200,
-    retryLimit: 3,
+    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },
     numTrials: 0,
     budgetFrom: 0,
     body: Buffer.from('{"a":1}'),

@@ -1,19 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Actor, AuditNote } from '../../domain/audit.ts';
+import { LANE, openStatuses } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
-import { LANE } from '../../domain/event-delivery.ts';
 import { resend } from '../../routing/resend.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import {
-  countDeliveries,
-  type DeliveryFilter,
-  getDelivery,
-  openStatuses,
-} from '../../store/history/event-deliveries.ts';
+import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/history/event-deliveries.ts';
 import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { found } from '../http/fields.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
+import { type DeliveryStatus, deliveryStatuses, isDeliveryStatus } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
-import { deliveryStatuses } from '../../domain/event-delivery.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
@@ -39,8 +39,9 @@ export async function deliveryFilter(
   const asked = queryValues(query, 'endpointId');
   // A subscription has one endpoint, and by endpoint there is an index.
   const endpointIds = asked.length === 0 ? await endpointOf(context, project, subscriptionId) : asked;
-  const statuses = queryValues(query, 'status');
-  const unknown = statuses.find((status) => !(deliveryStatuses as readonly string[]).includes(status));
+  const wanted = queryValues(query, 'status');
+  const statuses = wanted.filter(isDeliveryStatus);
+  const unknown = wanted.find((status) => !isDeliveryStatus(status));
   if (unknown !== undefined)
     throw new AppError('bad_query', {
       name: 'status',
@@ -79,7 +80,7 @@ async function endpointOf(
 /** A filter that takes only states an action is for; without states in the request, all of these. */
 export function onlyStatuses(
   filter: DeliveryFilter,
-  allowed: readonly string[],
+  allowed: readonly DeliveryStatus[],
   hint: string,
 ): DeliveryFilter {
   const asked = filter.statuses ?? [];

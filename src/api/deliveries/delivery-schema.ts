@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
-import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { deliveryGates, type Waiting, waitingFor } from '../../routing/waiting-for.ts';
@@ -115,7 +115,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     device_id: '',
     subscription_id: row.subscription_id ?? '',
     event_type: row.event_type,
-    status: row.status as (typeof deliveryStatuses)[number],
+    status: row.status,
     description: describe(row, waiting),
     waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
     delivery_mode: row.delivery_mode,
@@ -157,7 +157,7 @@ function toRetryMetadata(row: StoredDelivery, waiting: Waiting | null): Static<t
   return {
     data: payloadJson(body, row.content_type),
     raw: body.toString(),
-    strategy: row.strategy as 'linear',
+    strategy: row.strategy,
     next_send_time: nextSendTime(row, waiting),
     num_trials: row.num_trials,
     interval_seconds: row.interval_seconds,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { audited } from '../../store/config/audit-entries.ts';
@@ -117,7 +117,7 @@ function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
     uid: row.id,
     project_id: row.project_id,
     event_type: row.event_type,
-    status: row.status as (typeof deliveryStatuses)[number],
+    status: row.status,
     description: row.description ?? '',
     metadata: {
       data: payloadJson(row.payload, null),

@@ -109,7 +109,7 @@ async function saveDynamicSubscription(
     source_id: '',
     filter: noConditions(),
     function: '',
-    delivery_mode: 'at_least_once',
+    delivery_mode: 'at_least_once' as const,
     alert_config: null,
     rate_limit_config: null,
     retry_config: null,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { deliveryStatuses } from '../../domain/event-delivery.ts';
+import { deliveryStatuses } from '../../domain/delivery.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
 import {

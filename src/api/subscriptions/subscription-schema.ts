@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { deliveryModes } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
@@ -32,7 +33,7 @@ export const Subscription = Type.Object({
   source_metadata: Type.Union([Source, Type.Null()]),
   device_metadata: Nothing,
   function: Type.String(),
-  delivery_mode: oneOf(['at_least_once', 'at_most_once']),
+  delivery_mode: oneOf(deliveryModes),
   alert_config: Type.Optional(AlertConfig),
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(
@@ -62,7 +63,7 @@ const optionalFields = {
   app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
   source_id: Type.Optional(Text(64, 'Only events of this source; without one, events of any origin.')),
   function: Type.Optional(Text(262_144, 'JavaScript that makes the payload to send.')),
-  delivery_mode: Type.Optional(oneOf(['at_least_once', 'at_most_once', ''])),
+  delivery_mode: Type.Optional(oneOf([...deliveryModes, ''])),
   alert_config: Type.Optional(
     Type.Partial(AlertConfig, { description: 'Needs both members; an empty object takes the alert away.' }),
   ),
@@ -114,7 +115,7 @@ export function toSubscription(
     source_metadata: source === undefined ? null : shownOrNull(() => toSource(source, links.publicUrl)),
     device_metadata: null,
     function: row.function,
-    delivery_mode: row.delivery_mode as 'at_least_once',
+    delivery_mode: row.delivery_mode,
     ...(row.alert_config !== null && { alert_config: row.alert_config }),
     ...(row.rate_limit_config !== null && { rate_limit_config: row.rate_limit_config }),
     ...(row.retry_config !== null && { retry_config: row.retry_config }),

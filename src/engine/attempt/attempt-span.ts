@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
 
 /** The span of one attempt: whom, what and how it went. No payload, no header, and of the URL the host alone. */

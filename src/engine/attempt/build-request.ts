@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/project-config.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';

@@ -8,8 +8,8 @@ import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { breakerState } from '../../domain/circuit-breaker.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/credential-headers.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { SealError, type Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -296,7 +296,7 @@ function authFailed(
   if (auth.permanent) return ended(delivery, 'Failure', auth.message);
   const finish = {
     ...handedBack(delivery, auth.message),
-    delayMs: delivery.intervalSeconds * 1000,
+    delayMs: delivery.retry.intervalSeconds * 1000,
     body: made,
   };
   return { finish, effect: 'none' };

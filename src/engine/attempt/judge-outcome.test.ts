@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
 import { answered, unanswered } from '../../../test/support/outcomes.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
-import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
+import { deliveryModes, type HeldDelivery, LANE, transitions } from '../../domain/delivery.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
 const DAY_MS = 86_400_000;
+const RETRY = heldDelivery().retry;
 const judge = (fields: Partial<HeldDelivery>, outcome: Outcome, nowMs = NOON + 70) =>
   judgeOutcome(heldDelivery(fields), outcome, { nowMs, random: 0 });
 
@@ -186,7 +187,7 @@ describe('a failed try', () => {
   });
 
   test('that is the only one says so', () => {
-    expect(judge({ retryLimit: 1 }, unanswered('timeout'))).toMatchObject({
+    expect(judge({ retry: { ...RETRY, retryLimit: 1 } }, unanswered('timeout'))).toMatchObject({
       status: 'Failure',
       description: 'It broke; its only try is used up',
       isExhausted: true,
@@ -194,13 +195,14 @@ describe('a failed try', () => {
   });
 
   test('before a resend uses up no try after it, and the waits begin again', () => {
-    const resent = { numTrials: 3, budgetFrom: 3, strategy: 'exponential' } as const;
+    const resent = { numTrials: 3, budgetFrom: 3, retry: { ...RETRY, strategy: 'exponential' as const } };
     expect(judge(resent, answered(500))).toMatchObject({ status: 'Retry', numTrials: 4, delayMs: 10_000 });
     expect(judge({ ...resent, numTrials: 5 }, answered(500))).toMatchObject({ isExhausted: true });
   });
 
   test('waits longer each time, and longer by chance, where the strategy is exponential', () => {
-    const delivery = heldDelivery({ strategy: 'exponential', retryLimit: 9, numTrials: 2 });
+    const retry = { ...RETRY, strategy: 'exponential', retryLimit: 9 } as const;
+    const delivery = heldDelivery({ retry, numTrials: 2 });
     const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1 });
     expect(judged.delayMs).toBe(48_000);
   });
@@ -224,4 +226,21 @@ describe('Retry-After', () => {
   test('that is absent changes nothing', () => {
     expect(judge({}, answered(429))).toMatchObject({ delayMs: 10_000 });
   });
+});
+
+test('every judgement is a transition of the table', () => {
+  const outcomes = [
+    ...[200, 204, 302, 404, 410, 429, 500].map((status) => answered(status)),
+    unanswered('timeout'),
+    unanswered('connection_refused'),
+    unanswered('connection_reset', { dropped: true }),
+    unanswered('local_resource', { ours: true }),
+  ];
+  const known = new Set(transitions.map(({ from, to }) => `${from} ${to}`));
+  for (const outcome of outcomes)
+    for (const numTrials of [0, 1, 2])
+      for (const deliveryMode of deliveryModes) {
+        const { status } = judge({ numTrials, deliveryMode }, outcome);
+        expect(known).toContain(`${numTrials === 0 ? 'Scheduled' : 'Retry'} ${status}`);
+      }
 });

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
-import { LANE } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
+import { LANE } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
@@ -98,15 +98,15 @@ export function judgeOutcome(
     };
   }
   const failures = numTrials - delivery.budgetFrom;
-  if (failures >= delivery.retryLimit) {
+  if (failures >= delivery.retry.retryLimit) {
     return {
       ...base,
       status: 'Failure',
-      description: `${reason}; ${delivery.retryLimit === 1 ? 'its only try is' : `all ${delivery.retryLimit} tries are`} used up`,
+      description: `${reason}; ${delivery.retry.retryLimit === 1 ? 'its only try is' : `all ${delivery.retry.retryLimit} tries are`} used up`,
       isExhausted: true,
     };
   }
-  const delayMs = retryDelayMs(delivery, {
+  const delayMs = retryDelayMs(delivery.retry, {
     failures,
     retryAfterSeconds: askedToWait(outcome, context.nowMs),
     random: context.random,

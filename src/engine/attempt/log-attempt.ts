@@ -1,4 +1,4 @@
-import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sent } from './sent.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/project-config.ts';

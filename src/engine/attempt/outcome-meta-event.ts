@@ -1,5 +1,5 @@
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

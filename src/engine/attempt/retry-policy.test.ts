@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 
-const exponential = { strategy: 'exponential', intervalSeconds: 10, maxRetrySeconds: 7200 };
-const linear = { ...exponential, strategy: 'linear' };
+const exponential = { strategy: 'exponential', intervalSeconds: 10, maxRetrySeconds: 7200 } as const;
+const linear = { ...exponential, strategy: 'linear' } as const;
 const after = (failures: number, random = 0, retryAfterSeconds: number | null = null) => ({
   failures,
   random,

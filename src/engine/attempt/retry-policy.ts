@@ -1,3 +1,5 @@
+import type { RetryPolicy } from '../../domain/delivery.ts';
+
 /**
  * When a failed delivery is tried again: a pure function of what was set and what happened.
  *
@@ -6,23 +8,17 @@
  * Examples for an interval of 10 s and a maximum of 7,200 s: 10-12 s, 20-24 s, 40-48 s, ... 7,200-8,640 s.
  * A Retry-After of the endpoint lengthens the wait, up to the maximum; it never shortens it.
  */
-export interface RetrySettings {
-  strategy: string;
-  intervalSeconds: number;
-  maxRetrySeconds: number;
-}
-
 const JITTER = 0.2;
 
 export function retryDelayMs(
-  settings: RetrySettings,
+  policy: Omit<RetryPolicy, 'retryLimit'>,
   failure: {
     /** Failures so far in this budget, this one included. */ failures: number;
     retryAfterSeconds: number | null;
     random: number;
   },
 ): number {
-  const { strategy, intervalSeconds, maxRetrySeconds } = settings;
+  const { strategy, intervalSeconds, maxRetrySeconds } = policy;
   const growth = strategy === 'exponential' ? 2 ** Math.min(failure.failures - 1, 40) : 1;
   const seconds =
     strategy === 'exponential' ? Math.min(intervalSeconds * growth, maxRetrySeconds) : intervalSeconds;

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import type { SeenCertificates } from '../../domain/certificate.ts';
-import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
+import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 

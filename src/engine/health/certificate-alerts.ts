@@ -1,6 +1,6 @@
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
 import type { AlertRecorder } from '../../routing/alert-recorder.ts';

@@ -1,5 +1,5 @@
 import type { LastFailure } from '../../domain/alert.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/queue/breakers.ts';
 import { lastFailure } from '../attempt/last-failure.ts';

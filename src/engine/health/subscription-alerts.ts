@@ -1,5 +1,5 @@
 import type { Alert, LastFailure } from '../../domain/alert.ts';
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { AlertRecorder } from '../../routing/alert-recorder.ts';

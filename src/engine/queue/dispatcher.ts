@@ -1,5 +1,5 @@
+import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { DeliverySink } from '../../domain/delivery-sink.ts';
-import { type HeldDelivery, LANE } from '../../domain/event-delivery.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';

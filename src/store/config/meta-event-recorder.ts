@@ -24,10 +24,12 @@ export class MetaEventRecorder {
       projectId: project.id,
       eventType,
       payload: Buffer.from(stringifyWithRaw({ event_type: eventType, data: data() })),
-      strategy: strategy.type,
-      intervalSeconds: strategy.duration,
-      maxRetrySeconds: this.#deps.maxRetrySeconds,
-      retryLimit: strategy.retry_count,
+      retry: {
+        strategy: strategy.type,
+        intervalSeconds: strategy.duration,
+        maxRetrySeconds: this.#deps.maxRetrySeconds,
+        retryLimit: strategy.retry_count,
+      },
     };
   }
 }

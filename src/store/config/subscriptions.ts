@@ -1,3 +1,4 @@
+import type { DeliveryMode } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 
 import { siblingId } from '../../domain/ids.ts';
@@ -26,7 +27,7 @@ export interface SubscriptionFields {
   /** Records known so far. Saving keeps one per event type: drops the others and makes those missing. */
   filters?: readonly FilterRecord[];
   function: string;
-  delivery_mode: string;
+  delivery_mode: DeliveryMode;
   alert_config: { count: number; threshold: string } | null;
   rate_limit_config: { count: number; duration: number } | null;
   retry_config: RetryConfig | null;

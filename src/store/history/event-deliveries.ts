@@ -1,25 +1,23 @@
+import { type DeliveryMode, type DeliveryStatus, openStatuses } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, type ListOptions, listPage, Where } from '../database/list-page.ts';
+import type { RetryColumns } from '../database/retry-columns.ts';
 import { brokerMessageHeader } from './events.ts';
 
 /** A delivery with what its event contributes to it. */
-export interface StoredDelivery {
+export interface StoredDelivery extends RetryColumns {
   id: string;
   project_id: string;
   event_id: string;
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
-  status: string;
+  status: DeliveryStatus;
   description: string | null;
-  delivery_mode: string;
-  strategy: string;
-  interval_seconds: number;
-  max_retry_seconds: number;
-  retry_limit: number;
+  delivery_mode: DeliveryMode;
   num_trials: number;
   next_send_at: number | null;
   latency_ms: number | null;
@@ -67,12 +65,10 @@ export interface DeliveryFilter {
   eventType?: string | undefined;
   /** Names, `*` and trailing globs. */
   eventTypes?: readonly string[];
-  statuses?: string[];
+  statuses?: DeliveryStatus[];
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
 }
-
-export const openStatuses: readonly string[] = ['Scheduled', 'Processing', 'Retry'];
 
 /**
  * Deliveries open at this moment have a row in the queue, so a list of only those walks the queue; any other walks the
@@ -173,7 +169,7 @@ export async function countDeliveriesByEndpoint(
   db: Queryable,
   projectId: string,
   filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'eventTypes'> & { endpointIds: readonly string[] },
-): Promise<{ endpoint_id: string; status: string; count: number }[]> {
+): Promise<{ endpoint_id: string; status: DeliveryStatus; count: number }[]> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
     .add('d.endpoint_id = any(?)', [...filter.endpointIds])
@@ -191,7 +187,7 @@ export async function countDeliveriesByStatus(
   db: Queryable,
   projectId: string,
   filter: Pick<DeliveryFilter, 'fromMs' | 'toMs' | 'endpointIds'> & { scope?: EndpointScope | undefined },
-): Promise<{ status: string; count: number }[]> {
+): Promise<{ status: DeliveryStatus; count: number }[]> {
   const where = new Where()
     .add('d.project_id = ?', projectId)
     .within('d.endpoint_id', filter.scope)

@@ -1,23 +1,20 @@
-import { LANE } from '../../domain/event-delivery.ts';
+import { type DeliveryStatus, LANE } from '../../domain/delivery.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import { metaQueueKey, type NewMetaEvent } from '../../domain/meta-event.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
+import { type RetryColumns, retryColumns } from '../database/retry-columns.ts';
 import { insertQueueRows } from './queue-rows.ts';
 
-export interface MetaEventRow {
+export interface MetaEventRow extends RetryColumns {
   id: string;
   project_id: string;
   event_type: string;
-  status: string;
+  status: DeliveryStatus;
   description: string | null;
   payload: Buffer;
-  strategy: string;
-  interval_seconds: number;
-  max_retry_seconds: number;
-  retry_limit: number;
   num_trials: number;
   next_send_at: number | null;
   http_status: string | null;
@@ -37,10 +34,7 @@ const stored: readonly Column<NewMetaEvent>[] = [
   ['project_id', 'id', (m) => m.projectId],
   ['event_type', 'id', (m) => m.eventType],
   ['payload', 'bytes', (m) => m.payload],
-  ['strategy', 'id', (m) => m.strategy],
-  ['interval_seconds', 'int', (m) => m.intervalSeconds],
-  ['max_retry_seconds', 'int', (m) => m.maxRetrySeconds],
-  ['retry_limit', 'int', (m) => m.retryLimit],
+  ...retryColumns,
 ];
 const STORED = namesOf(stored);
 const rows = insert.rows(

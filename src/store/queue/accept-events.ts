@@ -1,4 +1,4 @@
-import { LANE } from '../../domain/event-delivery.ts';
+import { LANE } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';

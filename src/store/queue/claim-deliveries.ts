@@ -1,20 +1,17 @@
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { DeliveryMode, HeldDelivery } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
+import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
 
 /** Takes due deliveries for this node, with everything the dispatcher needs of them. */
-interface ClaimedRow extends HeldRow {
+interface ClaimedRow extends HeldRow, RetryColumns {
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
-  delivery_mode: string;
-  strategy: string;
-  interval_seconds: number;
-  max_retry_seconds: number;
-  retry_limit: number;
+  delivery_mode: DeliveryMode;
   num_trials: number;
   budget_from: number;
   body: Buffer | null;
@@ -51,10 +48,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     subscriptionId: row.subscription_id,
     eventType: row.event_type,
     deliveryMode: row.delivery_mode,
-    strategy: row.strategy,
-    intervalSeconds: row.interval_seconds,
-    maxRetrySeconds: row.max_retry_seconds,
-    retryLimit: row.retry_limit,
+    retry: retryOf(row),
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
     body: row.body ?? row.payload,

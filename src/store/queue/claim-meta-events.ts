@@ -1,16 +1,13 @@
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
+import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
 
 /** Takes due meta events for this node. */
-interface ClaimedRow extends HeldRow {
+interface ClaimedRow extends HeldRow, RetryColumns {
   event_type: string;
   payload: Buffer;
-  strategy: string;
-  interval_seconds: number;
-  max_retry_seconds: number;
-  retry_limit: number;
   num_trials: number;
   budget_from: number;
 }
@@ -38,10 +35,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     subscriptionId: null,
     eventType: row.event_type,
     deliveryMode: 'at_least_once',
-    strategy: row.strategy,
-    intervalSeconds: row.interval_seconds,
-    maxRetrySeconds: row.max_retry_seconds,
-    retryLimit: row.retry_limit,
+    retry: retryOf(row),
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
     body: row.payload,

@@ -1,4 +1,4 @@
-import { LANE } from '../../domain/event-delivery.ts';
+import { LANE } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';

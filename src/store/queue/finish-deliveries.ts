@@ -1,3 +1,4 @@
+import type { EndedStatus, OpenStatus } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
@@ -36,7 +37,7 @@ export interface Finish {
   projectId: string;
   endpointId: string;
   fence: number;
-  status: 'Success' | 'Failure' | 'Discarded' | 'Retry' | 'Scheduled';
+  status: OpenStatus | EndedStatus;
   description: string | null;
   numTrials: number;
   latencyMs: number | null;

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/event-delivery.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';

@@ -1,5 +1,7 @@
+import type { DeliveryMode, RetryPolicy } from '../../domain/delivery.ts';
 import type { Queryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
+import { retryColumns } from '../database/retry-columns.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 
 /** A new delivery, and what its queue row needs. */
@@ -10,11 +12,8 @@ export interface DeliveryRow {
   endpointId: string;
   subscriptionId: string | null;
   eventType: string;
-  deliveryMode: string;
-  strategy: string;
-  intervalSeconds: number;
-  maxRetrySeconds: number;
-  retryLimit: number;
+  deliveryMode: DeliveryMode;
+  retry: RetryPolicy;
   key: string;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
@@ -30,10 +29,7 @@ const stored: readonly Column<DeliveryRow>[] = [
   ['subscription_id', 'id', (d) => d.subscriptionId],
   ['event_type', 'text', (d) => d.eventType],
   ['delivery_mode', 'id', (d) => d.deliveryMode],
-  ['strategy', 'id', (d) => d.strategy],
-  ['interval_seconds', 'int', (d) => d.intervalSeconds],
-  ['max_retry_seconds', 'int', (d) => d.maxRetrySeconds],
-  ['retry_limit', 'int', (d) => d.retryLimit],
+  ...retryColumns,
 ];
 
 export const deliveryColumns: readonly Column<DeliveryRow>[] = [

@@ -1,3 +1,4 @@
+import type { DeliveryStatus } from '../../domain/delivery.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -14,14 +15,14 @@ export interface LockedDelivery {
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
-  status: string;
+  status: DeliveryStatus;
 }
 
 /** Locks those of the given deliveries that are in one of the states. */
 export function lockDeliveries(
   tx: Queryable,
   projectId: string,
-  wanted: { ids: readonly string[]; statuses?: readonly string[] },
+  wanted: { ids: readonly string[]; statuses?: readonly DeliveryStatus[] },
 ): Promise<LockedDelivery[]> {
   return tx.query<LockedDelivery>(
     `select id, event_id, endpoint_id, subscription_id, event_type, status from event_deliveries

@@ -3,6 +3,7 @@ import { wantsMetaEvent } from '../../domain/meta-event.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import { getProjectConfig } from '../config/projects.ts';
 import type { Queryable } from '../database/database.ts';
+import { retryOf } from '../database/retry-columns.ts';
 import { deliveriesByIds, type StoredDelivery } from '../history/event-deliveries.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
 
@@ -45,11 +46,8 @@ function storedData(row: StoredDelivery & { status: 'Discarded' | 'Failure' }): 
     urlQueryParams: row.url_query_params,
     body: row.body ?? row.payload,
     contentType: row.body === null ? row.content_type : null,
-    strategy: row.strategy,
     numTrials: row.num_trials,
-    intervalSeconds: row.interval_seconds,
-    retryLimit: row.retry_limit,
-    maxRetrySeconds: row.max_retry_seconds,
+    retry: retryOf(row),
     attempt: null,
     acknowledgedAtMs: row.acknowledged_at,
     endedAtMs: row.updated_at,

@@ -1,0 +1,101 @@
+/** The states of a delivery. `Processing` is a word of the interface: no delivery is ever stored as that. */
+export const deliveryStatuses = [
+  'Scheduled',
+  'Processing',
+  'Discarded',
+  'Failure',
+  'Success',
+  'Retry',
+] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** An open delivery has a row in the queue, an ended one has none. */
+export type OpenStatus = 'Scheduled' | 'Retry';
+export type EndedStatus = 'Success' | 'Failure' | 'Discarded';
+
+export const openStatuses: readonly DeliveryStatus[] = ['Scheduled', 'Processing', 'Retry'];
+
+interface Transition {
+  /** Null: the delivery is made. */
+  from: OpenStatus | EndedStatus | null;
+  to: OpenStatus | EndedStatus;
+  when: string;
+}
+
+/** Every change of state there is. ARCHITECTURE.md shows this table. */
+export const transitions: readonly Transition[] = [
+  { from: null, to: 'Scheduled', when: 'accepted, or its event is replayed' },
+  { from: 'Scheduled', to: 'Scheduled', when: 'handed back untried, or our fault' },
+  { from: 'Scheduled', to: 'Retry', when: 'tried: failed, tries are left' },
+  { from: 'Retry', to: 'Retry', when: 'tried again: failed, tries are left; or handed back' },
+  ...(['Scheduled', 'Retry'] as const).flatMap((from): Transition[] => [
+    { from, to: 'Success', when: 'tried: answered 2xx' },
+    { from, to: 'Failure', when: 'failed with no tries left, 410, at most once, or its function failed' },
+    {
+      from,
+      to: 'Discarded',
+      when: 'endpoint inactive, endpoint or project deleted, cancelled, open for too long',
+    },
+  ]),
+  ...(['Success', 'Failure', 'Discarded'] as const).map(
+    (from): Transition => ({ from, to: 'Scheduled', when: 'resent' }),
+  ),
+];
+
+export function isDeliveryStatus(text: string): text is DeliveryStatus {
+  return (deliveryStatuses as readonly string[]).includes(text);
+}
+
+export const deliveryModes = ['at_least_once', 'at_most_once'] as const;
+export type DeliveryMode = (typeof deliveryModes)[number];
+
+/** How often and how far apart a delivery is tried. Fixed when the delivery is made. */
+export interface RetryPolicy {
+  strategy: 'linear' | 'exponential';
+  intervalSeconds: number;
+  /** The longest wait of the exponential strategy, and the longest that a Retry-After may ask for. */
+  maxRetrySeconds: number;
+  /** Total number of tries, the first included. */
+  retryLimit: number;
+}
+
+/** Lanes of the queue: first tries go before retries, retries before bulk replays. */
+export const LANE = { first: 0, retry: 1, replay: 2 } as const;
+
+/** A delivery as the node that holds it has it in memory: all that is needed to try it. */
+export interface HeldDelivery {
+  id: string;
+  fence: number;
+  key: string;
+  lane: number;
+  projectId: string;
+  eventId: string;
+  endpointId: string;
+  subscriptionId: string | null;
+  eventType: string;
+  deliveryMode: DeliveryMode;
+  retry: RetryPolicy;
+  numTrials: number;
+  budgetFrom: number;
+  /** The event's payload, or the delivery's own body where a function made one. */
+  body: Buffer;
+  hasOwnBody: boolean;
+  /** At most once: its sending had begun before. */
+  isStarted: boolean;
+  /** The endpoint dropped the connection of the first request of this try. */
+  isSecondRequest: boolean;
+  /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
+  probeFence: string | null;
+  /** null: JSON. */
+  contentType: string | null;
+  /** JSON text of the event's headers, name to values, as stored: credentials sealed. */
+  headers: string | null;
+  urlQueryParams: string | null;
+  idempotencyKey: string | null;
+  /** As the caller gave it, else the time of acceptance. Shown, and used for nothing else. */
+  acknowledgedAtMs: number;
+  /** When we accepted the event, in the database's time: latency counts from here. */
+  acceptedAtMs: number;
+  /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
+  dueAt: number | null;
+}
