@@ -11,7 +11,7 @@ class CountingMeter extends WorkMeter {
     return granted;
   }
 
-  /** A meter whose event has spent all but the floor every filter is left with. */
+  /** A meter whose event has only the guaranteed minimum of steps left. */
   static poor(): CountingMeter {
     const meter = new CountingMeter();
     for (let round = 0; round < 10; round += 1) {
@@ -37,7 +37,7 @@ function regexOf(pattern: string): BoundedRegex {
   return result.regex;
 }
 
-/** A text of a and b without order, on which a counted repetition needs a new state at almost every character. */
+/** A text of a and b in no order. A counted repetition needs a new state at almost every character of it. */
 function disorder(chars: number): string {
   let state = 12_345;
   return Array.from({ length: chars }, () => {
@@ -59,7 +59,7 @@ test.each([
   ['\\pL+', '123', false],
 ])('the pattern "%s" on "%s": %s', (pattern, text, expected) => {
   const regex = regexOf(pattern);
-  // Twice: the second search walks through states the first has built.
+  // Search twice: the second search walks through states that the first has built.
   expect(regex.search(text, CountingMeter.rich())).toBe(expected);
   expect(regex.search(text, CountingMeter.rich())).toBe(expected);
 });
@@ -82,7 +82,7 @@ test('a pattern of too many characters or instructions is refused', () => {
   });
 });
 
-test('a search that can pay for the simulation gets its answer', () => {
+test('a search that can pay for the simulation returns its result', () => {
   const meter = CountingMeter.rich();
   expect(regexOf(MANY_STATES).search(`${disorder(2_000)}!`, meter)).toBe(true);
   expect(meter.exhausted).toBe(false);
@@ -101,7 +101,7 @@ test('a search that cannot pay for its states stops building them', () => {
   expect(meter.refusals).toBeLessThan(5);
 });
 
-test('a pattern given up once answers again when it can pay', () => {
+test('a pattern that ran out of steps once works again when the steps suffice', () => {
   const regex = regexOf('^[ab]+a[ab]{20}$');
   const text = `a${'b'.repeat(20)}`;
   expect(regex.search(disorder(9_000), CountingMeter.poor())).toBe(false);

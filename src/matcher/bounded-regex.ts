@@ -2,15 +2,16 @@ import { RE2JSException, RE2Set } from 're2js';
 import type { WorkMeter } from './work-meter.ts';
 
 /**
- * A pattern with RE2 semantics, searched unanchored, that cannot stall the process. The engine is linear in the
- * text, but linear is not cheap. It walks the text through states it builds as it goes: 3 to 10 ns per character
- * where the states exist, about 0.2 us per instruction in a new one, and it may keep 8 MB of them per pattern. When
- * a pattern needs too many it simulates the program instead, at about 60 ns per instruction and character:
- * measured, a hostile 500-instruction pattern took 0.6 s on 20 KB. So:
- *  - pattern length and program size are bounded on write;
- *  - states are bounded to `STATE_BYTES` per pattern;
- *  - a search pays for its text and for each state it builds, and simulates only if it can pay for all of it.
- * A search that cannot pay finds nothing; the meter remembers that it ran out.
+ * A pattern with RE2 semantics, searched unanchored, that cannot stall the process. The engine is linear in
+ * the text, but linear is not cheap. It walks the text through states it builds as it goes: 3 to 10 ns per
+ * character in a state that exists, about 0.2 us per instruction for a new state. It may keep 8 MB of states
+ * per pattern. A pattern that needs too many states is simulated instead, at about 60 ns per instruction and
+ * character. Measured: a hostile 500-instruction pattern took 0.6 s on 20 KB. Therefore:
+ * - pattern length and program size are bounded on write;
+ * - states are bounded to `STATE_BYTES` per pattern;
+ * - a search pays for its text and for each state it builds, and simulates only if it can pay for all of it.
+ *
+ * A search that cannot pay finds nothing, and the meter records that it ran out.
  */
 const MAX_PATTERN_CHARS = 1_000;
 const MAX_PROGRAM_INSTRUCTIONS = 250;
@@ -44,7 +45,7 @@ export function compileRegex(pattern: string): RegexResult {
   return { ok: true, regex: meteredSearch(set, instructions) };
 }
 
-/** The set's DFA has no hook for costs, so two of its methods are wrapped; null is its own word for "give up". */
+/** The set's DFA has no hook for costs, so two of its methods are wrapped. A null from them means "give up". */
 function meteredSearch(set: RE2Set, instructions: number): BoundedRegex {
   const { dfa } = set;
   const simulationStepsPerChar = instructions * SIMULATION_STEPS_PER_INSTRUCTION;
@@ -59,7 +60,7 @@ function meteredSearch(set: RE2Set, instructions: number): BoundedRegex {
 
   const matchSet = dfa.matchSet.bind(dfa);
   dfa.matchSet = (...args: Parameters<typeof matchSet>) => {
-    // Its types leave out the null with which it asks for the simulation.
+    // The types of re2js omit the null that requests the simulation.
     const found = matchSet(...args);
     const simulate = (found as number[] | null) === null;
     const refused = simulate && paying?.meter.spend(paying.chars * simulationStepsPerChar) !== true;

@@ -1,14 +1,14 @@
 import type { WorkMeter } from './work-meter.ts';
 
-/** Longer texts are never read as numbers; no number worth comparing needs more. */
+/** Longer texts are never read as numbers. No useful number needs more characters. */
 const MAX_NUMERIC_CHARS = 400;
-/** Up to this many characters a decimal text survives the way through a double unchanged. */
+/** A decimal text of up to this many characters converts to a double and back unchanged. */
 const EXACT_CHARS = 15;
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
 
-/** A number, or a text that reads as one; undefined for everything else. */
+/** A number, or a text that reads as one. Undefined for everything else. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.length > MAX_NUMERIC_CHARS) return undefined;
@@ -24,8 +24,8 @@ export function numberOf(value: unknown): number | undefined {
 export type EqualityTest = (actual: unknown, meter: WorkMeter) => boolean;
 
 /**
- * Equality with numeric texts taken as numbers: "5" equals 5 and "1.0" equals "1". Two long texts must also agree
- * digit by digit: as doubles, the ids "9007199254740993" and "9007199254740992" would be one.
+ * Equality where numeric texts count as numbers: "5" equals 5 and "1.0" equals "1". Two long texts must also
+ * agree digit by digit, because the ids "9007199254740993" and "9007199254740992" are the same double.
  */
 export function looselyEqualTo(expected: unknown): EqualityTest {
   if (typeof expected === 'object') return (actual, meter) => deeplyEqual(expected, actual, meter);
@@ -53,8 +53,8 @@ function canonicalDecimal(text: string): string {
 }
 
 /**
- * Strict equality of JSON values, object keys in any order. It goes no deeper than `expected`, whose depth the
- * filter parser bounds.
+ * Strict equality of JSON values, with object keys in any order. It goes no deeper than `expected`; the
+ * filter parser bounds that depth.
  */
 export function deeplyEqual(expected: unknown, actual: unknown, meter: WorkMeter): boolean {
   if (!meter.spend(1)) return false;
@@ -72,7 +72,7 @@ export function deeplyEqual(expected: unknown, actual: unknown, meter: WorkMeter
   return keys.every((key) => Object.hasOwn(right, key) && deeplyEqual(left[key], right[key], meter));
 }
 
-/** Stops counting one past the wanted count, so a huge object costs no more than the one it is compared with. */
+/** Stops counting one past the expected count, so a huge object costs no more than the one it is compared with. */
 function sameKeyCount(count: number, value: object): boolean {
   let seen = 0;
   for (const key in value) {

@@ -21,7 +21,7 @@ test.each([
   expect(new EventTypeIndex([[pattern, 1]]).candidates(eventType)).toEqual(expected ? [1] : []);
 });
 
-test('candidates come in the order they were given', () => {
+test('candidates keep the order of the patterns', () => {
   const index = new EventTypeIndex([
     ['a.*', 1],
     ['*', 2],
@@ -36,7 +36,7 @@ test('candidates come in the order they were given', () => {
   expect(new EventTypeIndex([]).candidates('z')).toEqual([]);
 });
 
-test('the index finds what a scan over all patterns finds', () => {
+test('the index finds the same values as a scan over all patterns', () => {
   const name = fc.array(fc.constantFrom('a', 'b', '.', '*', 'constructor', '😀'), { maxLength: 5 });
   const text = name.map((parts) => parts.join(''));
   fc.assert(

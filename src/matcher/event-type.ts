@@ -1,6 +1,6 @@
 /**
- * Event-type patterns: an exact name, `*` for all, or a trailing glob such as `invoice.*`, which stands for every
- * name that begins with what is before the star. A star anywhere else is an ordinary character.
+ * Event-type patterns: an exact name, `*` for all, or a trailing glob. The glob `invoice.*` matches every
+ * name that begins with `invoice.`. A star anywhere else is an ordinary character.
  */
 const STAR = '*';
 
@@ -15,9 +15,9 @@ interface Entry<Value> {
 }
 
 /**
- * The values whose pattern matches an event type, found by one lookup for the exact name and one for each length
- * that some glob's prefix has (`*` has length 0), however many patterns there are. Built once per config change
- * and never changed.
+ * The values whose pattern matches an event type. A lookup costs one map access for the exact name and one
+ * per distinct length of glob prefix (`*` has length 0), independent of the number of patterns. Built once
+ * per config change, then immutable.
  */
 export class EventTypeIndex<Value> {
   readonly #exact = new Map<string, Entry<Value>[]>();
@@ -35,7 +35,7 @@ export class EventTypeIndex<Value> {
     this.#prefixLengths = [...lengths].sort((left, right) => left - right);
   }
 
-  /** In the order the pairs were given; a value given under several matching patterns comes once for each. */
+  /** In the order of the pairs. A value with several matching patterns occurs once for each. */
   candidates(eventType: string): Value[] {
     const found: Entry<Value>[][] = [];
     const exact = this.#exact.get(eventType);
@@ -45,7 +45,7 @@ export class EventTypeIndex<Value> {
       const globs = this.#byPrefix.get(eventType.slice(0, length));
       if (globs !== undefined) found.push(globs);
     }
-    // Each list is in order already; only a mixture has to be put in order.
+    // Each list is sorted already; only a mixture needs sorting.
     const entries = found.length === 1 ? found[0]! : found.flat().sort((a, b) => a.order - b.order);
     return entries.map(({ value }) => value);
   }

@@ -20,9 +20,8 @@ export interface Mismatch {
   readonly path: string;
   readonly operator: string;
   readonly expected: unknown;
-  /** Undefined when the field is absent; behind wildcards the first values found. */
+  /** Undefined when the field is absent. Behind wildcards, the first values found. */
   readonly actual: unknown;
-  /** One plain sentence. */
   readonly reason: string;
 }
 
@@ -30,10 +29,10 @@ type Failure = Omit<Mismatch, 'matched' | 'scope'>;
 
 const MAX_VALUES_SHOWN = 10;
 const MAX_SHOWN_CHARS = 80;
-/** Of an $or none of whose alternatives holds, so many are explained. */
+/** At most this many failing alternatives of an $or are explained. */
 const MAX_ALTERNATIVES = 3;
 
-/** Why a node that does not hold does not hold. */
+/** Why a node does not hold. The node must not hold. */
 export function explainNode(node: FilterNode, root: unknown, meter: WorkMeter): Failure {
   if (node.kind === 'field') return explainCondition(node, root, meter);
   if (node.kind === 'all') return explainNode(firstFailed(node, root, meter), root, meter);
@@ -55,7 +54,7 @@ function firstFailed(node: AllNode, root: unknown, meter: WorkMeter): FilterNode
   return failed;
 }
 
-/** Alternatives within alternatives are only counted: the text would double with each level. */
+/** Nested alternatives are only counted, because the text would double with each level. */
 function explainAlternative(node: FilterNode, root: unknown, meter: WorkMeter): string {
   if (node.kind === 'field') return explainCondition(node, root, meter).reason;
   if (node.kind === 'any') return `none of ${node.nodes.length} alternatives holds`;
@@ -75,7 +74,7 @@ function explainCondition(condition: FieldCondition, root: unknown, meter: WorkM
     found.length === 0
       ? tests.find((test) => !test.holdsWhenAbsent)
       : tests.find((test) => !found.some((value) => test.holds(value, meter)));
-  // Behind wildcards each test may hold for some element and no element pass them all.
+  // Behind wildcards each test may hold for some element while no element passes them all.
   const failed = named ?? tests[0]!;
   return {
     path: path.text,
@@ -118,7 +117,7 @@ const comparisons: Readonly<Record<string, string>> = {
   $lte: 'at most',
 };
 
-/** What is wrong with a value, said after the value. */
+/** The reason why a value fails. It is printed after the value. */
 function complaint({ operator, expected }: FieldTest, actual: unknown): string {
   const wanted = shown(expected);
   const isList = Array.isArray(actual);
@@ -155,7 +154,7 @@ function shown(value: unknown): string {
   return text.length <= MAX_SHOWN_CHARS ? text : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
 }
 
-/** A payload may nest deeper than JSON.stringify can follow. */
+/** A payload may nest deeper than JSON.stringify can recurse. */
 function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'undefined';

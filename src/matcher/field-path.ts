@@ -1,19 +1,19 @@
 /**
- * Where a condition looks in a JSON value. A path is compiled once into, for each position, the keys that may be
- * tried there: `a.b.c` is found as a > b > c, but also under payload keys that themselves hold dots (`a.b` > c),
- * nesting first. A walk follows only those keys, so its cost does not depend on the payload's depth or size,
- * except for a wildcard, which looks at each element of one real array. Every value of a JSON tree has one dotted
- * path, so even with dotted keys no value is visited twice. Only own properties count; arrays answer only to
- * canonical indexes.
+ * The place in a JSON value that a condition reads. A path is compiled once into the keys to try at each
+ * position. `a.b.c` is found as a > b > c, and also under payload keys that contain dots (`a.b` > c); nested
+ * keys are tried first. A walk follows only those keys, so its cost does not depend on the payload's depth or
+ * size. The exception is a wildcard, which reads each element of one real array. Every value of a JSON tree
+ * has one dotted path, so no value is visited twice even with dotted keys. Only own properties count. Arrays
+ * accept only canonical indexes.
  */
 export const WILDCARD = '$';
 
-/** The answer for a field that is not there; JSON itself has no undefined. */
+/** The result for a field that does not exist. JSON itself has no undefined. */
 export const ABSENT = undefined;
 
 interface Step {
   readonly wildcard: boolean;
-  /** Index if this segment names an array element, else -1. */
+  /** The index if this segment names an array element, else -1. */
   readonly index: number;
   readonly keys: readonly { readonly key: string; readonly next: number }[];
 }
@@ -47,7 +47,7 @@ function arrayIndex(segment: string): number {
 
 /** The first value at a path without wildcards, or ABSENT. */
 export function findValue(root: unknown, path: FieldPath): unknown {
-  // A root array is also reachable under the empty name: the only way to say "the array itself".
+  // The empty name also reaches a root array. It is the only name for the array itself.
   if (path.text === '' && Array.isArray(root)) return root;
   return descend(root, path.steps, 0);
 }
@@ -68,20 +68,20 @@ function descend(node: unknown, steps: readonly Step[], at: number): unknown {
   return ABSENT;
 }
 
-/** Reading first makes the common miss one lookup; what was read counts only if it is the object's own. */
+/** Reading first makes the common miss one lookup. The value counts only if it is an own property. */
 function ownValue(node: object, key: string): unknown {
   const value = (node as Record<string, unknown>)[key];
   return value !== undefined && Object.hasOwn(node, key) ? value : ABSENT;
 }
 
 export interface Visitor {
-  /** Called for each value found; true ends the walk. */
+  /** Called for each value found. True ends the walk. */
   accept(value: unknown): boolean;
-  /** Called for each array element looked at; false ends the walk. */
+  /** Called for each array element read. False ends the walk. */
   mayContinue(): boolean;
 }
 
-/** Visits every value at a path with wildcards; true when the visitor accepted one. */
+/** Visits every value at a path with wildcards. True when the visitor accepted one. */
 export function someValue(root: unknown, path: FieldPath, visitor: Visitor): boolean {
   return visit(root, { steps: path.steps, visitor }, 0);
 }

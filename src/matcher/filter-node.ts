@@ -2,7 +2,7 @@ import { ABSENT, type FieldPath, findValue, someValue } from './field-path.ts';
 import type { FieldTest } from './operators.ts';
 import type { WorkMeter } from './work-meter.ts';
 
-/** A parsed filter. Its depth is bounded by the parser, so it is safe to walk by recursion. */
+/** A parsed filter. The parser bounds its depth, so recursion over it is safe. */
 export type FilterNode = AllNode | AnyNode | FieldCondition;
 
 export interface AllNode {
@@ -26,7 +26,7 @@ export interface FieldCondition {
 export function nodeHolds(node: FilterNode, root: unknown, meter: WorkMeter): boolean {
   if (node.kind === 'all') return node.nodes.every((child) => nodeHolds(child, root, meter));
   if (node.kind === 'any') return node.nodes.some((child) => nodeHolds(child, root, meter));
-  // A negated test may hold only because the steps ran out halfway, so the meter has the last word.
+  // A negated test may hold only because the steps ran out, so an exhausted meter overrules it.
   return meter.spend(1) && conditionHolds(node, root, meter) && !meter.exhausted;
 }
 
@@ -37,7 +37,7 @@ function conditionHolds(condition: FieldCondition, root: unknown, meter: WorkMet
   return value === ABSENT ? holdsAbsent(tests) : allHold(tests, value, meter);
 }
 
-/** One element must pass all the tests of a condition; different conditions may be met by different elements. */
+/** One element must pass all the tests of a condition. Different conditions may be met by different elements. */
 function someElementHolds(condition: FieldCondition, root: unknown, meter: WorkMeter): boolean {
   let found = false;
   const accepted = someValue(root, condition.path, {

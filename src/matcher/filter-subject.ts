@@ -3,7 +3,7 @@ import { WorkMeter } from './work-meter.ts';
 export type FilterScope = 'body' | 'headers' | 'query' | 'path';
 
 export interface FilterInput {
-  /** The parsed JSON payload; undefined when the payload is not JSON, and then no body filter matches. */
+  /** The parsed JSON payload. Undefined when the payload is not JSON; no body filter matches then. */
   readonly body: unknown;
   readonly headers: Readonly<Record<string, readonly string[] | string>>;
   /** The raw query string, with or without the leading question mark. */
@@ -14,8 +14,8 @@ export interface FilterInput {
 type Fields = Record<string, unknown>;
 
 /**
- * One event as filters see it. Make one per event and hand it to every filter: header names are lowered and the
- * query string is parsed at most once, and the cost of all the filters is counted together.
+ * One event as filters see it. Create one per event and pass it to every filter. Header names are lowered and
+ * the query string is parsed at most once, and the cost of all filters is counted together.
  */
 export class FilterSubject {
   readonly meter = new WorkMeter();
@@ -36,7 +36,7 @@ export class FilterSubject {
   }
 }
 
-// Both builders fill objects without a prototype, where `__proto__` is a name like any other.
+// Both builders fill objects without a prototype, so `__proto__` is an ordinary name.
 
 function firstValues(headers: FilterInput['headers']): Fields {
   const fields: Fields = Object.create(null);

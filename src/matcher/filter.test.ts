@@ -81,7 +81,7 @@ const examples: [name: string, payload: unknown, filter: unknown, expected: bool
     { $and: [{ person: { age: { $gte: 10 } } }, { $or: [{ type: 'weekly' }, { cities: 'x' }] }] },
     true,
   ],
-  ['$or beside a field', weekly, { type: 'monthly', $or: [{ cities: 'rome' }] }, false],
+  ['$or next to a field', weekly, { type: 'monthly', $or: [{ cities: 'rome' }] }, false],
   ['$or under a field', weekly, { person: { $or: [{ age: 1 }, { age: { $gt: 10 } }] } }, true],
   ['$or of operators under a field', weekly, { 'person.age': { $or: [{ $lt: 1 }, { $gt: 10 }] } }, true],
   ['$exist', weekly, age({ $exist: true }), true],
@@ -131,7 +131,7 @@ describe('body filters', () => {
   });
 
   test.each([
-    ['present and true beside an absent field', { a: 1 }, { a: 1, b: 2 }, false],
+    ['a matching field next to an absent one', { a: 1 }, { a: 1, b: 2 }, false],
     ['$exist false', {}, { x: { $exist: false } }, true],
     ['$exist false, present', { x: 1 }, { x: { $exist: false } }, false],
     ['$exist true, null', { x: null }, { x: { $exist: true } }, true],
@@ -220,7 +220,7 @@ describe('body filters', () => {
     expect(matchesBody({ d: [[{ x: 1 }]] }, { 'd.$.$.x': 1 })).toBe(true);
   });
 
-  test('array elements are reached by index, and by lists of objects in the filter', () => {
+  test('the filter addresses array elements by index or by a list of objects', () => {
     const body = { d: [{ x: 1 }, { x: 2 }] };
     expect(matchesBody(body, { 'd.1.x': 2 })).toBe(true);
     expect(matchesBody(body, { 'd.01.x': 2 })).toBe(false);
@@ -233,14 +233,14 @@ describe('body filters', () => {
     expect(matchesBody(['a', 'b'], { '': 'b' })).toBe(true);
   });
 
-  test('payload keys with dots are found like nested ones, nested ones first', () => {
+  test('payload keys with dots are found like nested keys, after them', () => {
     expect(matchesBody({ 'a.b': { c: 1 } }, { a: { b: { c: 1 } } })).toBe(true);
     expect(matchesBody({ a: { x: 1 }, 'a.b.c': 1 }, { 'a.b.c': 1 })).toBe(true);
     expect(matchesBody({ 'a.b': 1, a: { b: 2 } }, { 'a.b': 1 })).toBe(false);
     expect(matchesBody({ 'd.e': [{ 'x.y': 1 }] }, { 'd.e.$.x.y': 1 })).toBe(true);
   });
 
-  test('payload keys that look like operators or live on prototypes are ordinary', () => {
+  test('payload keys named like operators or prototype members are ordinary', () => {
     const hostile: unknown = JSON.parse('{"$or":1,"$ref":{"$gt":2},"__proto__":{"x":1},"a":{"$in":3}}');
     expect(matchesBody(hostile, { a: { $exist: true } })).toBe(true);
     expect(matchesBody(hostile, { a: { $eq: { $in: 3 } } })).toBe(true);
@@ -295,7 +295,7 @@ describe('the other scopes', () => {
     expect(matches({}, {})).toBe(true);
   });
 
-  test('a filter says whether it needs the body', () => {
+  test('a filter reports whether it needs the body', () => {
     expect(compiled({ body: { a: 1 } }).usesBody).toBe(true);
     expect(compiled({ body: {}, headers: { a: 1 } }).usesBody).toBe(false);
   });
@@ -363,11 +363,11 @@ describe('explanations', () => {
   const explain = (scopes: FilterScopes, input: Partial<FilterInput>) =>
     compiled(scopes).explain(new FilterSubject({ ...nothing, ...input }));
 
-  test('a match needs none', () => {
+  test('a match has no explanation', () => {
     expect(explain({ body: { a: 1 } }, { body: { a: 1 } })).toEqual({ matched: true });
   });
 
-  test('the first failing condition is named with what was there', () => {
+  test('the explanation names the first failing condition and the actual value', () => {
     const filter = { body: { a: 1, b: { $gt: 5 }, c: 3 } };
     expect(explain(filter, { body: { a: 1, b: 2 } })).toEqual({
       matched: false,
@@ -408,7 +408,7 @@ describe('explanations', () => {
     [{ $exist: false }, null, 'a is null, and must not be there.'],
     [{ $exist: true }, undefined, 'There is no field a.'],
     ['x'.repeat(100), 1, `a is 1, not "${'x'.repeat(79)}....`],
-  ])('%j of %j is told in one sentence', (condition, actual, reason) => {
+  ])('%j of %j is explained in one sentence', (condition, actual, reason) => {
     expect(explain({ body: { a: condition } }, { body: { a: actual } })).toMatchObject({ reason });
   });
 
@@ -423,14 +423,14 @@ describe('explanations', () => {
     });
   });
 
-  test('of several operators the failing one is named', () => {
+  test('the explanation names the failing one of several operators', () => {
     expect(explain({ body: { a: { $neq: 1, $lt: 5 } } }, { body: { a: 9 } })).toMatchObject({
       operator: '$lt',
     });
     expect(explain({ body: { a: { $neq: 1, $lt: 5 } } }, { body: {} })).toMatchObject({ operator: '$lt' });
   });
 
-  test('behind a wildcard the values found are shown', () => {
+  test('the explanation shows the values found behind a wildcard', () => {
     const body = { d: [{ n: 1 }, { n: 20 }, {}] };
     expect(explain({ body: { 'd.$.n': { $gt: 5, $lt: 10 } } }, { body })).toMatchObject({
       path: 'd.$.n',
@@ -439,7 +439,7 @@ describe('explanations', () => {
     });
   });
 
-  test('an $or none of whose alternatives holds is named as a whole', () => {
+  test('the explanation names a failed $or as a whole', () => {
     const filter = { body: { $and: [{ z: 1 }, { $or: [{ a: 1 }, { a: 2 }] }] } };
     expect(explain(filter, { body: { a: 3, z: 1 } })).toMatchObject({
       operator: '$or',

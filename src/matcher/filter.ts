@@ -5,7 +5,10 @@ import { isJsonObject } from './json-shape.ts';
 import { parseFilter } from './parse-filter.ts';
 import type { WorkMeter } from './work-meter.ts';
 
-/** The filters of a subscription as stored, nested or dotted. A scope left out, null or empty lets all through. */
+/**
+ * The filters of a subscription as stored, nested or dotted. A scope that is omitted, null or empty matches
+ * everything.
+ */
 export interface FilterScopes {
   readonly body?: unknown;
   readonly headers?: unknown;
@@ -13,9 +16,9 @@ export interface FilterScopes {
   readonly path?: unknown;
 }
 
-/** A filter ready to be asked about any number of events; all its scopes must hold. */
+/** A filter compiled for any number of events. All its scopes must hold. */
 export interface CompiledFilter {
-  /** Whether the payload must be parsed before asking. */
+  /** Whether the payload must be parsed before matching. */
   readonly usesBody: boolean;
   matches(subject: FilterSubject): boolean;
   explain(subject: FilterSubject): Explanation;

@@ -6,7 +6,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
   ['dotted names stay', { 'a.b': { c: 1 } }, { 'a.b.c': 1 }],
   ['operators stay under their path', { a: { b: { $gt: 1, $lt: 5 } } }, { 'a.b': { $gt: 1, $lt: 5 } }],
   [
-    'operators beside fields are kept apart',
+    'operators next to fields stay separate',
     { a: { $exist: true, b: 1 } },
     { a: { $exist: true }, 'a.b': 1 },
   ],

@@ -3,9 +3,9 @@ import { isJsonObject, isNestedList, type JsonObject } from './json-shape.ts';
 import { GROUP_OPERATORS, looksLikeOperator } from './operators.ts';
 
 /**
- * The dotted form of a filter that `compileFilter` accepts (which bounds its depth): `{a: {b: 1}}` becomes
- * `{'a.b': 1}`, operators stay an object under their path, items of `$or` and `$and` are flattened one by one.
- * Both forms compile to the same filter.
+ * The dotted form of a filter that `compileFilter` accepts (which bounds its depth). `{a: {b: 1}}` becomes
+ * `{'a.b': 1}`. Operators stay an object under their path. Items of `$or` and `$and` are flattened one by
+ * one. Both forms compile to the same filter.
  */
 export function flatten(filter: JsonObject): JsonObject {
   const fields = new Map<string, unknown>();
@@ -45,8 +45,9 @@ function flattenOperand(operator: string, operand: unknown): unknown {
 }
 
 /**
- * The nested form of a flattened filter, so that `flatten(unflatten(flat))` is `flat` again. A name stays dotted
- * where nesting could not say the same: behind wildcards, and below a field that holds a value of its own.
+ * The nested form of a flattened filter, so that `flatten(unflatten(flat))` is `flat` again. A name stays
+ * dotted where nesting would change the meaning: behind wildcards, and below a field that has a value of its
+ * own.
  */
 export function unflatten(flat: JsonObject): JsonObject {
   const root: Branch = new Map();

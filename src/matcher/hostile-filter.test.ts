@@ -22,7 +22,7 @@ function counted<Value extends object>(value: Value, reads: { count: number }): 
   });
 }
 
-test('patterns that make backtracking engines explode find their answer', () => {
+test('patterns that are exponential in backtracking engines return a result', () => {
   const text = `${'a'.repeat(50_000)}!`;
   for (const pattern of ['(a+)+$', '(a|aa)+$', '(a*)*b', '(.*a){12}$']) {
     const subject = subjectOf({ text });
@@ -32,7 +32,7 @@ test('patterns that make backtracking engines explode find their answer', () => 
   expect(bodyFilter({ text: { $regex: '(a+)+!$' } }).matches(subjectOf({ text }))).toBe(true);
 });
 
-/** Texts of a and b without order: what makes the engine build a new state for almost every character. */
+/** Texts of a and b in no order. They make the engine build a new state for almost every character. */
 function disorder(length: number): string {
   let state = 12_345;
   return Array.from({ length }, () => {
@@ -41,7 +41,7 @@ function disorder(length: number): string {
   }).join('');
 }
 
-test('a pattern that defeats the fast path is answered on short texts and given up on long ones', () => {
+test('a pattern that defeats the fast path works on short texts and runs out of steps on long ones', () => {
   const filter = bodyFilter({ text: { $regex: '(?:a|b)*a(?:[ab]){100}[^ab]' } });
   const short = subjectOf({ text: `${disorder(1_500)}!` });
   expect(filter.matches(short)).toBe(true);
@@ -56,7 +56,7 @@ test('a pattern that defeats the fast path is answered on short texts and given 
   });
 });
 
-test('many hostile patterns on one event share its steps, and ordinary patterns still answer', () => {
+test('many hostile patterns on one event share its steps, and ordinary patterns still work', () => {
   const text = disorder(500);
   const subject = subjectOf({ text });
   for (let at = 0; at < 200; at += 1) {
@@ -66,7 +66,7 @@ test('many hostile patterns on one event share its steps, and ordinary patterns 
   expect(bodyFilter({ text: { $regex: '^[ab]+$' } }).matches(subject)).toBe(true);
 });
 
-test('the states kept for patterns stay small whatever they have seen', () => {
+test('the memory for states stays small after any text', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const text = disorder(20_000);
@@ -96,7 +96,7 @@ test('three wildcards look at each element once', () => {
   expect(reads.count).toBeLessThan(2_100);
 });
 
-test('a wildcard filter over more elements than any payload has is given up, and the next filter works', () => {
+test('a wildcard filter over more elements than any payload has runs out of steps, and the next filter works', () => {
   const leaves = Array.from({ length: 1_000 }, () => ({ d: 0 }));
   const middle = Array.from({ length: 1_000 }, () => ({ c: leaves }));
   const body = { a: Array.from({ length: 1_000 }, () => ({ b: middle })), type: 'x' };
@@ -107,7 +107,7 @@ test('a wildcard filter over more elements than any payload has is given up, and
   expect(bodyFilter({ type: 'x' }).matches(subject)).toBe(true);
 });
 
-test('many costly filters on one event end, and ordinary ones beside them still answer', () => {
+test('many costly filters on one event end, and ordinary filters on it still work', () => {
   const reads = { count: 0 };
   const list = Array.from({ length: 400_000 }, (_, at) => at);
   const body = { list, watched: counted(list, reads), type: 'x' };
@@ -141,7 +141,7 @@ test('a payload of 10,000 levels is walked only along the filter', () => {
 test('payload keys with dots cannot multiply the walk', () => {
   const reads = { count: 0 };
   const segments = Array.from({ length: 12 }, () => 'a');
-  // Every way of joining the segments exists, so every branch of the walk does.
+  // Every way of joining the segments exists in the payload, so the walk takes every branch.
   const build = (left: number): object => {
     const keys = segments.slice(0, left).map((_, at) => ['a', ...segments.slice(0, at)].join('.'));
     return counted(Object.fromEntries(keys.map((key, at) => [key, build(left - at - 1)])), reads);

@@ -5,7 +5,7 @@ import { isJsonObject } from './json-shape.ts';
 import type { FieldTest } from './operators.ts';
 import { parseFilter } from './parse-filter.ts';
 
-/** Conditions that no event can meet: each is legal, and surely not what its author meant. */
+/** Conditions that no event can meet. Each is legal, but certainly a mistake. */
 export function neverMatches(scopes: FilterScopes): string[] {
   return (['body', 'headers', 'query', 'path'] as const).flatMap((scope) => {
     const filter = scopes[scope];

@@ -3,7 +3,7 @@ import { deeplyEqual, looselyEqualTo, numberOf } from './equality.ts';
 import { WILDCARD } from './field-path.ts';
 import { someItem, type WorkMeter } from './work-meter.ts';
 
-/** What a condition asks of the value of one field. A clash of types is "does not hold", never an error. */
+/** A condition on the value of one field. A type mismatch means "does not hold", never an error. */
 export interface FieldTest {
   readonly operator: string;
   readonly expected: unknown;
@@ -37,7 +37,7 @@ const compilers: Readonly<Record<string, OperatorCompiler>> = {
 
 export const GROUP_OPERATORS: ReadonlySet<string> = new Set(['$or', '$and']);
 
-/** A key of a filter that must be an operator: any other `$` is a wildcard segment. */
+/** Whether a filter key must be an operator. Any other `$` is a wildcard segment. */
 export function looksLikeOperator(key: string): boolean {
   return key.startsWith('$') && key !== WILDCARD && !key.startsWith(`${WILDCARD}.`);
 }
@@ -47,7 +47,7 @@ export function fieldOperator(name: string): OperatorCompiler | undefined {
   return Object.hasOwn(compilers, name) ? compilers[name] : undefined;
 }
 
-/** A value without operator: equal to the field, or to an element of it if the field is an array. */
+/** A value without operator: equal to the field, or to one of its elements if the field is an array. */
 export function plainTest(expected: unknown): FieldTest {
   const equal = looselyEqualTo(expected);
   const holds: Holds = (actual, meter) => {
@@ -82,8 +82,8 @@ function comparison(
 type Membership = (actual: unknown, meter: WorkMeter) => boolean | 'clash';
 
 /**
- * A list asks for a field that is one of its items, or an array sharing an item with it; a single value asks for
- * an array that holds it. Items are compared strictly: 1 is not "1".
+ * A list matches a field that is one of its items, or an array that shares an item with it. A single value
+ * matches an array that contains it. Items are compared strictly: 1 is not "1".
  */
 function membership(expected: unknown): Membership {
   const items: readonly unknown[] = Array.isArray(expected) ? expected : [expected];

@@ -4,13 +4,13 @@ import type { FilterScope } from './filter-subject.ts';
 import { isJsonObject, isNestedList, type JsonObject } from './json-shape.ts';
 import { type FieldTest, fieldOperator, GROUP_OPERATORS, looksLikeOperator, plainTest } from './operators.ts';
 
-/** How deep a filter may nest, operands included: the walks over filters recurse. */
+/** How deep a filter may nest, operands included. Bounded because the walks over filters recurse. */
 const MAX_DEPTH = 32;
-/** A compiled path keeps every way of joining its segments: 210 keys for 20 of them. */
+/** A compiled path stores every way of joining its segments: 210 keys for 20 segments. */
 const MAX_PATH_SEGMENTS = 20;
 const MAX_PATH_CHARS = 1_000;
 const MAX_WILDCARDS = 3;
-/** Conditions of one scope; `$in` is the way to list many values. */
+/** Conditions of one scope. `$in` lists many values in one condition. */
 const MAX_CONDITIONS = 500;
 
 export type ParseResult = { ok: true; node: FilterNode } | { ok: false; path: string; message: string };
@@ -28,13 +28,13 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return Object.values(value).some((child) => isDeeperThan(child, levels - 1));
 }
 
-/** Where the parser is: the field it is under, and the place in the filter as written, for messages. */
+/** The parser's position: the current field, and the path in the filter as written, for messages. */
 interface Place {
   readonly segments: readonly string[];
   readonly written: readonly string[];
 }
 
-/** The conditions that must all hold, by path, so that no field of a group is named twice. */
+/** The conditions that must all hold, by path. A field may occur once per group. */
 interface Group {
   readonly nodes: FilterNode[];
   readonly paths: Set<string>;
@@ -49,7 +49,7 @@ class FilterFault extends Error {
   }
 }
 
-/** Recursive descent. A mistake leaves it as a FilterFault, which `parse` turns into a value. */
+/** Recursive descent. A mistake is thrown as a FilterFault, and `parse` turns it into a value. */
 class FilterParser {
   readonly #scope: FilterScope;
   #conditions = 0;

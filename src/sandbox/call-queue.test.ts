@@ -34,7 +34,7 @@ describe('CallQueue', () => {
     expect(queue.takeAll()).toEqual([]);
   });
 
-  it('gives calls of one function in order, alone while it is unproven and in batches once it is quick', () => {
+  it('gives calls of one function in order, one by one while unproven and in batches once quick', () => {
     const { times, queue } = queueOf();
     const calls = Array.from({ length: 10 }, (_, i) => queued('a', 'f', `${i}`));
     for (const each of calls) queue.add(each);
@@ -68,7 +68,7 @@ describe('CallQueue', () => {
     expect(served.brief).toBeGreaterThanOrEqual(19);
   });
 
-  it('lets a tenant that was away save nothing up', () => {
+  it('gives an idle tenant no credit for its absence', () => {
     const { queue } = queueOf();
     const serve = (times: number) => {
       const tenants: string[] = [];
@@ -95,7 +95,7 @@ describe('CallQueue', () => {
     expect(order).toEqual(['f', 'g', 'h', 'f', 'f']);
   });
 
-  it('finds a quick call behind slow ones of the same tenant', () => {
+  it('finds a quick call behind slow calls of the same tenant', () => {
     const { times, queue } = queueOf();
     times.learn(keyOf('a', 'quick'), 0.1);
     times.learn(keyOf('a', 'slow'), 100);
@@ -137,7 +137,7 @@ describe('CallQueue', () => {
 });
 
 describe('RunTimes', () => {
-  it('takes an unknown function for slow and a proven one for quick', () => {
+  it('treats an unknown function as slow and a proven one as quick', () => {
     const times = new RunTimes();
     expect(times.isQuick('f')).toBe(false);
     times.learn('f', 1);
@@ -153,14 +153,14 @@ describe('RunTimes', () => {
     expect(times.isQuick('f')).toBe(true);
   });
 
-  it('forgets the functions not seen for longest', () => {
+  it('evicts the least recently seen functions', () => {
     const times = new RunTimes();
     for (let i = 0; i <= 10_000; i += 1) times.learn(`f${i}`, 0.1);
     expect(times.isQuick('f0')).toBe(false);
     expect(times.isQuick('f1')).toBe(true);
   });
 
-  it('gives the calls of suspects to their process only', () => {
+  it('runs the calls of suspects in their own process only', () => {
     const { times, suspects, queue } = queueOf();
     for (const name of ['poison', 'healthy']) times.learn(keyOf('bad', name), 0.1);
     times.learn(keyOf('good', 'f'), 0.1);
@@ -193,7 +193,7 @@ describe('RunTimes', () => {
     expect(served).toEqual({ fails: 20, works: 40 });
   });
 
-  it('keeps a quick function that failed of late from the process for proven ones', () => {
+  it('keeps a quick function that failed recently out of the process for proven functions', () => {
     const { times, queue } = queueOf();
     times.learn(keyOf('a', 'f'), 0.1, true);
     queue.add(queued('a', 'f'));

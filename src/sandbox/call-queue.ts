@@ -1,16 +1,16 @@
 /**
- * Calls waiting for a sandbox process, shared fairly among tenants.
+ * Calls that wait for a sandbox process, shared fairly among tenants.
  *
- * Each tenant has a meter of the milliseconds it was served; the tenant with the lowest meter and a call
- * that may run now is next. A tenant that was away starts level with the one served last, so it can save
- * nothing up. Time spent on runs that fail counts twice. Within a tenant its functions take turns. A batch is
- * calls of one function, as many as are expected to end within a few milliseconds; an unproven or slow
- * function goes one call at a time.
+ * Each tenant has a meter of the milliseconds it was served. The tenant with the lowest meter and a call that
+ * may run now is next. A tenant that was idle starts level with the tenant served last, so it cannot save up
+ * credit. Time spent on runs that fail counts twice. The functions of a tenant take turns. A batch has calls
+ * of one function, as many as are expected to end within a few milliseconds. An unproven or slow function
+ * goes one call at a time.
  *
- * Processes have roles: `quick` takes only proven functions (run-times.ts), `general` every function, but
- * neither takes suspects (suspects.ts): these have the role `suspect` to themselves.
+ * Processes have roles. `quick` takes only proven functions (run-times.ts). `general` takes every function.
+ * Neither takes suspects (suspects.ts), which run in the role `suspect`.
  *
- * Bounded by calls and bytes, a single tenant by half of each.
+ * The queue is bounded by calls and bytes, a single tenant by half of each.
  */
 import type { FunctionResult } from './contract.ts';
 import type { WorkerCall } from './protocol.ts';
@@ -22,7 +22,7 @@ export type Role = 'quick' | 'general' | 'suspect';
 export interface QueuedCall {
   call: WorkerCall;
   settle(result: FunctionResult): void;
-  /** How often a process ended while it had this call. */
+  /** How many processes ended while they had this call. */
   losses: number;
 }
 
@@ -45,7 +45,7 @@ const batchCalls = 64;
 const batchBytes = 1024 * 1024;
 const rememberedTenants = 1_000;
 
-/** In UTF-16 units: what it takes in memory, give or take a factor of two. */
+/** In UTF-16 units, which is the size in memory within a factor of two. */
 const bytesOf = ({ call }: QueuedCall) => call.input.length + call.code.length;
 
 export class CallQueue {
@@ -80,7 +80,7 @@ export class CallQueue {
     return true;
   }
 
-  /** Back to the front, past the bounds: these were in already. */
+  /** To the front and past the bounds, because these calls were accepted before. */
   putBack(calls: QueuedCall[]): void {
     for (const queued of calls.toReversed()) {
       const tenant = this.#tenant(queued.call.tenant);
@@ -104,7 +104,7 @@ export class CallQueue {
     return this.#waitingCalls > 0 && this.#next(role) !== undefined;
   }
 
-  /** What the batch really took, in place of what was expected; time spent on failed calls counts twice. */
+  /** Replaces the expected time with the measured time. Time spent on failed calls counts twice. */
   charge(batch: CallBatch, tookMs: number, failedCalls: number): void {
     const tenant = this.#tenant(batch.tenant);
     tenant.servedMs += tookMs * (1 + failedCalls / batch.calls.length) - batch.expectedMs;

@@ -1,4 +1,4 @@
-/** What a caller gives a user function and every way a run can end. */
+/** The input of a user function, its limits, and every way a run can end. */
 import { createHash } from 'node:crypto';
 
 export interface FunctionLimits {
@@ -26,21 +26,21 @@ const minimumFunctionLimits: FunctionLimits = { cpuMs: 5, heapBytes: 8 * 1024 * 
 
 export const sourceLimitBytes = 512 * 1024;
 export const inputLimitBytes = 32 * 1024 * 1024;
-/** Of `console`: what goes beyond is cut, and a last line says so. It fails no run. */
+/** Limits of `console`. Output beyond them is cut, and a last line says so. The run does not fail. */
 export const logLimits = { lines: 100, chars: 16 * 1024 };
 
 export interface FunctionCall {
   /** Defines `transform`, a function of one argument. */
   code: string;
-  /** `functionVersion(code)`: with the tenant and the heap limit the key under which an isolate is reused. */
+  /** `functionVersion(code)`. An isolate is reused per tenant, version and heap limit. */
   version: string;
   /** The project. Isolates are never shared across tenants, and tenants are served fairly. */
   tenant: string;
   /** JSON text of the argument. */
   input: string;
-  /** Seeds `Math.random`. The event's id, so that a retry sees the same numbers. */
+  /** Seeds `Math.random`. It is the event's id, so a retry sees the same numbers. */
   seed: string;
-  /** What the clock says during the whole run. */
+  /** The time on the clock during the whole run. */
   nowMs: number;
   limits?: Partial<FunctionLimits>;
 }
@@ -56,7 +56,7 @@ export interface FunctionUsage {
 }
 
 export type FunctionError =
-  /** The function's own doing: the same input ends the same way. */
+  /** Faults of the function: the same input ends the same way. */
   | 'syntax'
   | 'source_limit'
   | 'input_limit'
@@ -67,11 +67,11 @@ export type FunctionError =
   | 'cpu_limit'
   | 'memory_limit'
   | 'output_limit'
-  /** It ended its sandbox process twice, each time alone in it. */
+  /** The function ended its sandbox process twice, each time as the only call in it. */
   | 'crashed'
-  /** Ours: the process went away, the sandbox closed or the machine was too busy. */
+  /** Our fault: the process ended, the sandbox closed or the machine was too busy. */
   | 'sandbox_lost'
-  /** Ours: the queue is full. */
+  /** Our fault: the queue is full. */
   | 'overloaded';
 
 interface FunctionSuccess extends FunctionUsage {
@@ -85,10 +85,10 @@ export interface FunctionFailure extends FunctionUsage {
   ok: false;
   error: FunctionError;
   message: string;
-  /** Of a syntax error. */
+  /** Only for a syntax error. */
   line?: number;
   log: string[];
-  /** Our fault, not the function's: may be run again and uses up nothing. */
+  /** Our fault, not the function's. The caller may run it again at no cost to the tenant. */
   ours: boolean;
 }
 
@@ -107,7 +107,7 @@ export function functionFailure(
   return line === undefined ? failure : { ...failure, line };
 }
 
-/** Fills in defaults and keeps each limit between its least and its greatest value. */
+/** Fills in defaults and clamps each limit to its range. */
 export function completeLimits(limits: Partial<FunctionLimits> = {}): FunctionLimits {
   const bounded = (name: keyof FunctionLimits) =>
     Math.min(
@@ -120,7 +120,7 @@ export function completeLimits(limits: Partial<FunctionLimits> = {}): FunctionLi
 const sizeText = (bytes: number) =>
   bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
 
-/** The messages of the limits, each naming the limit it is about. */
+/** The messages of the limits. Each names its limit. */
 export const limitMessages = {
   cpu: (limits: FunctionLimits) => `the function used more than its ${limits.cpuMs} ms of CPU time`,
   memory: (limits: FunctionLimits) =>

@@ -1,15 +1,13 @@
 /**
  * One version of one tenant's function, compiled in an isolate of its own.
  *
- * A fresh context per event costs 1 ms, a frozen one that is used again 16 us (measured). So a version
- * called more than a few times is run in a frozen context, the user's code in strict mode inside a
- * function: nothing it declares outlives the call, and a write to a builtin or to an undeclared name
- * throws instead of going unseen. As runs have no effect outside, a call that fails there is simply run
- * again in a fresh context in sloppy mode, and that run counts. Where the two differ the version is known
- * to be `loose`, and from then on gets only fresh contexts. What ended at a limit is not run again.
- *
- * After any end at a limit the isolate may hold a half-done run or waiting microtasks: it is `spent`, and
- * its owner must dispose it.
+ * A fresh context per event costs 1 ms, a frozen one that is reused 16 us (measured). So a version called
+ * more than a few times runs in a frozen context. There the user's code is in strict mode inside a function:
+ * its declarations end with the call, and a write to a builtin or an undeclared name throws. Runs have no
+ * outside effects, so a call that fails in the frozen context runs again in a fresh context in sloppy mode,
+ * and that result counts. If the two results differ, the version is marked `loose` and gets only fresh
+ * contexts from then on. A run that ended at a limit is not repeated. After a limit the isolate may contain a
+ * half-done run or waiting microtasks. It is then `spent`, and its owner must dispose it.
  */
 import ivm from 'isolated-vm';
 import {
@@ -28,9 +26,9 @@ interface World {
   collect: ivm.Reference;
 }
 
-/** A kept isolate that holds more than this gives its memory back instead. */
+/** A kept isolate with a larger heap than this is disposed to free its memory. */
 const keptHeapBytes = 12 * 1024 * 1024;
-/** Freezing takes 7 ms, as much as seven fresh contexts: not for a function called once in a while. */
+/** Freezing takes 7 ms, as much as seven fresh contexts. It does not pay for a rarely called function. */
 const runsBeforeFreezing = 2;
 const filename = 'function.js';
 const strictHead = "(function(){'use strict';";
@@ -62,7 +60,7 @@ export class FunctionIsolate {
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
   }
 
-  /** `wallMs` is when to look: whether the CPU time was used up by then is for the caller to judge. */
+  /** `wallMs` is when the timer fires. The caller decides whether the CPU time was used up by then. */
   run(call: WorkerCall, wallMs: number): FunctionResult {
     const result = this.#guarded(call, () => this.#compileAndRun(call, wallMs));
     return { ...result, heapBytes: this.#heldBytes() };
@@ -70,7 +68,7 @@ export class FunctionIsolate {
 
   #compileAndRun(call: WorkerCall, wallMs: number): FunctionResult {
     if (this.#sloppy === undefined) {
-      // Code that is a whole script by itself cannot close the function it is wrapped in.
+      // Code that is a complete script by itself cannot close the wrapping function.
       this.#isolate.compileScriptSync(this.#code, { filename }).release();
       this.#sloppy = this.#compile(sloppyHead);
     }
@@ -96,7 +94,7 @@ export class FunctionIsolate {
     });
   }
 
-  /** None for a version that is loose, not valid in strict mode, or called too seldom so far. */
+  /** None for a version that is loose, invalid in strict mode, or called too rarely so far. */
   #frozenWorld(): World | undefined {
     if (this.#loose || this.#frozen !== undefined) return this.#loose ? undefined : this.#frozen;
     this.#runs += 1;
@@ -147,12 +145,13 @@ export class FunctionIsolate {
       if (answer === 'p') answer = world.collect.applySync(undefined, [], { timeout: wallMs });
       return readAnswer(String(answer), call);
     });
-    // Not the isolate's own figure, which is wall time on some systems. This one may move in ticks of 10 ms.
+    // Not the isolate's own figure, which is wall time on some systems. This one may advance in ticks of 10
+    // ms.
     const { user, system } = process.threadCpuUsage(cpuBefore);
     return { ...result, cpuMs: Math.min((user + system) / 1000, performance.now() - startedAt) };
   }
 
-  /** What the isolate throws becomes a result; limits leave the isolate spent. */
+  /** Turns exceptions of the isolate into results. A limit leaves the isolate spent. */
   #guarded(call: WorkerCall, work: () => FunctionResult): FunctionResult {
     try {
       return work();
@@ -167,7 +166,7 @@ export class FunctionIsolate {
         return functionFailure('cpu_limit', limitMessages.cpu(call.limits));
       }
       if (thrown instanceof SyntaxError) return syntaxFailure(message);
-      // A rejection nobody handled, or a stack used up at the border.
+      // An unhandled rejection, or a stack overflow at the boundary.
       return functionFailure('threw', message.slice(0, 1_000));
     }
   }

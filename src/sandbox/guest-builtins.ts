@@ -1,11 +1,11 @@
 /**
- * What is changed among the builtins of a context before user code sees it: ways out are removed, clock,
- * random numbers and console replaced, and, where the context is to be used again, everything frozen.
+ * Changes to the builtins of a context before user code runs. Ways out are removed. Clock, random numbers and
+ * console are replaced. A context that will be reused is frozen.
  *
- * These functions are never called here: their text is compiled inside the isolate (see guest.ts), so
- * they may use one another and nothing else from this file. User code may later change every builtin;
- * so what runs after set-up touches only what it captured before, never a method of a shared prototype,
- * never an iterator.
+ * These functions are never called here. Their text is compiled inside the isolate (see guest.ts), so they
+ * may use one another and nothing else from this file. User code may later change every builtin, so code that
+ * runs after set-up uses only references captured before. It uses no method of a shared prototype and no
+ * iterator.
  */
 /* oxlint-disable typescript/unbound-method -- captured builtins are called with Reflect.apply */
 
@@ -20,7 +20,7 @@ export function hide(owner: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(owner, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
-/** `make` stands in for the constructor `name` everywhere it can be reached. */
+/** Replaces the constructor `name` with `make` wherever it can be reached. */
 export function replaceConstructor(name: string, make: AnyFunction): void {
   const world = globalThis as unknown as Loose;
   const real = world[name] as { prototype: object };
@@ -45,13 +45,13 @@ export function removeWaysOut(): void {
     Object.defineProperty(prototype, 'constructor', { value: refused, writable: false, configurable: false });
     if (sample === samples[0]) hide(world, 'Function', refused);
   }
-  // The last match of an earlier event would be readable there.
+  // Otherwise the last match of an earlier event would be readable there.
   for (const name of Reflect.ownKeys(RegExp)) {
     if (/^(\$.|input|last.*|left.*|right.*)$/.test(String(name))) delete (RegExp as unknown as Loose)[name];
   }
 }
 
-/** A resizable buffer takes its pages past the isolate's allocator: no heap limit would see it. */
+/** A resizable buffer bypasses the isolate's allocator, so no heap limit would count it. */
 export function refuseResizableBuffers(): void {
   const RealBuffer = ArrayBuffer;
   const { construct } = Reflect;
@@ -132,12 +132,12 @@ export function pinRandom(): (seed: string) => void {
     b = word(seed, 668265263);
     c = word(seed, 374761393);
     d = word(seed, 1274126177);
-    // Without these the first numbers after seeding are all small.
+    // Without these rounds the first numbers after seeding are all small.
     for (let i = 0; i < 16; i += 1) next();
   };
 }
 
-/** Makes a value a text; `unshown` where it was made so that showing it throws. */
+/** Converts a value to text, or returns `unshown` if the conversion throws. */
 export function shower(): (value: unknown, unshown: string) => string {
   const { stringify } = JSON;
   const textOf = String;
@@ -193,8 +193,8 @@ export function catchConsole(most: { lines: number; chars: number }): GuestLog {
 }
 
 /**
- * From the global object, and from what only syntax or instances lead to (prototypes of iterators, the
- * accessors of an error's stack), along every property.
+ * Freezes along every property, from the global object and from objects that only syntax or instances reach
+ * (prototypes of iterators, the accessors of an error's stack).
  */
 export function freezeEverything(): void {
   const steps = [][Symbol.iterator]() as unknown as { map(step: () => number): unknown };

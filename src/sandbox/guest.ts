@@ -1,10 +1,10 @@
 /**
- * The part of the sandbox that lives inside an isolate, beside the user's code. `guest` is never called
- * here: `guestSource` is its text with that of guest-builtins.ts, compiled in each context. The rules at
- * the head of that file hold for it too.
+ * The part of the sandbox that runs inside an isolate with the user's code. `guest` is never called here:
+ * `guestSource` is its text plus that of guest-builtins.ts, compiled in each context. The rules at the head
+ * of that file apply here too.
  *
- * `run` answers with a letter and a text: `o` output; `l` log, newline, output; `e` a GuestFailure as
- * JSON; `p` a promise, for which `collect`, called once the microtasks are done, answers as above.
+ * `run` returns a letter and a text: `o` output; `l` log, newline, output; `e` a GuestFailure as JSON; `p` a
+ * promise. After `p`, `collect` returns the result in the same form once the microtasks are done.
  */
 import {
   catchConsole,
@@ -78,7 +78,7 @@ function guest(settings: GuestSettings) {
 
   /** `factory` runs the user's code and returns its `transform`. */
   function bind(factory: () => unknown) {
-    /** Without input it stops where `transform` would be called. */
+    /** Without input it stops before the call of `transform`. */
     return function run(seed: string, nowMs: number, mostChars: number, input?: string): string {
       clock.nowMs = nowMs;
       outputChars = mostChars;
@@ -123,7 +123,7 @@ const parts = [
   guest,
 ];
 
-/** Strict and in a function of its own: user code can reach none of these names, nor find a caller. */
+/** In strict mode and in a function of its own, so that user code cannot reach these names or find a caller. */
 export function guestSource(settings: GuestSettings): string {
   return `(() => {'use strict';${parts.map(String).join('\n')}\nreturn guest(${JSON.stringify(settings)})})()`;
 }

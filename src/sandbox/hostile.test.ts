@@ -1,4 +1,4 @@
-/** Functions written to break the sandbox. After each one the node still serves and nobody else is harmed. */
+/** Functions written to break the sandbox. After each one the node still serves and other tenants are unharmed. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ function run(code: string, tenant: string, input: unknown = {}, limits: Partial<
   });
 }
 
-/** Runs it with good calls of another tenant before, beside and after it. */
+/** Runs it with good calls of another tenant before, during and after it. */
 async function attack(code: string, limits: Partial<FunctionLimits> = tight): Promise<FunctionResult> {
   const good = (from: number) =>
     Array.from({ length: 5 }, (_, i) => run(goodCode, 'good', { i: from + i }, roomy));
@@ -99,7 +99,7 @@ describe('a function that takes memory', () => {
     expect(result).toMatchObject({ ok: false, error: 'memory_limit', message, ours: false });
   });
 
-  // Collecting garbage costs CPU time: which limit such code meets first depends on the machine.
+  // Garbage collection costs CPU time, so the machine decides which limit such code meets first.
   it.each([
     'const a = []; for (;;) a.push("x".repeat(1e6) + a.length + Math.random())',
     'const a = []; for (;;) a.push(new Uint8Array(48))',
@@ -128,7 +128,7 @@ describe('a function that takes memory', () => {
     ['return "\\u00e9".repeat(3e6)'],
     ['return Array(2e6).fill(123)'],
     ['return { toJSON: () => "x".repeat(6e6) }'],
-  ])('and returns too much is told so: %s', async (statements) => {
+  ])('and returns too much gets an error: %s', async (statements) => {
     const result = await attack(body(statements), { ...roomy, heapBytes: 128 * 1024 * 1024 });
     expect(result).toMatchObject({
       ok: false,
@@ -152,7 +152,7 @@ describe('a function that takes memory', () => {
 });
 
 describe('a function that looks for a way out', () => {
-  it('finds no door', async () => {
+  it('finds none', async () => {
     const names = [
       'require',
       'process',
@@ -199,7 +199,7 @@ describe('a function that looks for a way out', () => {
     });
   });
 
-  it('learns nothing of the host from stacks', async () => {
+  it('learns nothing about the host from stacks', async () => {
     const code = `Error.prepareStackTrace = (_, sites) => sites.map((site) => [typeof site.getThis(), typeof site.getFunction(), String(site.getFileName())]);
       function transform() { return [new Error().stack, typeof arguments.callee.caller] }`;
     const result = await attack(code);
@@ -229,7 +229,7 @@ describe('a function that spoils its own builtins', () => {
     'Object.defineProperty(Object.prototype, "error", { value: "forged" })',
   ];
 
-  it.each(spoilt)('spoils them for nobody else: %s', async (statement) => {
+  it.each(spoilt)('does not affect other functions: %s', async (statement) => {
     const result = await attack(`${statement};\nfunction transform() { return 1 }`);
     expect(result.ok ? result.output : result.error).toMatch(/^(1|threw)$/);
     const next = await run('transform = () => ({ a: [1, "b"] })', 'hostile');
@@ -268,7 +268,7 @@ describe('a function that returns or throws something odd', () => {
 });
 
 describe('the event loop of the node', () => {
-  it('turns all the while a function is being ended', async () => {
+  it('keeps running while a function is being ended', async () => {
     const endless = [
       'for (;;);',
       'return [].indexOf.call({ length: 2 ** 53 - 1 }, 1)',
@@ -279,7 +279,7 @@ describe('the event loop of the node', () => {
     for (const each of runs) void each.then(() => (ended += 1));
     let turns = 0;
     for (; ended < runs.length; turns += 1) await wait(1);
-    // A loop that waited for the functions would have turned a few times in all.
+    // A loop that waited for the functions would run only a few rounds.
     expect(turns).toBeGreaterThan(50);
   });
 });

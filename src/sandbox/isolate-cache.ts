@@ -1,15 +1,15 @@
 /**
- * The isolates of one sandbox process, least recently used first. One isolate per tenant, version and
- * heap limit; at most `limit` are kept, none that is spent.
+ * The isolates of one sandbox process, least recently used first. There is one isolate per tenant, version
+ * and heap limit. At most `limit` are kept, and none that is spent.
  */
 import { type FunctionResult, functionFailure, limitMessages } from './contract.ts';
 import { FunctionIsolate } from './function-isolate.ts';
 import type { WorkerCall } from './protocol.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** A machine this much slower than its CPU clock is our trouble, not the function's. */
+/** If wall time exceeds CPU time by this factor, the machine is at fault, not the function. */
 const patience = 20;
-/** What the CPU clock may be wrong by. */
+/** The error of the CPU clock. */
 const tickMs = 10;
 
 export class IsolateCache {
@@ -23,8 +23,8 @@ export class IsolateCache {
   }
 
   /**
-   * The isolate's timer knows only wall time. A run it stopped before the CPU time was used up was
-   * starved by other processes, so it is run again, which runs without effects allow, with more time.
+   * The isolate's timer measures only wall time. Other processes starved a run that it stopped before the CPU
+   * time was used up. Such a run is repeated with more time, which is safe because runs have no effects.
    */
   run(call: WorkerCall): FunctionResult {
     const { cpuMs } = call.limits;

@@ -1,6 +1,6 @@
 /**
- * What hostile functions of one tenant cost the functions of another. By counts, not by time: how many runs of one come
- * for a run of the other, and which processes are lost.
+ * The cost of one tenant's hostile functions for another tenant's functions. The tests count instead of
+ * timing: runs of one tenant per run of the other, and lost processes.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,13 +8,13 @@ import { functionVersion } from './contract.ts';
 import { Sandbox } from './sandbox.ts';
 
 const body = (statements: string) => `function transform(event) { ${statements} }`;
-/** V8 aborts, and the process with it. */
+/** V8 aborts and takes the process with it. */
 const abort = 'return [].toSorted.call({ length: 2 ** 32 - 1 })';
-/** No interrupt is looked for: the watchdog ends the process. */
+/** V8 checks no interrupt here, so the watchdog ends the process. */
 const deafLoop = 'return [].indexOf.call({ length: 2 ** 53 - 1 }, 1)';
 
 const quick = body('return event.n');
-/** Some 10 ms, a tenth of what a run may take. */
+/** Takes some 10 ms, a tenth of the limit. */
 const slow = body('let n = 0; for (let i = 0; i < 2e6; i++) n += i % 7; return n');
 
 const poisons: [string, string[]][] = [
@@ -48,7 +48,7 @@ function run(code: string, tenant: string, n: number) {
   return sandbox.run({ code, version: functionVersion(code), tenant, ...common, limits });
 }
 
-/** Runs the good tenant's functions until told to stop, all with a result; says how many ended. */
+/** Runs the good tenant's functions until stopped. Each must give a result. Returns how many ended. */
 async function keepRunning(code: string, state: { isStopped: boolean }): Promise<number> {
   let ended = 0;
   while (!state.isStopped) {
@@ -59,7 +59,7 @@ async function keepRunning(code: string, state: { isStopped: boolean }): Promise
 }
 
 async function startBoth(): Promise<string[]> {
-  // The second process is started for what waits while the first is busy.
+  // The second process starts for calls that wait while the first is busy.
   while (ownProcesses().length < 2) {
     await Promise.all([run(slow, 'good', 0), ...Array.from({ length: 30 }, (_, n) => run(quick, 'good', n))]);
   }
@@ -80,11 +80,11 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     good.isStopped = true;
     await Promise.all(goods);
     expect(serving.filter((pid) => left.includes(pid)).length).toBeGreaterThanOrEqual(1);
-    // Suspects have theirs, or it is about to be replaced.
+    // Suspects have a process of their own, or it is about to be replaced.
     expect(left.length).toBeLessThanOrEqual(3);
   });
 
-  it.each(poisons.slice(0, 4))('%s gets less than others that wait as long', async (_, codes) => {
+  it.each(poisons.slice(0, 4))('%s gets fewer runs than others that wait as long', async (_, codes) => {
     await startBoth();
     const good = { isStopped: false };
     const goods = Array.from({ length: 4 }, () => keepRunning(slow, good));
@@ -92,7 +92,7 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     await Promise.all(bads);
     good.isStopped = true;
     const ended = (await Promise.all(goods)).reduce((sum, count) => sum + count, 0);
-    // Ten of these take the time of one that ends at its limit: half of the time at least is theirs.
+    // Ten of these runs take as long as one that ends at its limit, so at least half of the time is theirs.
     expect(ended / bads.length).toBeGreaterThan(10);
   });
 });

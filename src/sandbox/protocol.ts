@@ -1,9 +1,9 @@
 /**
- * What passes between the node and a sandbox process, over the process's own message channel.
+ * The messages between the node and a sandbox process, over the process's own message channel.
  *
- * The process says `ready` once. Then the node sends a batch, the process answers it with the results
- * in the same order, and only then may the node send the next: a process that ends is therefore known
- * to have held exactly one batch. What it wrote to standard error last says why it ended.
+ * The process sends `ready` once. Then the node sends a batch, and the process answers with the results in
+ * the same order. Only then may the node send the next batch. A process that ends therefore had exactly one
+ * batch. Its last lines on standard error say why it ended.
  */
 import type { FunctionLimits, FunctionResult } from './contract.ts';
 
@@ -23,7 +23,7 @@ export type ToWorker = WorkerCall[];
 
 export type FromWorker = 'ready' | FunctionResult[];
 
-/** Written to standard error by the watchdog of a process just before it ends its own process. */
+/** The watchdog writes one of these to standard error just before it ends its own process. */
 export const lastWords = {
   cpu: 'sandbox watchdog: cpu',
   memory: 'sandbox watchdog: memory',

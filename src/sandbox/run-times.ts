@@ -1,9 +1,9 @@
 /**
- * How long each function took lately, so that slow ones can be kept from quick ones. A slow run is
- * forgotten only by a tenth with each quick one after it, so a function that is slow now and then stays
- * slow. One never seen counts as slow.
+ * How long each function took recently, to keep slow functions away from quick ones. Each quick run reduces
+ * the weight of an earlier slow run by a tenth, so a function that is slow now and then stays slow. An
+ * unknown function counts as slow.
  *
- * A function is proven if it is quick and its last 22 runs gave a result: a run that fails is repeated in a
+ * A function is proven if it is quick and its last 22 runs gave a result. A run that fails is repeated in a
  * fresh context (function-isolate.ts), which takes fifty times as long.
  */
 const quickMs = 5;
@@ -13,7 +13,7 @@ const rememberedFunctions = 10_000;
 
 interface Lately {
   tookMs: number;
-  /** 1 after a failed run, a tenth less with each that gave a result. */
+  /** 1 after a failed run. Each run with a result reduces it by a tenth. */
   failures: number;
 }
 

@@ -36,7 +36,7 @@ function childProcesses(): string[] {
 }
 
 describe('a function', () => {
-  it('gets the event and gives the delivery its body', async () => {
+  it('gets the event and returns the body of the delivery', async () => {
     const result = await run('function transform(e) { return { ...e, b: e.a?.x ?? 2 } }', { a: 1 });
     expect(result).toMatchObject({ ok: true, output: '{"a":1,"b":2}', log: [] });
     expect(result.heapBytes).toBeGreaterThan(100_000);
@@ -82,7 +82,7 @@ describe('a function', () => {
     expect(result.ok || result.message).toContain(message);
   });
 
-  it('is told what it used', async () => {
+  it('returns its resource usage', async () => {
     const code = 'function transform() { let n = 0; for (let i = 0; i < 5e7; i++) n += i % 7; return n }';
     const result = await run(code, {}, { limits: { cpuMs: 5_000 } });
     expect(result.ok).toBe(true);
@@ -90,7 +90,7 @@ describe('a function', () => {
     expect(result.cpuMs).toBeLessThanOrEqual(result.wallMs);
   });
 
-  it('is told the line of a syntax error', async () => {
+  it('reports the line of a syntax error', async () => {
     const result = await run('function transform(e) {\n  return e\n  let x = ;\n}');
     expect(result).toMatchObject({ error: 'syntax', line: 3 });
   });
@@ -100,7 +100,7 @@ describe('a function', () => {
     expect(result).toMatchObject({ error: 'source_limit', message: expect.stringContaining('bytes') });
   });
 
-  it('sees the pinned clock and the seeded random numbers, the same on each try', async () => {
+  it('sees the pinned clock and the seeded random numbers, the same on each attempt', async () => {
     const code = `function transform() { return [Date.now(), +new Date(), new Date(0).getTime(), Date(),
       new Intl.DateTimeFormat('en').format(), String(Temporal.Now.instant()), Math.random(), Math.random()] }`;
     const [first, again, other] = await Promise.all([
@@ -120,7 +120,7 @@ describe('a function', () => {
     expect((outputOf(other) as unknown[])[6]).not.toBe(values[6]);
   });
 
-  it('sees whole milliseconds on the clock, whatever the caller measures in', async () => {
+  it('sees whole milliseconds on the clock, for any resolution of the caller's clock', async () => {
     const code = `function transform() { return [Date.now(), +new Date(), Temporal.Now.instant().epochMilliseconds] }`;
     const result = await run(code, {}, { nowMs: 1_700_000_000_000.75 });
     expect(outputOf(result)).toEqual([1_700_000_000_000, 1_700_000_000_000, 1_700_000_000_000]);
@@ -136,7 +136,7 @@ describe('a function', () => {
     expect(outputOf(await run('transform = () => ({}).x ?? "clean"'))).toBe('clean');
   });
 
-  it('has what it writes to the console caught, in order, within bounds', async () => {
+  it('has its console output captured, in order, within bounds', async () => {
     const result = await run(`function transform() {
       console.log('a', 1, { b: [null] }, undefined); console.error(new Error('no')); console.warn(new Proxy({}, {
         get() { throw 1 }, ownKeys() { throw 2 } })); return 1 }`);
@@ -183,7 +183,7 @@ describe('state', () => {
     expect(results).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('finds no object to stay in once the context is shared', async () => {
+  it('finds no object to persist in once the context is shared', async () => {
     const code = `
       const seen = new Set(), open = [];
       function walk(root, name) {
@@ -263,7 +263,7 @@ describe('check', () => {
 });
 
 describe('the queue', () => {
-  it('refuses what it has no room for, as our fault', async () => {
+  it('refuses calls when it is full, as our fault', async () => {
     const small = new Sandbox({ processes: 1, queuedCalls: 4 });
     const results = await Promise.all(
       Array.from({ length: 8 }, () => small.run(callOf('transform = () => 1'))),
@@ -320,13 +320,13 @@ describe('close', () => {
     await closing.close();
   });
 
-  it('takes a sandbox that never started', async () => {
+  it('works on a sandbox that never started', async () => {
     await expect(new Sandbox().close()).resolves.toBeUndefined();
   });
 });
 
 describe.runIf(onLinux)('a sandbox process killed from outside', () => {
-  it('costs no call: it is run again in another', async () => {
+  it('loses no call: it runs again in another process', async () => {
     const own = new Sandbox({ processes: 1 });
     const before = new Set(childProcesses());
     await own.run(callOf('transform = () => 1'));

@@ -1,18 +1,20 @@
 /**
  * Runs user functions in sandbox processes, started when first needed.
  *
- * Processes and not threads: a function can stay in a loop of V8's own that no interrupt reaches, and can
- * make V8 abort; the first would hold a thread for ever, the second end the node (docs/adr/0004). Killing
- * a process ends both.
+ * It uses processes instead of threads because a function can run a loop inside V8 that no interrupt reaches,
+ * and can make V8 abort. The first would block a thread for ever, the second end the node (docs/adr/0004).
+ * Killing a process ends both.
  *
- * Three rules keep tenants from each other. One process (of two or more) takes only functions proven to be
- * quick and to give results, also while another process is being replaced. The queue serves tenants by the time they used. A tenant whose
- * function ended at a limit or ended its process is a suspect: that function, and those of its functions that
- * are not proven, share a further process with other suspects only, and that process rests after each batch for as long as the batch took, its replacement
- * included, so suspects use half a core.
+ * Three rules isolate tenants from each other:
+ * - One process (of two or more) takes only functions proven to be quick and to give results, also while
+ *   another process is being replaced.
+ * - The queue serves tenants by the time they used.
+ * - A tenant whose function ended at a limit or ended its process is a suspect. That function, and the
+ *   tenant's unproven functions, share a further process with other suspects only. That process rests after
+ *   each batch for as long as the batch took, its replacement included, so suspects use half a core.
  *
- * A batch whose process ended is run again call by call, as it is not known which call ended it; a call that
- * was alone is judged by how the process ended.
+ * A batch whose process ended runs again call by call, because the guilty call is unknown. A call that was
+ * alone is judged by how the process ended.
  */
 import { availableParallelism } from 'node:os';
 import { type CallBatch, CallQueue, functionKeyOf, type QueuedCall, type Role } from './call-queue.ts';
@@ -34,17 +36,20 @@ import { Suspects } from './suspects.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 
 export interface SandboxOptions {
-  /** How many processes at most, beside the one for suspects. */
+  /** The maximum number of processes, not counting the one for suspects. */
   processes?: number;
   queuedCalls?: number;
   queuedBytes?: number;
 }
 
-/** Starting failed this often in a row: waiting calls are answered instead of kept waiting. */
+/** After this many failed starts in a row, waiting calls fail instead of waiting longer. */
 const startsBeforeGivingUp = 3;
-/** Errors of runs that took all they could get before they failed. */
+/** Errors of runs that used all of their limit before they failed. */
 const wasteful = new Set<FunctionError>(['cpu_limit', 'memory_limit']);
-/** The order in which processes are given work: the general ones are not to take what the quick one can. */
+/**
+ * The order in which processes get work. The quick process comes first, so that general ones do not take its
+ * calls.
+ */
 const roles: Role[] = ['quick', 'general', 'suspect'];
 
 export class Sandbox {
@@ -54,7 +59,7 @@ export class Sandbox {
   readonly #processes: number;
   readonly #workers = new Set<WorkerProcess>();
   readonly #sentAtMs = new Map<CallBatch, number>();
-  /** How long the last start took: a tenant is charged this much beside the run when its call cost a process. */
+  /** How long the last start took. A tenant whose call cost a process is charged this in addition to the run. */
   #startMs = 100;
   #failedStarts = 0;
   /** When suspects may run again. */
@@ -72,7 +77,7 @@ export class Sandbox {
     if (Buffer.byteLength(call.input) > inputLimitBytes) {
       return Promise.resolve(functionFailure('input_limit', limitMessages.input()));
     }
-    // Callers measure finer than a millisecond; JavaScript's clock does not.
+    // Callers measure finer than a millisecond. JavaScript's clock does not.
     const nowMs = Math.floor(call.nowMs);
     return this.#enqueue({ ...call, nowMs, kind: 'run', limits: completeLimits(call.limits) });
   }
@@ -92,7 +97,7 @@ export class Sandbox {
     return line === undefined ? { ok: false, message, ours } : { ok: false, message, line, ours };
   }
 
-  /** Every call not yet answered ends as `sandbox_lost`; no process is left when this resolves. */
+  /** Every open call ends as `sandbox_lost`. No process is left when this resolves. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#restTimer);
@@ -212,7 +217,8 @@ export class Sandbox {
     this.#queue.charge(batch, tookMs + this.#startMs, batch.calls.length);
     if (this.#closed) return this.#failAll(batch.calls, 'the sandbox was closed');
     const [only] = batch.calls;
-    // An end from outside may be the function's doing too (the system ran out of memory): not twice in a row by chance.
+    // The function may also have caused an end from outside (the system ran out of memory). Twice in a row is
+    // no chance.
     if (end !== 'outside' || (only !== undefined && only.losses > 0)) this.#suspects.add(batch);
     if (only === undefined || batch.calls.length > 1) return this.#runAgain(batch.calls);
     this.#times.learn(functionKeyOf(only.call), tookMs, true);

@@ -1,12 +1,13 @@
 /**
- * Functions that ended at a limit or ended their process, and their tenants. For ten minutes after the last time such
- * a function, and every function of its tenant that is not proven (run-times.ts), runs in a process for suspects, so
- * that others do not wait for it to be ended and replaced. A tenant's proven functions stay where they are.
+ * Functions that ended at a limit or ended their process, and their tenants. For ten minutes after the last
+ * such end, the function and every unproven function (run-times.ts) of its tenant run in the process for
+ * suspects. Other tenants then do not wait while it is ended and replaced. The tenant's proven functions stay
+ * where they are.
  */
 const suspectMs = 10 * 60_000;
 
 export class Suspects {
-  /** By tenant and by function, when it is trusted again; the latest last. */
+  /** The time at which each tenant and function is trusted again, latest last. */
   readonly #until = new Map<string, number>();
 
   add({ tenant, functionKey }: { tenant: string; functionKey: string }): void {

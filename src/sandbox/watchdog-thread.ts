@@ -5,7 +5,7 @@ import { lastWords } from './protocol.ts';
 import { watchdogWords } from './watchdog.ts';
 
 const lookMs = 10;
-/** Beyond heap and buffers: code, compiler and collector may need as much again, and some to start with. */
+/** In addition to heap and buffers. Code, compiler and collector may need as much again, plus a base. */
 const spareBytes = 96 * 1024 * 1024;
 const words = workerData as Int32Array;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
@@ -27,9 +27,10 @@ function verdict(first: Sight, now: Sight): string | undefined {
   const cpuMs = words[watchdogWords.cpuMs] as number;
   const heapBytes = (words[watchdogWords.heapKiB] as number) * 1024;
   if (now.rssBytes - first.rssBytes > 2 * heapBytes + spareBytes) return lastWords.memory;
-  // Twice: the process's figure counts the collector's threads and the timer that is trying to end the run.
+  // The factor 2: the process's figure includes the collector's threads and the timer that tries to end the
+  // run.
   if (now.cpuMs - first.cpuMs > 2 * cpuMs + 100) return lastWords.cpu;
-  // Twenty: as far as a run on a starved machine is let go, see isolate-cache.ts.
+  // More than the 20 of isolate-cache.ts, which lets a run on a starved machine go that far.
   if (now.atMs - first.atMs > 25 * cpuMs + 5_000) return lastWords.wall;
   return undefined;
 }
@@ -38,7 +39,7 @@ function endProcess(ending: string): never {
   try {
     writeSync(2, `${ending}\n`);
   } finally {
-    // Also where the node is gone and with it the reader of these words.
+    // Also when the node that reads these words is gone.
     process.kill(process.pid, 'SIGKILL');
   }
   throw new Error('the process outlived SIGKILL');

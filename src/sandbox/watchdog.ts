@@ -1,10 +1,10 @@
 /**
- * Ends this process when a run cannot be ended otherwise: V8 looks for interrupts in loops of JavaScript
- * but not in all of its own (`[].indexOf.call({ length: 2 ** 53 }, 1)` runs for years), and memory may be
- * taken where the heap limit does not see it. It lives in this process and not in the node, so that a
- * function left running by a node that was killed ends too.
+ * Ends this process when a run cannot be ended otherwise. V8 checks interrupts in loops of JavaScript but not
+ * in all of its own (`[].indexOf.call({ length: 2 ** 53 }, 1)` runs for years), and a function may take
+ * memory that the heap limit does not count. The watchdog runs in this process and not in the node, so it
+ * also ends a function left running by a killed node.
  *
- * The main thread writes the run's number and limits to shared words, the thread of `watchdog-thread.ts`
+ * The main thread writes the run's number and limits to shared memory. The thread of `watchdog-thread.ts`
  * reads them every few milliseconds. Number 0 means idle: the thread then sleeps until notified.
  */
 import { Worker } from 'node:worker_threads';

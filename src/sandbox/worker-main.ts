@@ -1,13 +1,13 @@
 /**
- * The main file of a sandbox process. It answers one batch at a time, in order, and ends when its node
- * does. It holds nothing a run could lose, so it may be killed at any moment.
+ * The main file of a sandbox process. It answers one batch at a time, in order, and ends when its node ends.
+ * It has no state that matters, so it may be killed at any moment.
  */
 import { functionFailure } from './contract.ts';
 import { IsolateCache } from './isolate-cache.ts';
 import type { FromWorker, ToWorker, WorkerCall } from './protocol.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** Some 3 MiB each when quiet, 12 MiB at most. */
+/** Some 3 MiB each when idle, 12 MiB at most. */
 const keptIsolates = 64;
 
 const cache = new IsolateCache(keptIsolates, new Watchdog());
@@ -26,7 +26,7 @@ function send(message: FromWorker): void {
 
 process.on('message', (batch: ToWorker) => send(batch.map(answer)));
 process.on('disconnect', () => process.exit());
-// Signals to the whole process group are for the node to act on.
+// The node handles signals sent to the whole process group.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 send('ready');

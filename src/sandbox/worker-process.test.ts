@@ -1,4 +1,4 @@
-/** What becomes of calls and processes when a process, or the node, is ended from outside. */
+/** Calls and processes when a process or the node is ended from outside. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ function childrenOf(pid: number | 'self'): number[] {
   );
 }
 
-/** Hundredths of a second, of all its threads. */
+/** CPU time of all its threads in hundredths of a second. */
 function cpuTicks(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return Number(fields[11]) + Number(fields[12]);
@@ -56,7 +56,7 @@ describe.runIf(onLinux)('a sandbox process', () => {
     await sandbox.close();
   });
 
-  it('that cannot be started is given up after three, and tried again for the next call', async () => {
+  it('that fails to start three times fails its calls, and the next call tries again', async () => {
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
     const lost = sandbox.run(callOf('const transform = () => 1', 100));
@@ -66,7 +66,7 @@ describe.runIf(onLinux)('a sandbox process', () => {
     await sandbox.close();
   });
 
-  it('is given nothing of the environment of the node', async () => {
+  it('gets no environment variable of the node', async () => {
     process.env['POSTHORN_SECRET_KEY'] = 'do-not-pass-on';
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
@@ -78,7 +78,7 @@ describe.runIf(onLinux)('a sandbox process', () => {
     await sandbox.close();
   });
 
-  it('kept from the processor for long fails no function', async () => {
+  it('that gets no CPU for long fails no function', async () => {
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
     await sandbox.run(callOf('const transform = () => 1', 100));

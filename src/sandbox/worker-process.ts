@@ -1,9 +1,10 @@
 /**
- * The node's side of one sandbox process: starting, then idle and busy in turn, then gone.
+ * The node's side of one sandbox process. States: starting, then idle and busy in turn, then gone.
  *
- * The process gets none of the node's environment (no database address, no secret), may not write files,
- * open sockets or start programs, and reads only its own code and packages: a second wall, should code ever leave its
- * isolate. Time zone and language are pinned, so a function gives the same result on every node.
+ * The process gets none of the node's environment (no database address, no secret). It may not write files,
+ * open sockets or start programs, and it reads only its own code and packages. This is a second barrier in
+ * case code escapes its isolate. Time zone and language are fixed, so a function gives the same result on
+ * every node.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -13,7 +14,7 @@ import type { CallBatch, Role } from './call-queue.ts';
 import type { FunctionResult } from './contract.ts';
 import { type FromWorker, lastWords, type ToWorker } from './protocol.ts';
 
-/** Why a process is gone: its watchdog's verdict, V8 out of memory, a crash, or something from outside. */
+/** Why a process is gone: its watchdog's verdict, V8 out of memory, a crash, or an outside cause. */
 export type WorkerEnd = 'cpu' | 'memory' | 'crash' | 'outside';
 
 export interface WorkerEvents {
@@ -25,10 +26,10 @@ export interface WorkerEvents {
 const keptStderrChars = 8_192;
 const crashSignals = new Set(['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
 
-/** Looked for by the loader of native packages, to choose between builds for two C libraries. */
+/** The loader of native packages reads this file to choose between builds for two C libraries. */
 const libcMark = '/etc/alpine-release';
 
-/** Its own code and the packages, under the names they are looked up by and where they really are. */
+/** Its own code and the packages, by the names used to look them up and by their real paths. */
 function readablePaths(): string[] {
   const lookedUp = createRequire(import.meta.url).resolve.paths('isolated-vm') ?? [];
   const packages = lookedUp.filter((directory) => existsSync(join(directory, 'isolated-vm')));
@@ -47,7 +48,8 @@ function startProcess(): ChildProcess {
       ...readablePaths().map((path) => `--allow-fs-read=${path}`),
     ],
     env: { TZ: 'UTC', LC_ALL: 'en_US.UTF-8', NODE_NO_WARNINGS: '1' },
-    // V8 out of memory aborts: should the system write a core file then, not one into the data directory.
+    // V8 aborts when out of memory. If the system writes a core file then, it must not go to the data
+    // directory.
     cwd: '/',
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -69,7 +71,7 @@ export class WorkerProcess {
       this.#stderr = (this.#stderr + text).slice(-keptStderrChars);
     });
     this.#process.on('message', (message: FromWorker) => this.#receive(message, events));
-    // A process that could not be started, or a message it was too dead to take: `close` follows.
+    // The process could not start, or was dead when a message was sent. `close` follows.
     this.#process.on('error', (error) => {
       this.#stderr += String(error);
       this.#process.kill('SIGKILL');
@@ -90,7 +92,7 @@ export class WorkerProcess {
     return this.#ready;
   }
 
-  /** What it wrote to standard error last. */
+  /** The end of its standard error. */
   get stderr(): string {
     return this.#stderr;
   }

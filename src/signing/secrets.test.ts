@@ -38,7 +38,7 @@ describe('standardWebhooksSecret', () => {
 });
 
 describe('generateEd25519', () => {
-  it('makes a key pair whose public half checks what the private half signs', () => {
+  it('makes a key pair whose public half verifies signatures of the private half', () => {
     const { privateKeyPem, publicKey } = generateEd25519();
     expect(publicKey).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/);
     const message = Buffer.from('message');

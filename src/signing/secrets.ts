@@ -16,13 +16,13 @@ export function standardWebhooksKey(secret: string): Buffer {
   return decodePrefixed(secret) ?? Buffer.from(secret, 'utf8');
 }
 
-/** The secret in the form that stock Standard Webhooks libraries take. */
+/** The secret in the form that standard Standard Webhooks libraries accept. */
 export function standardWebhooksSecret(secret: string): string {
   return prefix + standardWebhooksKey(secret).toString('base64');
 }
 
-// Only canonical, padded, non-empty base64 counts as encoded: it is what every stock library decodes to
-// the same bytes. Anything else after the prefix is an ordinary secret that happens to begin that way.
+// Only canonical, padded, non-empty base64 counts as encoded, because every stock library decodes it to the
+// same bytes. Anything else after the prefix is an ordinary secret that begins with the prefix by chance.
 function decodePrefixed(secret: string): Buffer | null {
   if (!secret.startsWith(prefix)) return null;
   const encoded = secret.slice(prefix.length);

@@ -117,7 +117,7 @@ describe('Convoy advanced', () => {
     );
   });
 
-  it('takes a whsec_ secret as the text it is', () => {
+  it('uses a whsec_ secret as plain text', () => {
     const secrets = [forever('whsec_c2VjcmV0')];
     expect(headersOf({ secrets }, {}, 'x')).not.toEqual(headersOf({}, {}, 'x'));
     expect(headersOf({ secrets, schemes: ['standard'] }, {}, 'x')).toEqual(
@@ -262,7 +262,7 @@ describe('rolling a secret', () => {
     expect(headersOf(rolled, { nowMs: expiresAt + 1 }, 'x')).toEqual(headersOf(onlyNew, {}, 'x'));
   });
 
-  it('leaves the simple signature to the new secret all along', () => {
+  it('signs the simple form with the new secret only', () => {
     const simple = { ...rolled, advanced: false };
     expect(headersOf(simple, { nowMs: expiresAt - 1 }, 'x')[0]).toEqual(
       headersOf({ ...onlyNew, advanced: false }, {}, 'x')[0],
@@ -270,7 +270,7 @@ describe('rolling a secret', () => {
   });
 });
 
-describe('what makes no signature', () => {
+describe('no signature', () => {
   it.each([true, false])('no live secret: no headers at all (advanced %s)', (advanced) => {
     const schemes = ['convoy', 'standard'] as const;
     expect(headersOf({ schemes, advanced, secrets: [] }, {}, 'x')).toEqual([]);
@@ -279,7 +279,7 @@ describe('what makes no signature', () => {
     ).toEqual([]);
   });
 
-  it('an empty secret does not sign beside a real one', () => {
+  it('an empty secret does not sign next to a real one', () => {
     const schemes = ['convoy', 'standard'] as const;
     expect(headersOf({ schemes, secrets: [forever('secret'), forever('')] }, {}, 'x')).toEqual(
       headersOf({ schemes }, {}, 'x'),

@@ -1,11 +1,11 @@
 // Signature headers of one outgoing request.
 //
-// A signer is compiled when an endpoint's configuration changes and used for every delivery after that, so
-// names are resolved and keys imported once; what is left per delivery is one HMAC per scheme, version and
-// live secret, over the body as it is sent (fed in place, never copied).
+// A signer is compiled when an endpoint's configuration changes and then used for every delivery. Names are
+// resolved and secrets imported once. Each delivery costs one HMAC per scheme, version and live secret, over
+// the body as it is sent (never copied).
 //
-// A secret signs while `nowMs` is before its `expiresAt`; that instant itself is already too late. An empty
-// secret never signs: anybody could make the same signature. A scheme without a live key sends no headers.
+// A secret signs while `nowMs` is before its `expiresAt`. At that instant it no longer signs. An empty secret
+// never signs, because anyone could forge its signature. A scheme without a live secret sends no headers.
 import { createHmac, createSecretKey, type KeyObject, sign } from 'node:crypto';
 import { digestName, isSignatureHash } from '../domain/signature-hash.ts';
 import { standardWebhooksKey } from './secrets.ts';
@@ -46,7 +46,7 @@ export interface Signer {
 
 interface ExpiringKey {
   key: KeyObject;
-  /** Infinity when it does not expire, so that one comparison tells whether it is live. */
+  /** Infinity for a secret that does not expire, so that one comparison decides whether it is live. */
   expiresAt: number;
 }
 
@@ -104,7 +104,7 @@ function standardWebhooks({ secrets, ed25519 }: SigningConfig): AddHeaders {
       if (nowMs < expiresAt) signatures.push(`v1,${hmac(key, signedPrefix, body)}`);
     }
     if (ed25519 !== undefined) {
-      // Ed25519 reads its message twice, so there is no incremental form: this one copy is needed.
+      // Ed25519 reads its message twice, so there is no incremental form and this copy is needed.
       const message = Buffer.concat([Buffer.from(signedPrefix, 'utf8'), body]);
       signatures.push(`v1a,${sign(null, message, ed25519.privateKey).toString('base64')}`);
     }
