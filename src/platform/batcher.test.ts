@@ -7,7 +7,7 @@ interface Item {
   weight: number;
 }
 
-/** Hands everything in while one batch runs, lets it go, and returns the batches that followed. */
+/** Adds every item while one batch runs, releases it, and returns the batches that followed. */
 async function batchesOf(items: Item[], maxWeight: number): Promise<Item[][]> {
   const batches: Item[][] = [];
   let release: () => void = () => {};
@@ -44,7 +44,7 @@ const names = (batch: Item[] = []) =>
     .sort()
     .join('');
 
-test('items that wait together go together, in order, cut by weight', async () => {
+test('waiting items share batches, in order, cut by weight', async () => {
   const items = many('a', 7).map((item, n) => ({ ...item, n }));
   const batches = await batchesOf(items, 3);
   expect(batches).toEqual([items.slice(0, 3), items.slice(3, 6), items.slice(6)]);
@@ -55,7 +55,7 @@ test('an item heavier than a batch goes alone', async () => {
   expect(batches.map((batch) => batch.map(({ weight }) => weight))).toEqual([[1], [50], [1]]);
 });
 
-test('one who hands in much leaves the others their part of the next batch', async () => {
+test('a sharer with many items leaves the others their part of the next batch', async () => {
   const batches = await batchesOf([...many('a', 1_000), ...many('b', 3), ...many('c', 2)], 9);
   expect(names(batches[0])).toBe('aaaabbbcc');
   expect(batches).toHaveLength(112);

@@ -2,24 +2,24 @@ import { type Clock, systemClock } from './clock.ts';
 import { Tasks } from './tasks.ts';
 
 /**
- * Group commit: callers hand in single items and share round trips.
+ * Group commit: callers add single items and share round trips.
  *
- * An item starts a batch at the end of the current turn of the event loop if fewer than `maxInFlight`
- * batches are running and the last one began at least `paceMs` ago; otherwise it waits for that. So an idle system
- * adds no delay, and under load the batch size grows by itself to whatever arrived meanwhile. A batch is cut where its weight
- * passes `maxWeight` (a single heavier item goes alone). Where more waits than a batch takes, each `sharer` gets the
- * same part of it, and what one leaves goes to the others: whoever hands in much does not hold up whoever hands in
- * little. `run` settles each item itself by returning one result
- * per item, in order; if it throws, every item of the batch is rejected with that error.
+ * An item starts a batch at the end of the current turn of the event loop if fewer than `maxInFlight` batches
+ * run and the last one began at least `paceMs` ago. Otherwise it waits for that. An idle system therefore
+ * adds no delay, and under load a batch takes everything that arrived meanwhile. A batch is cut at
+ * `maxWeight`; a heavier single item goes alone. When more items wait than fit, each `sharer` gets an equal
+ * part of the batch, and unused parts go to the others. A sharer with many items cannot delay one with few.
+ * `run` returns one result per item, in order. If it throws, every item of the batch is rejected with that
+ * error.
  */
 export interface BatcherOptions<Item, Result> {
   run(items: Item[]): Promise<Result[]>;
   weigh?(item: Item): number;
-  /** Whose item it is, where batches are to be shared fairly. */
+  /** The owner of an item, for fair batches. */
   sharer?(item: Item): string;
   maxWeight: number;
   maxInFlight: number;
-  /** Least time between the starts of two batches. */
+  /** The minimum time between the starts of two batches. */
   paceMs: number;
   clock?: Clock;
 }
@@ -55,7 +55,7 @@ export class Batcher<Item, Result> {
     });
   }
 
-  /** Waits until nothing is waiting or running. */
+  /** Waits until no item is waiting or running. */
   async drain(): Promise<void> {
     while (this.#waiting.size > 0 || this.#running.size > 0) {
       await this.#running.settled();
@@ -89,14 +89,14 @@ export class Batcher<Item, Result> {
     for (let before = -1; before !== batch.length && this.#waiting.size > 0; ) {
       before = batch.length;
       const share = left / this.#waiting.size;
-      // Those served move to the end, so the list is taken first.
+      // A copy, because sharers that are served move to the end.
       const sharers = [...this.#waiting.keys()];
       for (const sharer of sharers) left -= this.#take(batch, { sharer, share, left });
     }
     return batch;
   }
 
-  /** Moves to the batch what fits into the share, one item at least if there is room for it. Returns its weight. */
+  /** Moves the items that fit into the share to the batch, at least one if there is room. Returns their weight. */
   #take(
     batch: Waiting<Item, Result>[],
     { sharer, share, left }: { sharer: string; share: number; left: number },

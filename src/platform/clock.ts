@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */
   now(): number;
-  /** Monotonic milliseconds: for measuring, never for storing. */
+  /** Monotonic milliseconds, for measuring, never for storing. */
   elapsed(): number;
   sleep(ms: number): Promise<void>;
   /** Calls `run` once, `ms` from now. Returns what cancels the call. */

@@ -30,7 +30,7 @@ test.each([
   ['', []],
   ['Zoë,日本', [['Zoë', '日本']]],
   ['in"ner,x', [['in"ner', 'x']]],
-])('%j is read', (text, rows) => {
+])('%j is parsed', (text, rows) => {
   expect(parseCsv(text)?.map(({ cells }) => cells)).toEqual(rows);
 });
 
@@ -43,7 +43,7 @@ test('a large text takes time in proportion', () => {
   expect(parseCsv(text)?.[0]?.cells).toHaveLength(200_001);
 });
 
-test('each row says on which line of the text it begins', () => {
+test('each row has the number of the line it begins on', () => {
   const text = 'a\r\n\r\n"two\nlines",x\nb\n\nc';
   expect(parseCsv(text)?.map(({ line }) => line)).toEqual([1, 3, 5, 7]);
 });

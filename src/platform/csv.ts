@@ -1,7 +1,7 @@
 /**
- * The rows of a CSV text (RFC 4180): fields between commas, quoted where they hold commas, quotes or line breaks, a
- * quote inside a quoted field doubled. Lines may end in LF or CRLF; empty lines are left out, so each row says which line
- * of the text it begins on. null: a quote never ends.
+ * The rows of a CSV text (RFC 4180). Fields are separated by commas. A field with commas, quotes or line
+ * breaks is quoted, and quotes inside it are doubled. Lines end in LF or CRLF. Empty lines are skipped, so
+ * each row has its line number. Returns null if a quote never ends.
  */
 export interface CsvRow {
   line: number;
@@ -13,7 +13,8 @@ export function parseCsv(text: string): CsvRow[] | null {
   let line = 1;
   let next = 1;
   let row: string[] = [];
-  // A field, then what ends it. The quoted form comes first, so a quote in the middle of a bare field is just text.
+  // A field and its terminator. The quoted form comes first, so a quote in the middle of a bare field is just
+  // text.
   const field = /(?:"((?:[^"]|"")*)"[ \t]*|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
   const source = text.replace(/^\ufeff/, '');
   while (field.lastIndex < source.length || row.length > 0) {

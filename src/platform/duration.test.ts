@@ -72,7 +72,7 @@ describe('parseGoDuration', () => {
     expect(parseGoDuration(text)).toBeNull();
   });
 
-  it('answers a number or null for any text at all', () => {
+  it('returns a number or null for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[-+]?[0-9.]*[nuµmsh0-9.]*$/)), (text) => {
         const ms = parseGoDuration(text);
@@ -117,7 +117,7 @@ describe('formatGoDuration', () => {
     expect(formatGoDuration(ms)).toBe(text);
   });
 
-  it('prints what parses back to the same, to the millisecond over the whole range', () => {
+  it('prints a text that parses back to the same millisecond over the whole range', () => {
     fc.assert(
       fc.property(fc.integer({ min: -maxWholeMs, max: maxWholeMs }), (ms) => {
         expect(parseGoDuration(formatGoDuration(ms))).toBe(ms);
@@ -125,7 +125,7 @@ describe('formatGoDuration', () => {
     );
   });
 
-  it('prints what parses back to the same nanosecond below a day', () => {
+  it('prints a text that parses back to the same nanosecond below a day', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 86_400_000_000_000 }), (ns) => {
         const text = formatGoDuration(ns / 1e6);

@@ -1,5 +1,5 @@
-// Go duration text ("1h30m", "1.5s"), which configuration and API fields use. The sums are done in whole
-// nanoseconds, Go's unit, and limited to its 64 bits: what Go refuses is refused here.
+// Go duration text ("1h30m", "1.5s"), used by configuration and API fields. The arithmetic is in whole
+// nanoseconds, Go's unit, within 64 bits. A text that Go refuses is refused here too.
 
 const nsPerMs = 1_000_000n;
 
@@ -17,10 +17,10 @@ const nsPerUnit = new Map([
 const maxNs = 2n ** 63n - 1n;
 const minNs = -(2n ** 63n);
 
-// Enough for every nanosecond of an hour; the rest of a longer fraction could not show.
+// Enough for every nanosecond of an hour. Further digits of a fraction have no effect.
 const fractionDigits = 18;
 
-/** Milliseconds, with a fraction where the text is finer than that; null when Go would refuse the text. */
+/** Milliseconds, with a fraction if the text is finer. Null when Go would refuse the text. */
 export function parseGoDuration(text: string): number | null {
   const signed = text.startsWith('-') || text.startsWith('+');
   const magnitude = signed ? text.slice(1) : text;
@@ -42,7 +42,7 @@ function parseTerms(text: string): bigint | null {
     const match = term.exec(text);
     if (match === null || !/^\.?\d/.test(match[0])) return null;
     const [, padded = '', fraction = '', unit = ''] = match;
-    // A number of 20 digits overflows in any unit; converting thousands of them would cost real time.
+    // A number of 20 digits overflows in any unit. Converting thousands of them would cost real time.
     const whole = padded.replace(/^0+/, '');
     if (whole.length > 19) return null;
     const unitNs = nsPerUnit.get(unit)!;

@@ -27,13 +27,13 @@ async function write(name: string, ...texts: string[]): Promise<void> {
 const read = async (name: string) => gunzipSync(await readFile(join(directory, name))).toString();
 
 describe('a file', () => {
-  test('has what was written, in one stream, for its owner only', async () => {
+  test('has the written content, in one stream, readable by its owner only', async () => {
     await write('f', 'one\n', 'zwei 😀\n', '');
     expect(await read('f')).toBe('one\nzwei 😀\n');
     expect((await stat(join(directory, 'f'))).mode & 0o777).toBe(0o600);
   });
 
-  test('is not there under its name until it is finished, and leaves nothing if it is not', async () => {
+  test('gets its name when it is finished, and leaves nothing otherwise', async () => {
     const file = await GzipFile.create(directory, 'f');
     await file.write('one');
     expect(await readdir(directory)).toEqual([expect.stringMatching(/^f\.\w+\.tmp$/)]);
@@ -41,25 +41,25 @@ describe('a file', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('replaces one of the same name whole', async () => {
+  test('replaces a file of the same name in one step', async () => {
     await write('f', 'first');
     await write('f', 'second');
     expect(await readdir(directory)).toEqual(['f']);
     expect(await read('f')).toBe('second');
   });
 
-  test('of nothing is not made', async () => {
+  test('without content is not created', async () => {
     await write('f');
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('that cannot get its name is an error, and leaves nothing', async () => {
+  test('that cannot be renamed is an error, and leaves nothing', async () => {
     await mkdir(join(directory, 'f'));
     await expect(write('f', 'one')).rejects.toThrow(WriteError);
     expect(await readdir(directory)).toEqual(['f']);
   });
 
-  test('that the disk has no room for is an error, and leaves nothing', async () => {
+  test('that does not fit on the disk is an error, and leaves nothing', async () => {
     const program = `
       import { randomBytes } from 'node:crypto';
       import { GzipFile, prepareDirectory, WriteError } from ${JSON.stringify(new URL('gzip-file.ts', import.meta.url).href)};
@@ -91,7 +91,7 @@ describe('a directory', () => {
     await expect(prepareDirectory(join(directory, name))).rejects.toThrow(WriteError);
   });
 
-  test('loses what a killed process left in it, and nothing else', async () => {
+  test('loses the leftovers of a killed process, and nothing else', async () => {
     const yesterday = new Date(Date.now() - 86_400_000);
     for (const name of ['old.tmp', 'young.tmp', 'old.jsonl.gz']) await writeFile(join(directory, name), '');
     for (const name of ['old.tmp', 'old.jsonl.gz']) await utimes(join(directory, name), yesterday, yesterday);

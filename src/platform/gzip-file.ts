@@ -5,19 +5,19 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 /**
- * A gzip file that is there whole or not at all: written under a temporary name, forced to the disk, and only then
- * given its own, which is forced to the disk too. A file of that name from before is replaced in one step. Each write
- * is a gzip member of its own; readers take members in a row for one stream.
+ * A gzip file that appears whole or not at all. It is written under a temporary name, synced to the disk and
+ * then renamed, and the directory is synced too. The rename replaces an existing file in one step. Each write
+ * is a gzip member of its own; readers treat consecutive members as one stream.
  */
 const TEMPORARY = '.tmp';
 const OWNER_ONLY = 0o600;
-/** A temporary file that nobody has written to for this long was left by a process that was killed. */
+/** A temporary file not modified for this long belongs to a process that was killed. */
 const ABANDONED_MS = 3_600_000;
 const PROBE_BYTES = 65_536;
 
 const compress = promisify(gzip);
 
-/** A file or directory could not be written: no space, no right, not there. */
+/** A file or directory could not be written: no space, no permission, or it does not exist. */
 export class WriteError extends Error {}
 
 async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -54,7 +54,7 @@ export class GzipFile {
     await writing(this.#temporary, () => this.#handle.writeFile(bytes));
   }
 
-  /** From here on the file is there, under its own name, whatever happens to the machine; if anything was written. */
+  /** After this the file is durable under its own name, if anything was written. */
   async finish(): Promise<void> {
     if (this.#isEmpty) return;
     const path = join(this.#directory, this.#name);
@@ -66,7 +66,7 @@ export class GzipFile {
     });
   }
 
-  /** To be called in any case: leaves nothing behind that was not finished. */
+  /** Call it in any case. It removes an unfinished file. */
   async discard(): Promise<void> {
     await this.#handle.close();
     await rm(this.#temporary, { force: true });
@@ -82,7 +82,7 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Throws a WriteError unless a file can be written here now. Removes what killed processes left. */
+/** Throws a WriteError unless a file can be written here now. Removes leftovers of killed processes. */
 export async function prepareDirectory(directory: string): Promise<void> {
   await writing(directory, async () => {
     for (const name of await readdir(directory)) {

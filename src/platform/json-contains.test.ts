@@ -19,7 +19,7 @@ test.each([
   expect(jsonContains(value, pattern)).toBe(expected);
 });
 
-test('inherited names are no keys of a payload', () => {
+test('inherited names are not keys of a payload', () => {
   expect(jsonContains({}, { constructor: {} })).toBe(false);
   expect(jsonContains(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}'))).toBe(true);
 });
@@ -31,7 +31,7 @@ test('a payload is found whether its text is escaped or not', () => {
   expect(contains(Buffer.from('{"name":"Zoe","tag":"a\\"b"}'))).toBe(false);
 });
 
-test('payloads that are no JSON, hold a NUL or are nested without end are simply not found', () => {
+test('payloads that are not JSON, contain a NUL or nest too deeply are not found', () => {
   const contains = payloadTest({ a: 1 });
   expect(contains(Buffer.from('not json with "a" in it'))).toBe(false);
   expect(contains(Buffer.from('{"b":"\\u0000","a":1}'))).toBe(true);

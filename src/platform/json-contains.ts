@@ -1,7 +1,8 @@
 /**
- * Whether a JSON value contains another: an object every key of the pattern with a value that contains the pattern's,
- * an array for each element of the pattern some element that contains it (or the pattern itself, if it is no array or
- * object), anything else if it is the same. Nesting is bounded, so a hostile payload cannot exhaust the stack.
+ * Whether a JSON value contains a pattern. An object contains the pattern if it has every key of it with a
+ * value that contains the pattern's value. An array contains it if each element of the pattern is contained
+ * in some element, or if some element contains a scalar pattern. Any other value must be equal. Nesting is
+ * bounded, so a hostile payload cannot exhaust the stack.
  */
 const MAX_DEPTH = 500;
 
@@ -27,8 +28,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Tests payloads for containing a pattern. One that has no escapes and lacks a word of the pattern is passed over
- * without being parsed, which is most of them.
+ * Tests whether payloads contain a pattern. A payload without escapes that lacks a word of the pattern is
+ * skipped without parsing. Most payloads are.
  */
 export function payloadTest(pattern: unknown): (payload: Buffer) => boolean {
   const words = plainWords(pattern).map((word) => Buffer.from(word));
@@ -37,13 +38,13 @@ export function payloadTest(pattern: unknown): (payload: Buffer) => boolean {
     try {
       return jsonContains(JSON.parse(payload.toString()), pattern);
     } catch {
-      // Not JSON after all, or nested too deeply to be parsed: it contains nothing.
+      // Not JSON, or nested too deeply to parse.
       return false;
     }
   };
 }
 
-/** Keys and texts of the pattern that stand in a payload without escapes exactly as they are. */
+/** Keys and texts of the pattern that appear unchanged in a payload without escapes. */
 function plainWords(pattern: unknown): string[] {
   if (typeof pattern === 'string') return JSON.stringify(pattern) === `"${pattern}"` ? [pattern] : [];
   if (Array.isArray(pattern)) return pattern.flatMap(plainWords);

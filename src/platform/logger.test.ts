@@ -17,7 +17,7 @@ test.each([
   { connection: { connectionString: 'hunter2' } },
   { anything: new Secret('hunter2') },
   { deep: { deeper: { deepest: [new Secret({ a: 'hunter2' })] } } },
-])('%j is logged without what is secret in it', (fields) => {
+])('%j is logged without its secrets', (fields) => {
   expect(logged(fields)).not.toContain('hunter2');
   expect(logged(fields)).toContain('***');
 });
@@ -35,6 +35,6 @@ test('an error is logged with its stack and code, without the rows the database 
   expect(line).toContain('logger.test.ts');
 });
 
-test('what is no secret is logged as it is', () => {
+test('values that are not secret are logged unchanged', () => {
   expect(JSON.parse(logged({ project: 'p', deliveries: 3 }))).toMatchObject({ project: 'p', deliveries: 3 });
 });

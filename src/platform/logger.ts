@@ -4,8 +4,9 @@ import { type DestinationStream, type Logger as PinoLogger, pino, stdSerializers
 export type Logger = PinoLogger;
 
 /**
- * Secrets travel as `Secret`, which shows itself as `***`. This is the second net, by name: whatever has one of these
- * names is not logged, at the top or one level down, nor what a database quotes of the rows it was given.
+ * Secrets are `Secret` objects, which print as `***`. This list is a second line of defence, by name. A field
+ * with one of these names is not logged, at the top or one level down. Row contents quoted by a database
+ * error are not logged either.
  */
 const NAMES = [
   'authorization',
@@ -27,15 +28,15 @@ const NAMES = [
 ];
 const ROW_QUOTES = ['detail', 'where', 'internalQuery', 'parameters'];
 
-/** Of lines that cannot be written, a full disk's for instance, no more than this is kept. */
+/** At most this many bytes of lines are buffered while they cannot be written, for instance on a full disk. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 const standardError = () =>
   pino.destination({ dest: 2, sync: false, minLength: 0, maxLength: MAX_WAITING_BYTES });
 
-/** JSON lines on stderr: stdout belongs to what commands print for people and scripts. */
+/** JSON lines on stderr. Stdout is for the output of commands. */
 export function createLogger(level: string, destination: DestinationStream = standardError()): Logger {
-  // A line that cannot be written is an event, and one without a listener would end the process. A node counts them.
+  // A failed write emits an error event, which would end the process without a listener. A node counts them.
   if (destination instanceof EventEmitter) destination.on('error', () => {});
   return pino(
     {

@@ -1,16 +1,16 @@
 /**
- * Timers for limits that another party is held to: an endpoint, a name server, the database.
+ * Timers for limits on another party: an endpoint, a name server, the database.
  *
- * This process may stand still: SIGSTOP, a move of its virtual machine, a starved processor, a long step of its own.
- * Answers then wait in the sockets while the limit runs on, and afterwards the event loop fires timers before it reads
- * sockets. So time stood still does not count, and before a limit strikes every socket is read once more:
+ * This process may stall: SIGSTOP, a migration of its virtual machine, no CPU, a long step of its own.
+ * Responses then wait in the sockets while the limit runs, and afterwards the event loop fires timers before
+ * it reads sockets. Therefore stalled time does not count, and every socket is read once more before a limit
+ * strikes:
+ *   running -> set for the rest of the limit;
+ *   fired   -> if the process stalled meanwhile: running again, with that time added; else:
+ *   reading -> the event loop polls its sockets once. Then the limit strikes, unless a response cleared it.
  *
- *   running -> set for what is left of the limit;
- *   fired   -> the process stood still since: running again, with that time added; else:
- *   reading -> the event loop polls its sockets once; then the limit strikes, unless it was cleared by what came.
- *
- * A pulse measures: beats that come late by more than JITTER_MS mean that the process stood still in between. It counts
- * at least PULSE_MS as running for each beat, so a process that crawls still comes to the end of every limit.
+ * A pulse measures stalls: a beat that is late by more than JITTER_MS means a stall. Each beat counts at
+ * least PULSE_MS as running, so every limit ends even in a process that crawls.
  */
 const PULSE_MS = 100;
 const JITTER_MS = 50;
@@ -18,7 +18,7 @@ const JITTER_MS = 50;
 let stoodStillBeforeMs = 0;
 let beatAt = performance.now();
 
-/** How long this process has stood still since it began to measure. Only differences mean something. */
+/** How long this process has stalled since measuring began. Only differences are meaningful. */
 export function stoodStillMs(): number {
   const lateMs = performance.now() - beatAt - PULSE_MS;
   return lateMs > JITTER_MS ? stoodStillBeforeMs + lateMs : stoodStillBeforeMs;
@@ -43,7 +43,7 @@ export class PatientTimer {
     this.restart();
   }
 
-  /** The whole limit, from now. */
+  /** Restarts the whole limit from now. */
   restart(): void {
     this.clear();
     this.#endsAt = performance.now() + this.#limitMs;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactJson, cutTopLevel, RawJson, stringifyWithBytes, stringifyWithRaw } from './raw-json.ts';
 
-// JSON text built from tokens, so that it has what JSON.stringify never writes: whitespace anywhere, number
+// JSON text built from tokens, to include forms that JSON.stringify never writes: whitespace anywhere, number
 // forms that lose precision, needless escapes, duplicate keys.
 const whitespace = fc.stringMatching(/^[ \t\n\r]{0,3}$/);
 const numbers = fc.oneof(
@@ -47,7 +47,7 @@ const { sample } = fc.letrec<{ sample: Sample; array: Sample; object: Sample }>(
 }));
 
 describe('compactJson', () => {
-  it('takes out the whitespace between tokens and nothing else', () => {
+  it('removes the whitespace between tokens and nothing else', () => {
     fc.assert(
       fc.property(whitespace, sample, whitespace, (before, { spaced, compact }, after) => {
         const text = before + spaced + after;
@@ -70,7 +70,7 @@ describe('compactJson', () => {
     expect(compactJson(text)).toBe('{"b":1.0,"a":[1e400,12345678901234567890],"b":"\\u0041\\/ \\" x"}');
   });
 
-  it('goes through deep nesting, long strings and long runs of escapes', () => {
+  it('handles deep nesting, long strings and long runs of escapes', () => {
     const deep = `${'[ '.repeat(200_000)}${']'.repeat(200_000)}`;
     expect(compactJson(deep)).toBe(deep.replaceAll(' ', ''));
     const long = `["${'\\\\'.repeat(500_000)}" , "${'\\"'.repeat(500_000)}" ]`;
@@ -79,7 +79,7 @@ describe('compactJson', () => {
 });
 
 describe('cutTopLevel', () => {
-  // JSON.parse is no judge here: in Node 26.10 it may keep the first of two equal keys on a second call.
+  // JSON.parse is no reference here: in Node 26.10 it may keep the first of two equal keys on a second call.
   it('gives the text of the last member of every name', () => {
     const members = fc.array(fc.tuple(whitespace, keys, whitespace, sample), { maxLength: 5 });
     fc.assert(
@@ -145,7 +145,7 @@ describe('stringifyWithRaw', () => {
     );
   });
 
-  it('stands at the top, beside undefined members, and twice in one value', () => {
+  it('works at the top, next to undefined members, and twice in one value', () => {
     const raw = new RawJson('1.0');
     expect(stringifyWithRaw(raw)).toBe('1.0');
     expect(stringifyWithRaw({ a: undefined, b: raw, c: [raw, undefined] })).toBe('{"b":1.0,"c":[1.0,null]}');
@@ -182,7 +182,7 @@ describe('stringifyWithRaw', () => {
     expect(() => stringifyWithRaw(undefined)).toThrow(TypeError);
   });
 
-  it('leaves what it was given as it was', () => {
+  it('does not change its argument', () => {
     const raw = new RawJson('1.0');
     const value = { list: [raw], field: raw, plain: { deep: [1] } };
     stringifyWithRaw(value);
@@ -190,13 +190,13 @@ describe('stringifyWithRaw', () => {
     expect(value.list[0]).toBe(raw);
   });
 
-  it('lets alone what writes itself, and what is not written', () => {
+  it('leaves objects with toJSON and omitted members alone', () => {
     const hidden = { raw: new RawJson('1.0'), toJSON: () => 'own form' };
     const inherited = Object.create({ raw: new RawJson('2.0') }) as object;
     expect(stringifyWithRaw([hidden, inherited, new RawJson('3.0')])).toBe('["own form",{},3.0]');
   });
 
-  it('writes what is nested 100,000 levels deep', () => {
+  it('writes a value nested 100,000 levels deep', () => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const value = { deep: JSON.parse(nested) as unknown, raw: new RawJson('1.0') };
     expect(stringifyWithRaw(value)).toBe(`{"deep":${nested},"raw":1.0}`);
@@ -213,14 +213,14 @@ describe('stringifyWithBytes', () => {
     expect(stringifyWithBytes(value)).toBe('{"a":[[34,195,169,34]],"b":{"c":[]},"d":"x"}');
   });
 
-  it('writes what a text stands for where that is given', () => {
+  it('writes the given bytes instead of those of the text', () => {
     const bytes = Buffer.from([0, 255]);
     const raw = new RawJson(JSON.stringify(bytes.toString('base64')), bytes);
     expect(stringifyWithBytes(raw)).toBe('[0,255]');
     expect(stringifyWithRaw(raw)).toBe('"AP8="');
   });
 
-  it('leaves later calls as they were, after a failure too', () => {
+  it('does not affect later calls, even after a failure', () => {
     expect(() => stringifyWithBytes(undefined)).toThrow(TypeError);
     expect(stringifyWithRaw(new RawJson('1.0'))).toBe('1.0');
   });

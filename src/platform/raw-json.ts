@@ -1,8 +1,8 @@
 // Byte-exact JSON. JSON.parse loses number text (1.0, 1e400, 12345678901234567890), escapes and duplicate
-// keys, so payloads travel as text and these functions work on that text.
+// keys, so payloads stay text and these functions work on that text.
 //
 // Every text given here is valid JSON: JSON.parse accepted it before. The scans are single passes that jump
-// over strings and keep a depth counter instead of recursing, so hostile nesting costs time linear in length.
+// over strings and use a depth counter instead of recursion, so hostile nesting costs time linear in length.
 import { randomBytes } from 'node:crypto';
 
 const quote = 0x22;
@@ -14,7 +14,7 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** The text without insignificant whitespace; the same string when there is none. */
+/** The text without insignificant whitespace, or the same string when there is none. */
 export function compactJson(text: string): string {
   let compact = '';
   let keptFrom = 0;
@@ -35,8 +35,8 @@ export function compactJson(text: string): string {
 }
 
 /**
- * The text of the value under `key` in a JSON object, or undefined when the object has no such key or the
- * text is not an object. As with JSON.parse the last of duplicate keys wins, however each is escaped.
+ * The text of the value under `key` in a JSON object. Undefined when the object has no such key or the text
+ * is not an object. As with JSON.parse the last of duplicate keys wins, however each is escaped.
  */
 export function cutTopLevel(text: string, key: string): string | undefined {
   let value: string | undefined;
@@ -105,12 +105,12 @@ function endOfValue(text: string, from: number): number {
   return at;
 }
 
-/** Valid JSON text that stringifyWithRaw inserts as it is. */
+/** Valid JSON text that stringifyWithRaw inserts unchanged. */
 export class RawJson {
   readonly text: string;
   readonly #bytes: Buffer | undefined;
 
-  /** `bytes`: what the text stands for, where that is not the text itself (the base64 of something, say). */
+  /** `bytes`: the content, where it is not the text itself (the text may be base64, for instance). */
   constructor(text: string, bytes?: Buffer) {
     this.text = text;
     this.#bytes = bytes;
@@ -120,19 +120,19 @@ export class RawJson {
     return this.#bytes ?? Buffer.from(this.text);
   }
 
-  /** Under a plain JSON.stringify (a log line, say) the value appears, at JSON.parse's precision. */
+  /** A plain JSON.stringify (a log line, for instance) writes the value at JSON.parse's precision. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }
 }
 
-/** Stands where a RawJson was. It never leaves the process, so no payload can contain it. */
+/** The placeholder for a RawJson. It never leaves the process, so no payload can contain it. */
 const hole = randomBytes(16).toString('hex');
 const holeJson = JSON.stringify(hole);
 
 /**
- * JSON.stringify with every RawJson inside inserted verbatim. The one exception is a lone surrogate, which
- * UTF-8 cannot carry: it is written as an escape, as JSON.stringify does in strings.
+ * JSON.stringify with every RawJson inserted verbatim. The one exception is a lone surrogate, which UTF-8
+ * cannot carry. It is written as an escape, as JSON.stringify does in strings.
  */
 export function stringifyWithRaw(value: unknown): string {
   return stringifyAround(value, ({ text }) => wellFormed(text));
@@ -144,8 +144,8 @@ export function stringifyWithBytes(value: unknown): string {
 }
 
 /**
- * The RawJsons are lifted out first and their texts put into the holes afterwards: met by JSON.stringify itself, an
- * object with a toJSON takes it off its fast path (5.4 instead of 3.3 µs for an answer of 2 kB).
+ * Each RawJson is replaced by a placeholder first and its text inserted afterwards. An object with a toJSON
+ * takes JSON.stringify off its fast path (5.4 instead of 3.3 µs for a response of 2 kB).
  */
 function stringifyAround(value: unknown, write: (raw: RawJson) => string): string {
   const raws: RawJson[] = [];
@@ -161,10 +161,10 @@ function stringifyAround(value: unknown, write: (raw: RawJson) => string): strin
   return at === 0 ? json : text + json.slice(at);
 }
 
-/** Answers hold them five levels down at most. Deeper there is only what a stranger nested, as deep as it pleases. */
+/** Responses have them at most five levels down. Deeper values come from callers and may nest without limit. */
 const MAX_DEPTH = 32;
 
-/** The value with a hole for each RawJson, in the order JSON.stringify meets them; copied only where there is one. */
+/** The value with a placeholder for each RawJson, in the order of JSON.stringify. Copied only where there is one. */
 function liftRaw(value: unknown, raws: RawJson[], depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
   if (value instanceof RawJson) {
@@ -173,7 +173,7 @@ function liftRaw(value: unknown, raws: RawJson[], depth = 0): unknown {
   }
   if (Array.isArray(value)) return liftRawItems(value, raws, depth + 1);
   const fields = value as Record<string, unknown>;
-  // It writes itself, so there is no telling whether a hole in it would be written.
+  // Objects with `toJSON` are left alone, because they may drop the placeholder.
   if (typeof fields['toJSON'] === 'function') return value;
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(fields)) {

@@ -12,25 +12,25 @@ const flipped = (sealed: Buffer) => {
 
 describe('sealing', () => {
   test.each(['', 'plain', 'ünïcode \u{1f4ef}', 'x'.repeat(1_000_000)])(
-    'gives back what was sealed',
+    'returns the sealed text when opened',
     (text) => {
       const sealer = new Sealer([NEW]);
       expect(sealer.open(sealer.seal(text, 'here'), 'here')).toBe(text);
     },
   );
 
-  test('never seals alike twice', () => {
+  test('never gives the same bytes twice', () => {
     const sealer = new Sealer([NEW]);
     expect(sealer.seal('text', 'here')).not.toEqual(sealer.seal('text', 'here'));
   });
 
-  test('names its key, which is not part of the key', () => {
+  test('includes a key id that reveals nothing of the key', () => {
     const sealed = new Sealer([NEW, OLD]).seal('text', 'here');
     expect(sealed.subarray(1, 9).toString('hex')).toBe(keyIdOf(NEW));
     expect(NEW.includes(Buffer.from(keyIdOf(NEW), 'hex'))).toBe(false);
   });
 
-  test('opens what either key sealed, whichever of them seals now', () => {
+  test('opens values sealed with either key, in any order of keys', () => {
     const before = new Sealer([OLD]).seal('text', 'here');
     expect(new Sealer([NEW, OLD]).open(before, 'here')).toBe('text');
     expect(new Sealer([OLD, NEW]).open(new Sealer([NEW]).seal('text', 'here'), 'here')).toBe('text');
@@ -56,7 +56,7 @@ describe('sealing', () => {
     expect(() => sealer.open(change(sealer.seal('text', 'here')), place)).toThrow(SealError);
   });
 
-  test('hashes for look-ups the same before and after a change of the key', () => {
+  test('keeps lookup hashes when the secret key changes', () => {
     const before = new Sealer([OLD]);
     const after = new Sealer([NEW, OLD], lookupKeyOf(OLD));
     expect(after.lookupHash('CO.key')).toEqual(before.lookupHash('CO.key'));

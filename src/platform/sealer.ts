@@ -1,9 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /**
- * Keeps secrets unreadable in the database: AES-256-GCM with a fresh nonce each time and the place it belongs to as
- * associated data, so that a sealed value cannot be moved to another row. The first key seals; every key opens. A
- * sealed value is
+ * Encrypts secrets for the database with AES-256-GCM and a fresh nonce each time. The associated data is the
+ * place of the value, so a sealed value cannot be moved to another row. The first key seals; every key opens.
+ * A sealed value is
+ *   2, key id (8 bytes), nonce (12), tag (16), text     written now
+ *   1, nonce (12), tag (16), text                       written by the previous version: each key is tried
  *
  *   2 (the format), key id (8 bytes), nonce (12), tag (16), text
  *
@@ -21,13 +23,13 @@ export const keyIdOf = (secretKey: Buffer): string =>
 
 export const lookupKeyOf = (secretKey: Buffer): Buffer => derive(secretKey, 'posthorn lookup', 32);
 
-/** A value that cannot be opened: sealed under a key that is not here, or damaged. */
+/** A value that cannot be opened: it is damaged, or this node lacks its key. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
 export class Sealer {
-  /** Of the sealing key first. */
+  /** The sealing key's id is first. */
   readonly keyIds: readonly string[];
   /** The first bytes of every value that is sealed now: format and key id. */
   readonly head: Buffer;
@@ -78,7 +80,7 @@ export class Sealer {
   }
 }
 
-/** Null where the key is another, or a bit has changed. */
+/** Null if the key is wrong or a bit has changed. */
 function decipher(key: Buffer, sealed: Buffer, place: string): string | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
   const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));

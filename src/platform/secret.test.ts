@@ -5,7 +5,7 @@ import { Secret } from './secret.ts';
 describe('a secret', () => {
   const secret = new Secret({ password: 'hunter2' });
 
-  test('gives its value to who asks for it', () => {
+  test('returns its value from reveal', () => {
     expect(secret.reveal()).toEqual({ password: 'hunter2' });
   });
 

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
 /**
- * A value that must not be shown by accident. Printed, logged, put into a text or into JSON it is `***`; only
- * `reveal()` gives it out, so that each place that shows or sends a secret says so.
+ * A value that must not be shown by accident. Printed, logged, concatenated or in JSON it is `***`. Only
+ * `reveal()` returns it, so every place that shows or sends a secret is visible in the code.
  */
 const MARKER = '***';
 
@@ -14,7 +14,7 @@ export class Secret<T> {
     this.#value = value;
   }
 
-  /** One that is opened when it is first asked for: where it cannot be, only that use fails. */
+  /** A secret that is decrypted on first use. If that fails, only that use fails. */
   static sealed<T>(open: () => T): Secret<T> {
     const secret = new Secret<T>(undefined as T);
     secret.#open = open;

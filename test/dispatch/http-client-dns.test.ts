@@ -115,7 +115,7 @@ describe('the address behind a name', () => {
     expect(await send(fresh, 'rebind.example', server.port)).toMatchObject({
       code: 'address_blocked',
       message:
-        'not allowed to connect to rebind.example: 169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this very address',
+        'not allowed to connect to rebind.example: 169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this exact address',
       address: null,
     });
   });

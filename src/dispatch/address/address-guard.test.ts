@@ -107,7 +107,7 @@ const PUBLIC = [
 ];
 
 describe('the address guard', () => {
-  test.each(NEVER)('never lets %s through, whatever the egress rule', (ip) => {
+  test.each(NEVER)('never lets %s through, under any egress rule', (ip) => {
     expect(any.verdict(ip).allowed).toBe(false);
     expect(publicOnly.verdict(ip).allowed).toBe(false);
   });
@@ -163,11 +163,11 @@ describe('the address guard', () => {
       '4000::1 is not a public address, not allowed by POSTHORN_EGRESS=public',
       '10.0.0.1 is not allowed by POSTHORN_EGRESS_DENY',
       '169.254.1.1 is a link-local address, allowed only where POSTHORN_EGRESS_ALLOW has its range',
-      '169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this very address',
+      '169.254.169.254 is a cloud metadata address, allowed only where POSTHORN_EGRESS_ALLOW names this exact address',
     ]);
   });
 
-  test('an allowed range opens what the rule blocks, and nothing beside it', () => {
+  test('an allowed range opens blocked addresses inside it, and no others', () => {
     const guard = new AddressGuard({ egress: 'public', allow: ['10.1.0.0/16', 'fd12::/16'] });
     expect(guard.verdict('10.1.255.255').allowed).toBe(true);
     expect(guard.verdict('::ffff:10.1.0.1').allowed).toBe(true);
@@ -195,7 +195,7 @@ describe('the address guard', () => {
   });
 
   test.each(['10.0.0.0/33', 'nonsense', '10.0.0.0/8/8', '::/129', '10.0.0.0/-1', ''])(
-    'a list entry %j is refused when the guard is made',
+    'a list entry %j is refused when the guard is created',
     (entry) => {
       expect(() => new AddressGuard({ egress: 'any', deny: [entry] })).toThrow(TypeError);
     },

@@ -8,13 +8,15 @@ import {
 import { type Cidr, cidrContains, parseCidr, parseIp } from './ip-address.ts';
 
 /**
- * Decides which addresses we may connect to. In order, for the address and for every IPv4 address embedded in it
- * (v4-mapped, v4-compatible, NAT64, 6to4, Teredo, ISATAP):
- *   1. the deny list blocks;
- *   2. a cloud metadata address is blocked unless the allow list names that very address (no wider range opens it);
- *   3. the allow list allows;
- *   4. link-local is blocked; with `public` so is everything that is not a public unicast address.
- * One blocked part blocks the whole, whichever way the packet would be translated on its way.
+ * Decides which addresses we may connect to. In order, for the address and for every IPv4 address embedded in
+ * it (v4-mapped, v4-compatible, NAT64, 6to4, Teredo, ISATAP):
+ * 1. The deny list blocks.
+ * 2. A cloud metadata address is blocked unless the allow list names that exact address. A wider range does
+ *    not open it.
+ * 3. The allow list allows.
+ * 4. Link-local is blocked. With `public`, everything that is not a public unicast address is blocked too.
+ *
+ * One blocked part blocks the whole address, because the packet may be translated on its way.
  */
 
 export type Verdict = { allowed: true } | { allowed: false; reason: string };
@@ -49,15 +51,15 @@ export class AddressGuard {
     return reason === null ? ALLOWED : blocked(`${ip} is ${reason}`);
   }
 
-  /** What can be said of a URL without resolving its name; for the moment it is written. */
+  /** The verdict on a URL without resolving its name, for the moment of writing it. */
   checkUrl(input: URL | string): Verdict {
     const url = typeof input === 'string' ? URL.parse(input) : input;
     if (url === null) return blocked('the URL cannot be parsed');
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       return blocked('the URL must start with http:// or https://');
-    // URLs are shown and stored in clear with every attempt; a password belongs in the sealed settings.
+    // URLs are shown and stored in clear with every attempt. A password belongs in the sealed settings.
     if (url.username !== '' || url.password !== '')
-      return blocked('the URL must not hold a user name or password; use basic authentication instead');
+      return blocked('the URL must not contain a user name or password; use basic authentication instead');
     if (url.port === '0') return blocked('port 0 cannot be connected to');
     const host = hostOf(url);
     if (parseIp(host) !== null) return this.verdict(host);
@@ -87,7 +89,7 @@ export class AddressGuard {
     if (metadata !== null)
       return allowing.some((cidr) => cidr.prefixBits === bytes.length * 8)
         ? null
-        : `${metadata}, allowed only where POSTHORN_EGRESS_ALLOW names this very address`;
+        : `${metadata}, allowed only where POSTHORN_EGRESS_ALLOW names this exact address`;
     if (allowing.length > 0) return null;
     const linkLocal = reasonIn(LINK_LOCAL_RANGES, bytes);
     if (linkLocal !== null) return `${linkLocal}, allowed only where POSTHORN_EGRESS_ALLOW has its range`;

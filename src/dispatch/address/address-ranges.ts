@@ -1,6 +1,6 @@
 import { type Cidr, parseCidr } from './ip-address.ts';
 
-/** The special-purpose ranges of the address guard, each with the words a person reads when it stops a delivery. */
+/** The special-purpose ranges of the address guard, each with the words of the error message. */
 
 export interface NamedRange {
   readonly cidr: Cidr;
@@ -18,8 +18,9 @@ function ranges(table: Record<string, readonly string[]>): NamedRange[] {
 }
 
 /**
- * Addresses at which a cloud hands its credentials to whoever asks. Several lie outside link-local space, so they
- * are listed one by one: AWS (also container and pod identity), Azure, Alibaba, Google, Oracle, Scaleway.
+ * Addresses at which a cloud serves credentials without authentication. Several lie outside link-local space,
+ * so they are listed one by one: AWS (also container and pod identity), Azure, Alibaba, Google, Oracle,
+ * Scaleway.
  */
 export const METADATA_RANGES = ranges({
   'a cloud metadata address': [
@@ -65,5 +66,5 @@ export const NOT_PUBLIC_RANGES = ranges({
   'a reserved address': ['192.0.0.0/24', '240.0.0.0/4', '2001::/23'],
 });
 
-/** Everything a public IPv6 host can have; what lies outside (and is not an embedded IPv4 address) is not public. */
+/** The range of all public IPv6 hosts. An address outside it that embeds no IPv4 address is not public. */
 export const GLOBAL_UNICAST_V6: Cidr = { bytes: Uint8Array.of(0x20, ...Array(15).fill(0)), prefixBits: 3 };

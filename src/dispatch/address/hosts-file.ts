@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 
 /**
- * Names from the machine's hosts file, which c-ares queries do not look at. The file is looked at again when its
- * modification time changed, at most every 5 s; a missing or unreadable file is an empty one.
+ * Names from the machine's hosts file, which c-ares queries ignore. The file is read again when its
+ * modification time changed, checked at most every 5 s. A missing or unreadable file counts as empty.
  */
 
 const RECHECK_MS = 5_000;

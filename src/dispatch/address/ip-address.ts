@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** The 4 or 16 bytes of an IP address in text form, or null if it is none. A zone id (`%eth0`) is left out. */
+/** The 4 or 16 bytes of an IP address in text form, or null for any other text. A zone id (`%eth0`) is dropped. */
 export function parseIp(text: string): Uint8Array | null {
   const percent = text.indexOf('%');
   const bare = percent === -1 ? text : text.slice(0, percent);

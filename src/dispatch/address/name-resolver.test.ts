@@ -34,7 +34,7 @@ describe('the name resolver', () => {
     });
   });
 
-  test('takes the hosts file first, addresses as they are, and localhost as loopback', async () => {
+  test('reads the hosts file first, returns addresses unchanged, and resolves localhost to loopback', async () => {
     const { resolver, dns } = await resolverOver(() => 'silence', '192.0.2.7 Inside other.inside # note\n');
     expect(await resolver.resolve('inside')).toEqual({ kind: 'addresses', addresses: ['192.0.2.7'] });
     expect(await resolver.resolve('other.inside')).toEqual({ kind: 'addresses', addresses: ['192.0.2.7'] });
@@ -43,7 +43,7 @@ describe('the name resolver', () => {
     expect(dns.queries).toEqual([]);
   });
 
-  test('counts silence of the name servers as ours', async () => {
+  test('treats silence of the name servers as our fault', async () => {
     const { resolver } = await resolverOver(() => 'silence', '', 60);
     expect(await resolver.resolve('hooks.example')).toEqual({
       kind: 'failed',
@@ -53,7 +53,7 @@ describe('the name resolver', () => {
     expect(resolver.health.isDown).toBe(true);
   });
 
-  test('asks once more where the process stood still during a query that failed', async () => {
+  test('repeats a failed query if the process stalled during it', async () => {
     let silences = 0;
     const { resolver } = await resolverOver(
       (name) => {
@@ -70,7 +70,7 @@ describe('the name resolver', () => {
     expect(silences).toBe(4);
   });
 
-  test('counts silence for one name alone as theirs', async () => {
+  test('treats silence for one name as the endpoint's fault', async () => {
     const { resolver } = await resolverOver(
       (name) => (name === 'mute.example' ? 'silence' : 'not_found'),
       '',
@@ -80,19 +80,19 @@ describe('the name resolver', () => {
     expect(resolver.health.isDown).toBe(false);
   });
 
-  test('does not wait for the second family when the first has answered', async () => {
+  test('does not wait long for the second family after the first answer', async () => {
     const { resolver, dns } = await resolverOver(() => ({ addresses: ['192.0.2.1'] }));
     expect(await resolver.resolve('one.example')).toMatchObject({ addresses: ['192.0.2.1'] });
     expect(dns.queries).toHaveLength(2);
   });
 
-  test('uses an answer past its time while the name servers fail', async () => {
+  test('uses an expired answer while the name servers fail', async () => {
     let answer: DnsAnswer = { addresses: ['192.0.2.1'], ttlSeconds: 0 };
     const { resolver, dns } = await resolverOver(() => answer);
     await resolver.resolve('stale.example');
     answer = 'server_failure';
     const asked = dns.queries.length;
-    // The shortest life of an answer is one second.
+    // The minimum TTL is one second.
     await expect
       .poll(
         async () => {
@@ -106,7 +106,7 @@ describe('the name resolver', () => {
   });
 
   test.each([`${'a'.repeat(64)}.example`, 'a..b', `${'a.'.repeat(130)}b`])(
-    'says of an impossible name that it does not exist (%#)',
+    'reports that an impossible name does not exist (%#)',
     async (name) => {
       const { resolver } = await resolverOver(() => ({ addresses: ['192.0.2.1'] }));
       expect(await resolver.resolve(name)).toEqual({ kind: 'not_found' });
@@ -114,7 +114,7 @@ describe('the name resolver', () => {
   );
 });
 
-test('a hosts file is read line by line: comments, blank lines and nonsense are passed over', () => {
+test('a hosts file is read line by line: comments, blank lines and nonsense are skipped', () => {
   const names = parseHosts(
     '# all\n\n127.0.0.1\tlocalhost a\r\n::1 localhost\nnonsense b\n10.0.0.1\n10.0.0.2 a. #b\n',
   );

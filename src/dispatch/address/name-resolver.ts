@@ -8,14 +8,15 @@ import { HostsFile } from './hosts-file.ts';
 import { ResolverHealth } from './resolver-health.ts';
 
 /**
- * Names to addresses, through c-ares and not `dns.lookup`: that one has four threads, and a few slow names stall
+ * Resolves names through c-ares instead of `dns.lookup`, which has four threads: a few slow names would stall
  * every connect of the process.
  *
- * Order: an address is itself; `localhost` is loopback (RFC 6761); the hosts file; then DNS. A name with a dot is
- * asked as it is and, if it does not exist, with the search domains of resolv.conf; one without a dot the other way
- * round. Answers are cached by their TTL, clamped to 1..60 s, failures 1 s and absent names 5 s; at most 10,000
- * names; concurrent lookups of one name share one query. While DNS fails, an answer up to 10 minutes past its time
- * is used again: it is vetted like any other.
+ * Order: an address is itself; `localhost` is loopback (RFC 6761); the hosts file; then DNS. A name with a
+ * dot is queried as it is and, if it does not exist, with the search domains of resolv.conf. A name without a
+ * dot is queried in the opposite order. Answers are cached by their TTL, clamped to 1..60 s, failures for 1 s
+ * and absent names for 5 s, at most 10,000 names. Concurrent lookups of one name share one query. While DNS
+ * fails, an answer that expired up to 10 minutes ago is used again. The address guard checks it like any
+ * other.
  */
 
 export type Resolution =
@@ -25,9 +26,9 @@ export type Resolution =
 
 interface CacheEntry {
   resolution: Resolution;
-  /** After this it is asked for again. */
+  /** After this the name is queried again. */
   expiresAt: number;
-  /** Until then it serves while DNS fails. */
+  /** Until then the answer may be used while DNS fails. */
   usableUntil: number;
 }
 
@@ -41,7 +42,7 @@ const STALE_RECHECK_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
 const RENEW_MS = 5_000;
 const SLOW_QUERY_MS = 500;
-/** How long a slow AAAA (or A) may hold up an answer that is already there (RFC 8305, section 3). */
+/** How long a slow AAAA (or A) query may delay the other family's answer (RFC 8305, section 3). */
 const SECOND_FAMILY_MS = 50;
 
 export interface NameResolverOptions {
@@ -87,7 +88,7 @@ export class NameResolver {
     return pending;
   }
 
-  /** Ends the queries under way, which come back as failed, and asks nothing more. */
+  /** Cancels the running queries, which fail, and starts no more. */
   close(): void {
     this.#closed = true;
     this.#dns.cancel();
@@ -112,7 +113,7 @@ export class NameResolver {
     if (this.#closed) return { kind: 'failed', reason, ours: true };
     const now = performance.now();
     if (previous !== undefined && previous.usableUntil > now) {
-      // Asking again costs every new connection the whole time limit of a query, so not at once.
+      // A new query would cost every new connection the full query timeout, so wait before the next one.
       previous.expiresAt = now + STALE_RECHECK_MS;
       return previous.resolution;
     }
@@ -121,7 +122,7 @@ export class NameResolver {
     return this.#keep(host, { kind: 'failed', reason, ours }, performance.now() + FAILED_MS);
   }
 
-  /** c-ares reads the system's name servers once; on a machine that changed networks they are others by now. */
+  /** c-ares reads the system's name servers once. A machine that changed networks has others by now. */
   #renew(): void {
     if (performance.now() - this.#renewedAt < RENEW_MS) return;
     this.#renewedAt = performance.now();
@@ -135,14 +136,17 @@ export class NameResolver {
     return resolution;
   }
 
-  /** A slow query has the resolver checked beside it, so that the verdict is there when a request's time is up. */
+  /**
+   * During a slow query the resolver is checked in parallel, so that the verdict is ready when the request
+   * times out.
+   */
   async #queryAndWatch(host: string): Promise<Answer> {
     const watch = setTimeout(() => void this.health.checkAfterFailureOf(host), SLOW_QUERY_MS);
     const stoodStillBeforeMs = stoodStillMs();
     try {
       const answer = await this.#query(host);
-      // c-ares looks at its time limits before it reads its sockets. After a pause of this process an answer may wait
-      // there unread, so the name is asked for once more.
+      // c-ares checks its timeouts before it reads its sockets. After a stall of this process an answer may
+      // wait there unread, so the query is repeated.
       const isDoubtful = answer.kind === 'failed' && stoodStillMs() > stoodStillBeforeMs;
       return isDoubtful ? await this.#query(host) : answer;
     } finally {
@@ -195,7 +199,7 @@ function negative(error: NodeJS.ErrnoException): Answer {
   switch (error.code ?? '') {
     case 'ENOTFOUND':
     case 'ENODATA':
-    // The name itself is not one that DNS can hold (a label over 63 bytes, an empty label).
+    // The name is invalid in DNS (a label over 63 bytes, an empty label).
     case 'EBADNAME':
       return { kind: 'not_found' };
     case 'ETIMEOUT':
@@ -210,7 +214,7 @@ function negative(error: NodeJS.ErrnoException): Answer {
   }
 }
 
-/** IPv4 first: allow lists of receivers name our IPv4 address, and a host without IPv6 pays nothing for it. */
+/** IPv4 first, because allow lists of receivers name our IPv4 address and a host without IPv6 pays nothing. */
 function merge(v4: Answer, v6: Answer): Answer {
   if (v4.kind === 'addresses' && v6.kind === 'addresses')
     return {

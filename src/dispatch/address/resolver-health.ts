@@ -1,10 +1,10 @@
 import type { promises as dns } from 'node:dns';
 
 /**
- * Tells a broken resolver (ours) from a broken name (theirs). A name that fails says nothing by itself: its own name
- * servers may be down. So a failure is checked against an unrelated one, its top-level domain, whose servers are
- * not the endpoint's: any answer to that, NXDOMAIN included, shows that our resolver works. The check is shared by
- * all failures under way and its result holds for a second.
+ * Distinguishes a broken resolver (our fault) from a broken name (the endpoint's). A name that fails proves
+ * nothing, because its own name servers may be down. So a failure is followed by a query for its top-level
+ * domain, whose servers are not the endpoint's. Any answer to that, NXDOMAIN included, shows that our
+ * resolver works. All current failures share the check, and its result is cached for a second.
  */
 
 const CHECK_HOLDS_MS = 1_000;
@@ -20,7 +20,7 @@ export class ResolverHealth {
     this.#newDns = newDns;
   }
 
-  /** The last thing we know. */
+  /** The result of the last check. */
   get isDown(): boolean {
     return this.#isDown;
   }
@@ -29,7 +29,7 @@ export class ResolverHealth {
     this.#set(false);
   }
 
-  /** Call when a query for `host` failed; resolves to true when the resolver itself is at fault. */
+  /** Call when a query for `host` failed. Resolves to true when the resolver itself is at fault. */
   async checkAfterFailureOf(host: string): Promise<boolean> {
     if (performance.now() - this.#changedAt < CHECK_HOLDS_MS) return this.#isDown;
     this.#check ??= this.#askTopLevel(host.slice(host.lastIndexOf('.') + 1)).finally(() => {

@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, type KeyObject, randomUUID, sign, type webcrypto } from 'node:crypto';
 
-/** A signed JWT with which a client proves who it is to a token server (RFC 7523). */
+/** A signed JWT that authenticates a client to a token server (RFC 7523). */
 
 export type SigningAlgorithm =
   | 'ES256'

@@ -4,10 +4,11 @@ import type { HttpClient } from './http-client.ts';
 import { fetchToken, type OAuth2Config, type TokenResult } from './oauth2-token.ts';
 
 /**
- * The headers with which we prove to an endpoint who we are. OAuth 2 tokens are kept per endpoint and settings (a
- * hash of them, so a change takes effect at once), for an hour at most, and replaced early: a tenth of their life
- * before its end, at most a minute. One request to the token server at a time per endpoint; its failure holds for a
- * second, so a crowd of deliveries does not ask in turn. At most 10,000 endpoints are remembered.
+ * The headers that authenticate us to an endpoint. OAuth 2 tokens are cached per endpoint and hash of the
+ * settings, so a change takes effect at once. They are cached for an hour at most and replaced early: a tenth
+ * of their life before expiry, at most a minute. There is one request to the token server at a time per
+ * endpoint. Its failure is cached for a second, so that waiting deliveries do not each repeat it. At most
+ * 10,000 endpoints are cached.
  */
 
 export type EndpointAuthentication =
@@ -23,7 +24,7 @@ interface Kept {
   readonly settings: string;
   readonly pending: Promise<TokenResult>;
   fetchedAt: number;
-  /** Infinite while the request is under way. */
+  /** Infinite while the request runs. */
   freshUntil: number;
 }
 
@@ -60,7 +61,10 @@ export class EndpointAuth {
     return { kind: 'headers', headers: [['Authorization', result.authorization]] };
   }
 
-  /** The endpoint answered 401: its token is asked for anew. One younger than a second is kept: that 401 was for its predecessor. */
+  /**
+   * The endpoint answered 401, so its token is requested again. A token younger than a second is kept: that
+   * 401 was for its predecessor.
+   */
   invalidate(endpointId: string): void {
     const kept = this.#kept.get(endpointId);
     if (kept !== undefined && Date.now() - kept.fetchedAt >= MIN_AGE_MS) this.#kept.delete(endpointId);

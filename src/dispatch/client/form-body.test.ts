@@ -36,7 +36,7 @@ describe('a form body', () => {
     },
   );
 
-  test('gives back every field of any object when it is read again', () => {
+  test('parses back to every field of any object', () => {
     assert(
       property(dictionary(string(), jsonValue()), (object) => {
         const read = new URLSearchParams(form(JSON.stringify(object))!);
@@ -49,7 +49,7 @@ describe('a form body', () => {
     );
   });
 
-  test('of a megabyte of nesting is made without running out of stack', () => {
+  test('of a megabyte of nesting does not overflow the stack', () => {
     const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     expect(form(deep)).toHaveLength(2 + 400_000 * 3);
   });

@@ -1,7 +1,8 @@
 /**
- * A JSON object as `application/x-www-form-urlencoded`: one field per top-level key, keys sorted by their UTF-8
- * bytes, the last of a repeated key. Strings go as they are, `null` as nothing, and everything else as the text it
- * has in the JSON, so `12.50` and integers beyond 2^53 keep every digit and nested values their key order.
+ * A JSON object as `application/x-www-form-urlencoded`: one field per top-level key, keys sorted by their
+ * UTF-8 bytes, the last of duplicate keys. Strings are written as they are, `null` as empty, and every other
+ * value as its text in the JSON. So `12.50` and integers beyond 2^53 keep every digit, and nested values keep
+ * their key order.
  */
 
 export type FormResult = { kind: 'form'; body: Buffer } | { kind: 'not_an_object' };
@@ -21,7 +22,7 @@ export function formBody(json: Buffer): FormResult {
   return { kind: 'form', body: Buffer.from(form.toString()) };
 }
 
-/** Keys and the text of their values. `text` is known to be a valid JSON object, so only its structure is looked at. */
+/** Keys and the text of their values. `text` is a valid JSON object, so only its structure is scanned. */
 function topLevelMembers(text: string): Map<string, string> {
   const members = new Map<string, string>();
   let at = skipSpace(text, 1);

@@ -11,31 +11,32 @@ import { type ClientCertificate, TlsSettings } from '../connection/tls-settings.
 import type { Turn } from '../connection/turn.ts';
 
 /**
- * Sends webhooks (and token requests) over kept-alive connections, to vetted addresses only, within one time limit,
- * reading a bounded answer. Redirects are answers like any other: never followed.
+ * Sends webhooks (and token requests) over kept-alive connections. It connects only to vetted addresses,
+ * within one time limit, and reads a bounded response. It never follows a redirect: a redirect is a response
+ * like any other.
  */
 
 export interface OutgoingRequest {
   /** Final URL, query included. */
   url: string;
-  /** Final list; the caller's casing is kept (HTTP/2 has lower case only). */
+  /** Final list. The caller's casing is kept (HTTP/2 has lower case only). */
   headers: readonly (readonly [string, string])[];
   body: Buffer;
   /** For the whole exchange: DNS, connect, TLS, headers, body. */
   timeoutMs: number;
-  /** This many bytes of the decoded answer are kept; the connection is closed when more comes. */
+  /** This many bytes of the decoded response are kept. The connection is closed when more comes. */
   maxResponseBytes: number;
   clientCertificate?: ClientCertificate;
   method?: 'POST' | 'GET';
-  /** Says when it may be written; without one: as soon as it can. */
+  /** Decides when the request may be written. Without one: as soon as possible. */
   turn?: Turn;
 }
 
 export interface HttpClientOptions {
   egress: 'any' | 'public';
-  /** Addresses and CIDRs that may be connected to although the egress rule blocks them. */
+  /** Addresses and CIDRs that are allowed even if the egress rule blocks them. */
   allow?: readonly string[];
-  /** Addresses and CIDRs that are never connected to. */
+  /** Addresses and CIDRs that are always blocked. */
   deny?: readonly string[];
   proxyUrl?: string;
   caPem?: string;
@@ -51,7 +52,7 @@ interface Destination {
 
 const DEFAULT_PER_ORIGIN = 100;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
-/** Parsing a URL and looking at its host costs 2 µs of the 30 µs of a send, and most go to the same few. */
+/** Parsing a URL and checking its host costs 2 µs of the 30 µs of a send, and most go to the same few. */
 const MAX_DESTINATIONS = 4_096;
 const MAX_KEPT_URL_CHARS = 512;
 
@@ -93,7 +94,7 @@ export class HttpClient {
     });
   }
 
-  /** Ends requests under way (as `aborted`) and leaves no socket or timer. */
+  /** Aborts running requests and leaves no socket or timer. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#resolver.close();

@@ -1,7 +1,10 @@
 import { clientAssertion, type PrivateJwk, type SigningAlgorithm } from './client-assertion.ts';
 import type { HttpClient, OutgoingRequest } from './http-client.ts';
 
-/** Asks a token server for an access token (OAuth 2 client credentials). Its answers are never quoted: they hold secrets. */
+/**
+ * Requests an access token from a token server (OAuth 2 client credentials). Its responses are never quoted,
+ * because they contain secrets.
+ */
 
 export interface OAuth2Config {
   readonly url: string;
@@ -15,7 +18,7 @@ export interface OAuth2Config {
   readonly signing_algorithm?: SigningAlgorithm;
   readonly issuer?: string;
   readonly subject?: string;
-  /** Other names of the fields of the answer. */
+  /** Other names of the fields of the response. */
   readonly field_mapping?: { access_token?: string; token_type?: string; expires_in?: string };
   readonly expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours';
 }
@@ -25,16 +28,16 @@ export type TokenResult =
   | {
       kind: 'failed';
       message: string;
-      /** The fault is ours (resolver, proxy): costs the customer no retry. */
+      /** The fault is ours (resolver, proxy), so it uses no retry. */
       ours: boolean;
-      /** Trying again changes nothing: the settings are wrong. */
+      /** The settings are wrong, so a retry changes nothing. */
       permanent: boolean;
     };
 
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 65_536;
 const DEFAULT_LIFETIME_MS = 3_600_000;
-/** A hundred years: a longer life is a time that no answer of ours can show. */
+/** A hundred years. The API cannot show a time after a longer life. */
 const MAX_LIFETIME_MS = 100 * 365 * 86_400_000;
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const UNIT_MS = { seconds: 1_000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 };
@@ -53,7 +56,7 @@ export async function fetchToken(http: HttpClient, config: OAuth2Config): Promis
     maxResponseBytes: MAX_ANSWER_BYTES,
   };
   const first = await http.send(request);
-  // A token asked for twice does no harm; a delivery would have to wait for its next turn.
+  // A second token request does no harm. Without it the delivery would wait for its next attempt.
   const outcome = first.kind === 'error' && first.dropped ? await http.send(request) : first;
   const failed = (text: string, ours = false): TokenResult => ({
     kind: 'failed',
@@ -68,7 +71,7 @@ export async function fetchToken(http: HttpClient, config: OAuth2Config): Promis
   return tokenFrom(outcome.body, config) ?? failed('the token server answered without a usable token');
 }
 
-/** The form to send, or why the settings do not suffice. */
+/** The form to send, or the reason why the settings do not suffice. */
 function tokenForm(config: OAuth2Config): URLSearchParams | string {
   const form = new URLSearchParams({
     grant_type: config.grant_type || 'client_credentials',
@@ -111,11 +114,11 @@ function tokenFrom(body: Buffer, config: OAuth2Config): TokenResult | null {
   return { kind: 'token', authorization: `${scheme} ${token}`, lifetimeMs };
 }
 
-/** The machine word of RFC 6749, section 5.2, if there is one. */
+/** The error code of RFC 6749, section 5.2, if there is one. */
 function errorCode(body: Buffer, { client_secret = '' }: OAuth2Config): string {
   const code = jsonObject(body)['error'];
   const isWord = typeof code === 'string' && /^\w{1,40}$/.test(code);
-  // A server that gives the secret back must not have it stored as the reason.
+  // If a server echoes the secret, it must not be stored as the reason.
   return isWord && !client_secret.includes(code) ? ` (${code})` : '';
 }
 

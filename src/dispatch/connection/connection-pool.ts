@@ -5,16 +5,19 @@ import { ExchangeFailure } from './outcome.ts';
 import { Slot, type SlotOwner } from './slot.ts';
 
 /**
- * Connections, kept alive and bounded per origin and overall. undici's own Pool is not used: it does not tell which
- * connection serves a request, cannot take back a waiting one and knows no overall bound.
+ * Connections, kept alive and bounded per origin and overall. undici's own Pool is not used: it does not
+ * report which connection serves a request, cannot cancel a waiting one and has no overall bound.
  *
- * Invariants: `slotCount` is the number of slots of all pools and never exceeds `maxConnections`; a slot in `idle`
- * has no exchange and an open connection; exchanges wait only while their origin has all the slots it may have or
- * the overall bound is reached and no slot is idle; a pool without slots and waiting exchanges is forgotten.
- * An origin that waits without any slot gets the next slot that becomes free anywhere, so none starves.
+ * Invariants:
+ * - `slotCount` is the number of slots of all pools and never exceeds `maxConnections`.
+ * - A slot in `idle` has no exchange and an open connection.
+ * - Exchanges wait only while their origin has all its slots, or the overall bound is reached and no slot is
+ *   idle.
+ * - A pool without slots and waiting exchanges is removed.
+ * - An origin that waits without any slot gets the next slot that becomes free anywhere, so none starves.
  */
 
-/** Name, TCP, TLS and HTTP/2 settings take some four round trips; across an ocean that is over half a second. */
+/** Name, TCP, TLS and HTTP/2 settings take some four round trips. Across an ocean that is over half a second. */
 const HOLD_MS = 1_000;
 
 export interface PoolLimits {
@@ -47,7 +50,7 @@ export class ConnectionPools {
     pool.run(exchange);
   }
 
-  /** Room for one more slot, if need be by closing the connection that has been idle longest. */
+  /** Ensures room for one more slot, if necessary by closing the longest idle connection. */
   makeRoom(pool: OriginPool): boolean {
     if (this.slotCount < this.limits.maxConnections) return true;
     const oldest = this.idle.values().next().value;
@@ -89,7 +92,7 @@ class OriginPool implements SlotOwner {
   /** Slots that can take an exchange now, the most recently used last. */
   readonly #available: Slot[] = [];
   readonly #waiting: Exchange[] = [];
-  /** Runs while the first TLS connection may still turn out to be HTTP/2 and carry them all. */
+  /** Runs while the first TLS connection may still turn out to be HTTP/2 and carry all exchanges. */
   #holdTimer: NodeJS.Timeout | null = null;
 
   constructor(pools: ConnectionPools, key: string, target: Target, tls: TlsOffer | null) {
@@ -101,7 +104,7 @@ class OriginPool implements SlotOwner {
     if (tls !== null) this.#holdTimer = setTimeout(() => this.endHold(), HOLD_MS);
   }
 
-  /** Those that gave up while waiting are let go here. */
+  /** Drops exchanges that ended while waiting. */
   get hasWaiting(): boolean {
     while (this.#waiting[0]?.isDone) this.#waiting.shift();
     return this.#waiting.length > 0;
@@ -113,7 +116,7 @@ class OriginPool implements SlotOwner {
     else slot.serve(exchange, false);
   }
 
-  /** Gives waiting exchanges to whatever is free. */
+  /** Assigns waiting exchanges to free slots. */
   drain(): void {
     while (this.hasWaiting) {
       const slot = this.#takeSlot();
@@ -123,7 +126,7 @@ class OriginPool implements SlotOwner {
     this.#forgetIfEmpty();
   }
 
-  /** The protocol is known, or the first connection failed or is slow: others may be opened beside it. */
+  /** The protocol is known, or the first connection failed or is slow. More connections may be opened. */
   endHold(): void {
     if (this.#holdTimer === null) return;
     clearTimeout(this.#holdTimer);
@@ -156,7 +159,7 @@ class OriginPool implements SlotOwner {
     this.#pools.idle.delete(slot);
   }
 
-  /** A slot has finished an exchange: serve who waits here or elsewhere, or keep its connection for later. */
+  /** A slot has finished an exchange. It serves the next one waiting here or elsewhere, or stays idle. */
   released(slot: Slot): void {
     const starving = slot.active === 0 ? this.#pools.takeStarving() : null;
     if (slot.active === 0 && (starving !== null || !slot.worthKeeping)) slot.discard();

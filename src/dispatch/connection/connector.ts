@@ -10,10 +10,10 @@ import { seenCertificate } from './seen-certificate.ts';
 import { tcpConnect } from './tcp-connect.ts';
 
 /**
- * Makes one connection to an endpoint: resolve, vet, connect, TLS. The connection is opened to an address that the
- * guard has just allowed, never to a name, so what DNS answers later cannot move it. Of a mixed answer only the
- * allowed addresses are used: every one of them is vetted by itself and the connection is pinned to it, so the
- * others do no harm, and a host with a public and an internal address stays reachable.
+ * Opens one connection to an endpoint: resolve, vet, connect, TLS. It connects to an address that the guard
+ * has just allowed, never to a name, so a later DNS answer cannot move it. Only the allowed addresses of a
+ * mixed answer are used. Each is vetted by itself and the connection is pinned to it, so a host with a public
+ * and an internal address stays reachable.
  */
 
 export interface Target extends Peer {
@@ -22,7 +22,7 @@ export interface Target extends Peer {
   readonly secure: boolean;
 }
 
-/** How far a connection has come; read when a time limit strikes, and for the timings. */
+/** How far a connection has come. Read when a time limit strikes, and for the timings. */
 export interface Progress {
   stage: 'dns' | 'connect' | 'proxy' | 'tls' | 'open';
   address: string | null;
@@ -35,11 +35,11 @@ export interface Progress {
 
 export interface TlsOffer {
   readonly context: SecureContext;
-  /** The certificate we show. */
+  /** The certificate we present. */
   readonly client: SeenCertificate | null;
-  /** The last session of this origin, for a shorter handshake. */
+  /** The last TLS session of this origin, for a shorter handshake. */
   session: Buffer | null;
-  /** What the endpoint showed last: in a shortened handshake it shows nothing. */
+  /** The last certificate of the endpoint. A resumed handshake does not include it. */
   server: SeenCertificate | null;
 }
 
@@ -79,8 +79,9 @@ export class Connector {
     const socket =
       this.#proxy === null
         ? await connectDirectly(job, this.#rotated(addresses))
-        : // The proxy opens the connection, so the vetted address cannot be pinned: it resolves the name again, and
-          // its own rules must stop what changes in between. The check above still stops what we can see.
+        : // The proxy opens the connection, so the vetted address cannot be pinned. It resolves the name again, and
+          // its own rules must block an address that changed. The check above still blocks the address we
+          // see.
           await this.#connectThroughProxy(this.#proxy, job);
     progress.connectMs = performance.now() - startedAt;
     if (job.tls === null) {
@@ -131,7 +132,7 @@ export class Connector {
     throw new ExchangeFailure('address_blocked', `not allowed to connect to ${target.host}: ${reason}`);
   }
 
-  /** Spreads connections over the addresses of one family, keeping the families in order. */
+  /** Spreads connections over the addresses of one family, and keeps the families in order. */
   #rotated(addresses: readonly string[]): string[] {
     const v4 = addresses.filter((address) => !address.includes(':'));
     const v6 = addresses.filter((address) => address.includes(':'));
@@ -171,7 +172,8 @@ function secure(socket: Socket, target: Target, offer: TlsOffer, signal: AbortSi
     const tls = tlsConnect({
       socket,
       secureContext: offer.context,
-      // Server Name Indication holds names only; an address is checked against the certificate through `host`.
+      // Server Name Indication takes names only. An address is checked against the certificate through
+      // `host`.
       servername: isIP(target.host) === 0 ? target.host : '',
       host: target.host,
       ALPNProtocols: ['h2', 'http/1.1'],

@@ -8,9 +8,9 @@ import {
 } from 'node:zlib';
 
 /**
- * Decodes a compressed answer and stops at `maxBytes` of output, so a small body that unpacks to gigabytes costs no
- * more than the bound. The input may end early (it is itself cut at the bound). An answer that does not decode, or
- * whose encoding we do not know, is kept as it came: its status line is what counts.
+ * Decodes a compressed response and stops at `maxBytes` of output, so a small body that unpacks to gigabytes
+ * costs no more than the bound. The input may end early (it is itself cut at the bound). A response that does
+ * not decode, or has an unknown encoding, is kept as received, because only its status line counts.
  */
 
 export interface DecodedBody {
@@ -48,7 +48,7 @@ function decoderFor(encoding: string, input: Buffer): Decoder | null {
     case 'x-gzip':
       return createGunzip(zlibOptions);
     case 'deflate':
-      // Half of the world sends raw deflate under this name; a zlib header has 8 in its low nibble.
+      // Many servers send raw deflate under this name. A zlib header has 8 in its low nibble.
       return (input[0]! & 0x0f) === 8 ? createInflate(zlibOptions) : createInflateRaw(zlibOptions);
     case 'br':
       return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });

@@ -9,14 +9,15 @@ import { headerLists } from './response-headers.ts';
 import type { Turn } from './turn.ts';
 
 /**
- * One request and its answer: the handler undici calls, and the one clock over the whole of it. A request is written
- * once: whoever wants another try asks for another exchange, so that each is recorded and counted.
+ * One request and its response: the handler undici calls, and the one timer over all of it. A request is
+ * written once. A retry is another exchange, so that each is recorded and counted.
  *
- * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> parked (the connection
- * is open and kept; a turn says when to write, see turn.ts) -> started (written to the socket) -> done. `done` is
- * entered once, from any state, by the answer's end, the bound on its size, an error, the clock or the caller; later
- * calls of undici change nothing. The clock starts anew when the exchange is placed: time spent waiting for a
- * connection of ours is not the endpoint's. Nor is time spent parked, after which the clock starts anew too.
+ * States: waiting (for a free connection) -> placed (on a line, which may still be connecting) -> parked (the
+ * connection is open and reserved; a turn decides when to write, see turn.ts) -> started (written to the
+ * socket) -> done. `done` is entered once, from any state, by the response's end, the bound on its size, an
+ * error, the timer or the caller. Later calls of undici change nothing. The timer restarts when the exchange
+ * is placed, because waiting for a connection of ours is not the endpoint's time. It restarts after parking
+ * for the same reason.
  */
 
 /** The connection an exchange runs on, as the exchange sees it. */
@@ -26,9 +27,9 @@ export interface Line {
   use(): boolean;
   /** The exchange is over; the connection may serve others. */
   release(exchange: Exchange): void;
-  /** The exchange ended before it was written: give up connecting if that was for it alone. */
+  /** The exchange ended before it was written. Stop connecting if that was for it alone. */
   abandon(): void;
-  /** Send a parked exchange at once; where its connection has closed, on a new one. */
+  /** Send a parked exchange at once, on a new connection if its own has closed. */
   unpark(exchange: Exchange): void;
 }
 
@@ -43,11 +44,11 @@ export interface ExchangeJob {
   readonly done: (outcome: Outcome) => void;
 }
 
-/** Thrown into undici to take back a request that is not written yet; unlike `abort` it keeps the connection. */
+/** Thrown into undici to cancel a request that is not written yet. Unlike `abort` it keeps the connection. */
 const TAKEN_BACK = new Error('taken back');
 const REFUSED = Object.assign(new Error('refused by the endpoint'), { code: 'ECONNRESET' });
 const CUT = new Error('no more of the answer is wanted');
-/** Nobody sends more 1xx than a few; each costs work and up to 16 KiB. */
+/** Real servers send few 1xx. Each costs work and up to 16 KiB. */
 const MAX_INTERIM_ANSWERS = 32;
 const SWITCHING_PROTOCOLS = 101;
 
@@ -89,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer.restart();
   }
 
-  /** Ends it from outside: the clock, the caller, the closing client. */
+  /** Ends it from outside: the timer, the caller, the closing client. */
   fail(failure: ExchangeFailure): void {
     if (this.#done) return;
     this.#settle(this.#errorOutcome(failure));
@@ -100,7 +101,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#done) throw TAKEN_BACK;
-    // undici starts a request again that an HTTP/2 endpoint refused or cut off by GOAWAY; that is for the caller to do.
+    // undici restarts a request that an HTTP/2 endpoint refused or cut off by GOAWAY. Retries are the
+    // caller's decision.
     if (this.#controller !== null) throw REFUSED;
     if (!this.#mayStart()) throw TAKEN_BACK;
     this.#controller = controller;
@@ -108,13 +110,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#reused = this.#line!.use();
   }
 
-  /** False: it is parked or given up, and not written. */
+  /** False: it is parked or cancelled, and not written. */
   #mayStart(): boolean {
     const { turn } = this.job;
     if (turn === undefined) return true;
     switch (turn.take()) {
       case 'now':
-        // The attempt is dated by its request.
+        // The attempt's time is that of its request.
         this.#startedAt = Date.now();
         this.#startedMs = performance.now();
         return true;
@@ -171,7 +173,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#done) return;
     const roomBytes = this.job.maxResponseBytes - this.#bodyBytes;
-    // undici hands out views of its read buffer; a copy of what we keep lets that buffer go.
+    // undici passes views of its read buffer. A copy of the kept part frees that buffer.
     if (roomBytes > 0) this.#chunks.push(Buffer.from(chunk.subarray(0, roomBytes)));
     this.#bodyBytes += Math.min(chunk.length, roomBytes);
     if (chunk.length <= roomBytes) return;
@@ -194,7 +196,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#line?.release(this);
   }
 
-  /** An endpoint may close an idle connection at the very moment we write to it: no fault of either side. */
+  /** An endpoint may close an idle connection at the moment we write to it. Neither side is at fault. */
   #wasDropped(error: NodeJS.ErrnoException): boolean {
     if (this.#firstByteMs !== undefined) return false;
     if (error === REFUSED) return true;

@@ -28,7 +28,7 @@ export function connectFailure(error: NodeJS.ErrnoException, peer: Peer, address
     case 'ETIMEDOUT':
       return new ExchangeFailure('timeout', `no answer from ${where} while connecting`);
     case 'ENETUNREACH':
-      // Without a route for IPv4 our own network is down; many hosts never had one for IPv6.
+      // Without an IPv4 route our own network is down. Many hosts never had an IPv6 route.
       return new ExchangeFailure('unreachable', `no route to ${where}`, !address.includes(':'));
     case 'EHOSTUNREACH':
       return new ExchangeFailure('unreachable', `host unreachable: ${where}`);
@@ -37,7 +37,7 @@ export function connectFailure(error: NodeJS.ErrnoException, peer: Peer, address
   }
 }
 
-/** `name:port (address)`, or the address alone where the URL names it. */
+/** `name:port (address)`, or the address alone if the URL has it. */
 export function whereOf(peer: Peer, address: string | null): string {
   const named = hostPort(peer.host, peer.port);
   return address === null || address === peer.host ? named : `${named} (${address})`;
@@ -102,7 +102,7 @@ function certificateNames(error: TlsError): string {
   return names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ');
 }
 
-/** An error after the connection stood: while sending, or while waiting for or reading the answer. */
+/** An error after connecting: while sending, or while waiting for or reading the response. */
 export function exchangeFailure(
   error: NodeJS.ErrnoException,
   peer: Peer,
@@ -114,7 +114,7 @@ export function exchangeFailure(
   const code = error.code ?? '';
   const invalid = (text: string): ExchangeFailure =>
     new ExchangeFailure('invalid_response', `${where} ${text}`);
-  // The parser also reports an answer that ends too early; that is a closed connection.
+  // The parser also reports a response that ends too early. That is a closed connection.
   if (error.name === 'HTTPParserError' && !error.message.includes('EOF'))
     return invalid('did not answer in HTTP');
   if (isTlsError(error)) return tlsFailure(error, peer);
@@ -143,7 +143,7 @@ export function exchangeFailure(
   return new ExchangeFailure('connection_reset', `${where} ${verb} the connection ${when}`);
 }
 
-/** A kept connection closed before a byte of an answer. */
+/** A kept-alive connection closed before the first byte of a response. */
 export function droppedFailure(peer: Peer, address: string | null): ExchangeFailure {
   const text = `${whereOf(peer, address)} closed a connection kept from an earlier request before answering`;
   return new ExchangeFailure('connection_reset', text);
@@ -151,7 +151,7 @@ export function droppedFailure(peer: Peer, address: string | null): ExchangeFail
 
 export type TimeoutStage = 'waiting' | 'dns' | 'connect' | 'proxy' | 'tls' | 'open' | 'answer' | 'body';
 
-/** The clock struck: where the exchange was by then. */
+/** The timer struck. The text says how far the exchange was. */
 export function timeoutFailure(
   stage: TimeoutStage,
   timeoutMs: number,

@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net';
 
 /**
- * Lets undici read an answer behind a `100 Continue` that nothing asked for. A client must pass over any 1xx
- * (RFC 9110, section 15.2); undici does so for all but 100, on which it closes the connection. So the status 100 is
- * changed to 102 in the bytes undici reads (docs/adr/0011). Nothing is kept back, cut or copied: undici still parses
- * every head and applies its own limits.
+ * Lets undici read a response after an unrequested `100 Continue`. A client must ignore any 1xx (RFC 9110,
+ * section 15.2). undici does so for all but 100, on which it closes the connection. So the status 100 is
+ * changed to 102 in the bytes undici reads (docs/adr/0011). No byte is delayed, cut or copied. undici still
+ * parses every head and applies its own limits.
  *
  * States, for the bytes read since a request was started:
- *   off    -> nothing is looked at: no request is under way, or its final answer has begun;
+ *   off    -> nothing is inspected: no request is running, or its final response has begun;
  *   status -> the first 12 bytes of a head, `HTTP/1.1 100`; a status that does not begin with 1 leads to off;
  *   fields -> the rest of an interim head; its empty line leads back to status.
  */
 const OFF = -1;
-/** Where the three digits of the status are in a head. */
+/** The position of the three status digits in a head. */
 const FIRST_DIGIT = 9;
 const LAST_DIGIT = 11;
 const [LINE_FEED, CARRIAGE_RETURN, ZERO, ONE, TWO] = [0x0a, 0x0d, 0x30, 0x31, 0x32];
 
 export class InterimAnswers {
-  /** Bytes of the current head seen so far; beyond the status it stands still. */
+  /** Bytes of the current head seen so far. It does not advance beyond the status. */
   #at = OFF;
   #isContinue = false;
   #lineBytes = 0;
@@ -32,13 +32,13 @@ export class InterimAnswers {
     };
   }
 
-  /** A request is about to be written: the next bytes are the head of an answer. */
+  /** A request is about to be written. The next bytes are the head of a response. */
   expect(): void {
     this.#at = 0;
   }
 
   #scan(chunk: Buffer): void {
-    // Nearly always: the whole status is here and is final.
+    // The common case: the whole status is here and is final.
     const isFinal = this.#at === 0 && chunk.length > FIRST_DIGIT && chunk[FIRST_DIGIT] !== ONE;
     if (isFinal && !isLineEnd(chunk[0] as number)) {
       this.#at = OFF;

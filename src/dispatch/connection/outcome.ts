@@ -1,6 +1,6 @@
 import type { SeenCertificates } from '../../domain/certificate.ts';
 
-/** What became of one exchange with an endpoint. A failure is a value; nothing here is thrown to a caller. */
+/** The result of one exchange with an endpoint. A failure is a value; nothing is thrown to a caller. */
 
 export type ErrorCode =
   | 'timeout'
@@ -20,7 +20,7 @@ export type ErrorCode =
   | 'aborted'
   | 'local_resource';
 
-/** Milliseconds with fractions. A reused connection has neither `dnsMs`, `connectMs` nor `tlsMs`. */
+/** Milliseconds with fractions. A reused connection has no `dnsMs`, `connectMs` and `tlsMs`. */
 export interface Timings {
   dnsMs?: number;
   connectMs?: number;
@@ -36,10 +36,10 @@ export interface ResponseOutcome {
   statusText: string;
   headers: Record<string, string[]>;
   body: Buffer;
-  /** The answer was longer than `maxResponseBytes`; what is kept is its beginning. */
+  /** The response was longer than `maxResponseBytes`. Its beginning is kept. */
   truncated: boolean;
   address: string | null;
-  /** Of the connection; null where none was open. The same object for all exchanges on it. */
+  /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
   startedAt: number;
@@ -48,17 +48,17 @@ export interface ResponseOutcome {
 export interface ErrorOutcome {
   kind: 'error';
   code: ErrorCode;
-  /** A sentence for people; never holds a secret. */
+  /** A sentence for people. It never contains a secret. */
   message: string;
   /** The fault is on our side, so the attempt must not use up a retry. */
   ours: boolean;
   /**
-   * The request was written to a kept connection, which closed before a byte of an answer. Most likely the endpoint
-   * closed it as idle at that moment; it may have acted on the request all the same.
+   * The request was written to a kept-alive connection, which closed before the first byte of a response.
+   * Most likely the endpoint closed it as idle at that moment. It may still have processed the request.
    */
   dropped: boolean;
   address: string | null;
-  /** Of the connection; null where none was open. The same object for all exchanges on it. */
+  /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
   startedAt: number;

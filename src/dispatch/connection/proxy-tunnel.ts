@@ -5,22 +5,22 @@ import { ExchangeFailure } from './outcome.ts';
 import { tcpConnect } from './tcp-connect.ts';
 
 /**
- * A tunnel through an HTTP proxy: connect to it, send CONNECT, take the socket over once it answers 2xx. A proxy
- * that cannot be reached, wants other credentials or does not speak HTTP is our fault; one that answers that it
- * cannot reach the endpoint, or may not, speaks of the endpoint.
+ * A tunnel through an HTTP proxy: connect, send CONNECT, take over the socket after a 2xx. A proxy that is
+ * unreachable, wants other credentials or does not speak HTTP is our fault. A proxy that reports that it
+ * cannot or may not reach the endpoint is not.
  */
 
 export interface Proxy {
   readonly host: string;
   readonly port: number;
-  /** For a proxy that is itself spoken to over TLS. */
+  /** For a proxy that itself uses TLS. */
   readonly tlsContext: SecureContext | null;
   readonly authorization: string | null;
 }
 
 const MAX_ANSWER_BYTES = 16_384;
 
-/** @throws TypeError for what is no http(s) URL */
+/** @throws TypeError unless it is an http(s) URL */
 export function parseProxy(proxyUrl: string, tlsContext: SecureContext): Proxy {
   const url = new URL(proxyUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

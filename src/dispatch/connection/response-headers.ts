@@ -1,7 +1,7 @@
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADER_PAIRS = 256;
 
-/** Every header as a list, or null when there are more than an endpoint has any use for. */
+/** Every header as a list, or null when there are too many. */
 export function headerLists(
   headers: Record<string, string | string[] | undefined>,
 ): Record<string, string[]> | null {
@@ -10,7 +10,7 @@ export function headerLists(
   let bytes = 0;
   for (const name in headers) {
     const value = headers[name];
-    // HTTP/2 brings `:status` and Node's symbols among the headers.
+    // HTTP/2 puts `:status` and Node's symbols among the headers.
     if (value === undefined || name.startsWith(':')) continue;
     const list = Array.isArray(value) ? value : [value];
     pairs += list.length;

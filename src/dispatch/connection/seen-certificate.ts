@@ -3,7 +3,7 @@ import type { SeenCertificate } from '../../domain/certificate.ts';
 
 const MAX_SUBJECT_CHARS = 200;
 
-/** What is remembered of a certificate. Done once per connection: hashing and formatting cost some 20 µs. */
+/** The stored fields of a certificate. Computed once per connection: hashing and formatting cost some 20 µs. */
 export function seenCertificate(certificate: X509Certificate): SeenCertificate {
   return {
     fingerprint: certificate.fingerprint256,

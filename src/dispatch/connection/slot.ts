@@ -6,27 +6,27 @@ import { InterimAnswers } from './interim-answers.ts';
 import type { ExchangeFailure } from './outcome.ts';
 
 /**
- * Room for one connection: an undici Client, which connects when first needed and again after its connection closed.
- * A slot serves one exchange at a time, or many once its connection turned out to be HTTP/2.
+ * Room for one connection: an undici Client, which connects when first needed and again after its connection
+ * closed. A slot serves one exchange at a time, or many once its connection turned out to be HTTP/2.
  *
- * Invariants: `active` is the number of exchanges placed here and not yet released; a slot is `listed` as available
- * only while it has an open connection that is not too old and room on it (or is new and unused); once `discarded`
- * it serves nobody and its socket is closing.
+ * Invariants: `active` is the number of exchanges placed here and not yet released. A slot is `listed` as
+ * available only while it has an open connection that is not too old and has room (or is new and unused).
+ * Once `discarded` it serves no exchange and its socket is closing.
  */
 
 const H2_STREAMS = 100;
 /**
- * Node, Apache and others close a connection that was idle for 5 s; one that we close first is never written to just
- * as they do. An endpoint that says how long it keeps them (`Keep-Alive: timeout=N`) is taken at its word, less a
- * second for the way.
+ * Node, Apache and others close a connection after 5 s idle. We close first, so we never write to a
+ * connection that is being closed. An endpoint may state its own limit (`Keep-Alive: timeout=N`). It is used,
+ * less a second for the network.
  */
 const IDLE_MS = 4_000;
 const MAX_IDLE_MS = 60_000;
 const IDLE_MARGIN_MS = 1_000;
-/** A connection that is never idle is renewed too, so that a change in DNS takes effect. */
+/** A busy connection is renewed too, so that a change in DNS takes effect. */
 const MAX_AGE_MS = 300_000;
 const MAX_HEADER_BYTES = 16_384;
-/** What an endpoint may send of an answer before we have read any of it. */
+/** How much of a response an endpoint may send before we have read any of it. */
 const H2_WINDOW_BYTES = 65_535;
 
 /** The pool of an origin, as its slots see it. */
@@ -35,11 +35,11 @@ export interface SlotOwner {
   readonly tls: TlsOffer | null;
   readonly connector: Connector;
   setAvailable(slot: Slot, available: boolean): void;
-  /** It was idle and is no more. */
+  /** It was idle and is now in use. */
   taken(slot: Slot): void;
   released(slot: Slot): void;
   removed(slot: Slot, closing: Promise<void>): void;
-  /** It is known what the first connection can carry. */
+  /** The protocol of the first connection is known. */
   endHold(): void;
   drain(): void;
 }
@@ -58,7 +58,7 @@ export class Slot implements Line {
   #full = false;
   #openedMs = 0;
   #connecting: AbortController | null = null;
-  /** Null for HTTP/2, which has frames of their own for them. */
+  /** Null for HTTP/2, which has separate frames for them. */
   #interimAnswers: InterimAnswers | null = null;
 
   constructor(owner: SlotOwner) {
@@ -91,8 +91,8 @@ export class Slot implements Line {
     if (this.active >= this.#capacity) this.#owner.setAvailable(this, false);
     exchange.place(this, waited);
     const takesMore = this.#client.dispatch(exchange.job.options, exchange);
-    // An endpoint may allow fewer streams than we would use; undici then says so, and again when there is room.
-    // What was refused at once says nothing of that.
+    // An endpoint may allow fewer streams than we would use. undici reports that, and again when there is
+    // room. An exchange that was refused at once is no sign of it.
     if (takesMore || this.#capacity === 1 || exchange.isDone) return;
     this.#full = true;
     this.#owner.setAvailable(this, false);
@@ -153,7 +153,7 @@ export class Slot implements Line {
     this.#capacity = isH2 ? H2_STREAMS : 1;
     this.#interimAnswers = isH2 ? null : new InterimAnswers(socket);
     callback(null, socket);
-    // How many streams the endpoint allows is known with its settings; `drain` follows them.
+    // The endpoint's settings give the number of streams. `drain` follows them.
     if (isH2) this.#full = true;
     else this.#owner.endHold();
   }

@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * Opens a TCP connection to the first of several vetted addresses that answers. The next address is tried when one
- * fails or has not answered within 250 ms (RFC 8305, section 5); the first connection wins, the others are closed.
+ * Opens a TCP connection to the first of several vetted addresses that answers. The next address is tried
+ * when one fails or has not answered within 250 ms (RFC 8305, section 5). The first connection wins and the
+ * others are closed.
  */
 
 const NEXT_ADDRESS_MS = 250;

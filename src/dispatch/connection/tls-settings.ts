@@ -6,8 +6,8 @@ import { ExchangeFailure } from './outcome.ts';
 import { seenCertificate } from './seen-certificate.ts';
 
 /**
- * One TLS context for all endpoints, and one per client certificate. A context with an own authority costs some
- * 10 ms to make (it holds every root), so they are kept, at most 1,000 of them.
+ * One TLS context for all endpoints, and one per client certificate. A context with its own authority costs
+ * some 10 ms to create (it has every root), so at most 1,000 are cached.
  */
 
 export interface ClientCertificate {
@@ -22,11 +22,11 @@ export class TlsSettings {
   readonly #contexts = new BoundedMap<string, Credentials>(MAX_CONTEXTS);
 
   constructor(caPem?: string) {
-    // `ca` replaces the roots, so ours is added to the ones Node would have used.
+    // `ca` replaces the roots, so ours is added to Node's defaults.
     this.#authorities = caPem === undefined ? undefined : [...getCACertificates('default'), caPem];
   }
 
-  /** Names the context; connections are shared only between requests with the same one. */
+  /** Identifies the context. Only requests with the same context share connections. */
   static fingerprint(certificate: ClientCertificate | undefined): string {
     return certificate === undefined ? '' : hash('sha256', `${certificate.cert}\0${certificate.key}`);
   }
@@ -72,7 +72,7 @@ export class TlsSettings {
 interface Credentials {
   readonly context: SecureContext;
   readonly validFrom: number;
-  /** The certificate we show. */
+  /** The certificate we present. */
   readonly client: SeenCertificate | null;
 }
 
