@@ -70,7 +70,7 @@ describe('the name resolver', () => {
     expect(silences).toBe(4);
   });
 
-  test('treats silence for one name as the endpoint's fault', async () => {
+  test('treats silence for one name as a fault of the endpoint', async () => {
     const { resolver } = await resolverOver(
       (name) => (name === 'mute.example' ? 'silence' : 'not_found'),
       '',
