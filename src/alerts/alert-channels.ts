@@ -10,13 +10,13 @@ import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
 import type { Mailer } from './mailer.ts';
 
 /**
- * Sends alerts to an endpoint's mail address and chat channels, beside the deliveries and without holding any up. A
- * message that is not taken is tried twice more, then given up; so is what is under way when the node stops. The
- * meta event of the same alert is the one that is never lost.
+ * Sends alerts to an endpoint's mail address and chat channels, without delaying deliveries. A failed message
+ * is tried twice more, then dropped. Messages in progress are dropped when the node stops. The meta event of
+ * the same alert is never lost.
  */
 export interface AlertChannelsDeps {
   http: HttpClient;
-  /** Null: no mail server is set. */
+  /** Null: no mail server is configured. */
   mailer: Mailer | null;
   guard: ObserverGuard;
   log: Logger;
@@ -25,14 +25,14 @@ export interface AlertChannelsDeps {
 interface Message {
   channel: 'mail' | 'slack' | 'teams';
   endpointId: string;
-  /** Null: it was taken. Else why not. */
+  /** Null: accepted. Otherwise the reason why not. */
   send(): Promise<string | null>;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 1_024;
 const RETRY_AFTER_MS = [2_000, 15_000];
-/** More than this many at once are no longer read by anybody. */
+/** A larger number at once would not be read. */
 const MAX_UNDER_WAY = 1_000;
 const STOP_MS = 2_000;
 
@@ -54,7 +54,7 @@ export class AlertChannels implements AlertNotifier {
     }
   }
 
-  /** What is under way gets a moment; nothing is tried again later. */
+  /** Messages in progress get a moment. None is retried later. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await Promise.race([this.#underWay.settled(), sleep(STOP_MS, undefined, { ref: false })]);
@@ -84,10 +84,10 @@ export class AlertChannels implements AlertNotifier {
       const problem = await send();
       if (problem === null) return;
       const waitMs = this.#abort.signal.aborted ? undefined : RETRY_AFTER_MS[tries - 1];
-      const outcome = waitMs === undefined ? 'given up' : 'trying again';
+      const outcome = waitMs === undefined ? 'dropped' : 'retrying';
       log.warn({ channel, endpoint: endpointId, tries, problem }, `alert not sent; ${outcome}`);
       if (waitMs === undefined) return;
-      // Only the stop of this node ends the wait early: the last try is made at once.
+      // Only a stop of this node ends the wait early. The last try then happens at once.
       await sleep(waitMs, undefined, { signal: this.#abort.signal }).catch(() => undefined);
     }
   }

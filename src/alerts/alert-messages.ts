@@ -1,6 +1,6 @@
 import { type Alert, alertLines, alertTitle } from '../domain/alert.ts';
 
-/** One alert in the forms of the places it is sent to. Names and reasons are foreign text: no form interprets them. */
+/** One alert in the format of each channel. Names and reasons are untrusted text, so no format interprets them. */
 export function mailOf(alert: Alert): { subject: string; text: string } {
   return { subject: alertTitle(alert), text: `${alertLines(alert).join('\n')}\n` };
 }
@@ -11,7 +11,7 @@ export function slackMessage(alert: Alert): object {
   return { text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;') };
 }
 
-/** A RichTextBlock is shown as it is; a TextBlock would be read as Markdown. */
+/** A RichTextBlock is shown literally. A TextBlock would be read as Markdown. */
 export function teamsMessage(alert: Alert): object {
   const block = (text: string, isTitle: boolean) => ({
     type: 'RichTextBlock',

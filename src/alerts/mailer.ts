@@ -7,7 +7,7 @@ import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /**
- * Sends plain mail through one SMTP server, one mail after another, so that many alerts at once do not become as many
+ * Sends plain mail through one SMTP server, one mail after another, so that many alerts do not open many
  * connections.
  *
  * A mail has one limit, from the name lookup to the server's last answer. Posthorn opens the socket and closes it when
@@ -52,7 +52,7 @@ export class Mailer {
     });
   }
 
-  /** Rejects where the server did not take it. */
+  /** Rejects if the server refused it. */
   send(mail: { to: string; subject: string; text: string }): Promise<void> {
     const sent = this.#turn.then(() => this.#sendInTime(mail));
     this.#turn = sent.catch(() => undefined);

@@ -13,8 +13,8 @@ import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instan
 import { untilInterrupted } from './interrupted.ts';
 
 /**
- * The file appears under its name when it is complete and on disk, and never replaces another. The lightest
- * compression: the snapshot that the backup reads from should not be held longer than need be.
+ * The file appears under its name when it is complete and synced, and never replaces another. It uses the
+ * lightest compression, to keep the snapshot that the backup reads from open for a short time.
  */
 const COMPRESSION_LEVEL = 1;
 
@@ -60,10 +60,10 @@ async function writeFile(file: string, lines: AsyncIterable<Buffer>): Promise<vo
 
 async function chooseFile(given: string | undefined): Promise<string> {
   if (given === undefined || given === '')
-    throw new StartupError('where to? Usage: posthorn backup FILE|DIRECTORY [--with-keys]');
+    throw new StartupError('no target given. Usage: posthorn backup FILE|DIRECTORY [--with-keys]');
   const there = await stat(given).catch(() => undefined);
   if (there === undefined) return resolve(given);
-  if (!there.isDirectory()) throw new StartupError(`${given} is there already; name another file`);
+  if (!there.isDirectory()) throw new StartupError(`${given} already exists; name another file`);
   const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   return resolve(join(given, `posthorn-${time}.backup.gz`));
 }
@@ -73,9 +73,9 @@ async function keyFiles(config: Config, secretKey: string): Promise<Record<strin
   return { [KEY_FILE]: secretKey, ...(credentials !== undefined && { [CREDENTIALS_FILE]: credentials }) };
 }
 
-const KEYS_ARE_IN_IT = `The secret key is in it, and ${CREDENTIALS_FILE} if there is one: whoever has the file can read every secret and call the API.`;
+const KEYS_ARE_IN_IT = `The file contains the secret key, and ${CREDENTIALS_FILE} if there is one. Anyone with the file can read every secret and call the API.`;
 
 function keysAreNotInIt(config: Config): string {
   const key = config.secretKey === null ? `${KEY_FILE} in ${config.dataDir}` : 'POSTHORN_SECRET_KEY';
-  return `The secret key is not in it: a restore also needs ${key}, so keep a copy of that, and of ${CREDENTIALS_FILE}, somewhere else.`;
+  return `The file does not contain the secret key. A restore also needs ${key}, so keep a copy of it and of ${CREDENTIALS_FILE} elsewhere.`;
 }

@@ -5,7 +5,7 @@ import { CLI_USER_HEADER } from '../domain/audit.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 
-/** Commands are calls to the running service, made with the instance key of the first start; the audit log gets the user's name. */
+/** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
 export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {
   const file = join(config.dataDir, 'credentials.json');
   const text = await readFile(file, 'utf8').catch(() => {

@@ -11,63 +11,64 @@ import { restoreCommand } from './restore.ts';
 import { serve } from './serve.ts';
 import { upgradeCommand } from './upgrade.ts';
 
-/** Options by name; a switch that was given is 'true'. */
+/** Options by name. A switch that is set is 'true'. */
 type Values = Record<string, string | undefined>;
 
 interface Command {
   usage: string;
   summary: string;
   options: Record<string, { type: 'string' | 'boolean' }>;
-  /** The name of the one value that stands without an option. */
+  /** The name of the one positional argument. */
   operand?: string;
   run(config: Config, values: Values): Promise<void>;
 }
 
 const commands: Record<string, Command> = {
-  serve: { usage: 'serve', summary: 'Runs the service until it is told to stop.', options: {}, run: serve },
+  serve: { usage: 'serve', summary: 'Runs the service until SIGINT or SIGTERM.', options: {}, run: serve },
   migrate: {
     usage: 'migrate',
-    summary: 'Brings the database schema up to date.',
+    summary: 'Migrates the database schema to the newest version.',
     options: {},
     run: migrateCommand,
   },
   reseal: {
     usage: 'reseal [--new-key]',
     summary:
-      'Seals every stored secret again under the present secret key. --new-key first makes a new one in the data directory.',
+      'Reseals every stored secret with the current secret key. --new-key first creates a new key in the data directory.',
     options: { 'new-key': { type: 'boolean' } },
     run: resealCommand,
   },
   backup: {
     usage: 'backup FILE|DIRECTORY [--with-keys]',
     summary:
-      'Writes the whole database to a file while the service runs. The secret key is in it only with --with-keys.',
+      'Writes the whole database to a file while the service runs. Only --with-keys includes the secret key.',
     options: { 'with-keys': { type: 'boolean' } },
     operand: 'file',
     run: backupCommand,
   },
   restore: {
     usage: 'restore FILE',
-    summary: 'Makes the database of a new data directory (or an empty one at DATABASE_URL) from a backup.',
+    summary: 'Restores a backup into a new data directory, or into an empty database at DATABASE_URL.',
     options: {},
     operand: 'file',
     run: restoreCommand,
   },
   upgrade: {
     usage: 'upgrade --binaries DIRECTORY',
-    summary: 'Moves the embedded database over from an older PostgreSQL, whose programs are in DIRECTORY.',
+    summary:
+      'Upgrades the embedded database from an older PostgreSQL. DIRECTORY has the programs of the old version.',
     options: { binaries: { type: 'string' } },
     run: upgradeCommand,
   },
   'project create': {
     usage: 'project create --name NAME [--type outgoing|incoming]',
-    summary: 'Makes a project and prints it with its key as JSON.',
+    summary: 'Creates a project and prints it with its key as JSON.',
     options: { name: { type: 'string' }, type: { type: 'string' } },
     run: createProjectCommand,
   },
   'key create': {
     usage: 'key create --project ID --name NAME [--expires-at TIME]',
-    summary: 'Makes a further key of a project and prints it as JSON.',
+    summary: 'Creates another key of a project and prints it as JSON.',
     options: { project: { type: 'string' }, name: { type: 'string' }, 'expires-at': { type: 'string' } },
     run: createKeyCommand,
   },

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 
-/** Files of the data directory that no database holds. A backup carries them only where it is asked to. */
+/** Files of the data directory that are not in the database. A backup includes them only on request. */
 export const KEY_FILE = 'secret.key';
 export const CREDENTIALS_FILE = 'credentials.json';
 
-/** The secret key in force, if there is one; unlike a start this makes none. */
+/** The current secret key, if there is one. Unlike a start, this creates none. */
 export async function findSecretKey(config: Config): Promise<string | undefined> {
   return config.secretKey === null ? readIfThere(join(config.dataDir, KEY_FILE)) : config.secretKey.reveal();
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { StartupError } from '../platform/startup-error.ts';
 
-/** Passes on what comes until Ctrl-C or SIGTERM, and then fails, so that a command takes away what it has begun. */
+/** Yields items until SIGINT or SIGTERM, then throws so that the command can clean up. */
 export async function* untilInterrupted<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   let interrupted: string | undefined;
   const onSignal = (signal: string): void => {
@@ -17,7 +17,7 @@ export async function* untilInterrupted<T>(source: AsyncIterable<T>): AsyncGener
       check();
       yield part;
     }
-    // A signal that came together with the last part is told of after it.
+    // Lets a signal that arrived with the last item be handled before the last check.
     await setImmediate();
     check();
   } finally {

@@ -12,8 +12,9 @@ import { migrate } from '../store/upkeep/migrate.ts';
 import { resealAll } from '../store/upkeep/reseal.ts';
 
 /**
- * Rewrites every sealed value under the secret key, while nodes run or not. Values that a node held locked are taken
- * in a further round. Ends well only when no other key is needed any more; killed or run too early it is run again.
+ * Reseals every sealed value with the secret key, whether nodes run or not. Values that a node has locked are
+ * retried in a further round. It succeeds only when no other key is needed any more. If it is killed or runs
+ * too early, run it again.
  */
 const MAX_ROUNDS = 20;
 const PAUSE_MS = 500;
@@ -24,7 +25,7 @@ export async function resealCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
-  // The embedded database may be open in a running service: only when it is ours may the key change.
+  // A running service may have the embedded database open. The key may change only when the database is ours.
   const log = createLogger('warn');
   const { db, close } = await openDatabase(config, log);
   try {
@@ -51,7 +52,7 @@ async function sealEverything(db: Database, sealer: Sealer): Promise<void> {
     if (failures.length > 0) throw new StartupError(describe(failures));
     if (skipped === 0) return;
     if (round === MAX_ROUNDS) throw new StartupError(`${skipped} values are locked; run this again later`);
-    print(`${skipped} are being changed right now; once more`);
+    print(`${skipped} are locked; trying again`);
     await sleep(PAUSE_MS);
   }
 }
@@ -62,14 +63,14 @@ function describe(failures: string[]): string {
   return `${failures.length} values could not be opened and stay as they are: ${shown}${more}`;
 }
 
-/** Ids of the nodes at work that seal with another key. */
+/** Ids of the running nodes that seal with another key. */
 async function otherSealers(db: Database, config: Config, { keyId }: Sealer): Promise<string[]> {
   if (config.databaseUrl === null) return [];
   const nodes = await liveNodes(db, SILENT_SECONDS);
   return nodes.filter(({ sealKeys }) => sealKeys[0] !== keyId).map((node) => node.id);
 }
 
-/** What a node sealed with another key while this ran may have been missed. */
+/** A node with another key may have sealed values that this run missed. */
 async function letGoOfOtherKeys(
   db: Database,
   { config, sealer, before }: { config: Config; sealer: Sealer; before: string[] },
@@ -79,7 +80,7 @@ async function letGoOfOtherKeys(
     const sealers = new Set([...before, ...(await otherSealers(db, config, sealer))]);
     if (sealers.size > 0)
       throw new StartupError(
-        `everything there was is sealed again, but nodes at work still seal with another key (${[...sealers].join(', ')}); start them with the new POSTHORN_SECRET_KEY, then run this again`,
+        `every stored secret is resealed, but running nodes still seal with another key (${[...sealers].join(', ')}); start them with the new POSTHORN_SECRET_KEY, then run this again`,
       );
     const others = (await keysInUse(tx)).filter((id) => id !== sealer.keyId);
     for (const id of others) await removeKeyInUse(tx, id);
@@ -87,8 +88,8 @@ async function letGoOfOtherKeys(
   });
   const hadFile = await removeOldKeyFile(config);
   print(`Everything is sealed with the secret key ${sealer.keyId}.`);
-  for (const id of removed) print(`The secret key ${id} is no longer used anywhere.`);
-  if (config.otherSecretKey !== null) print('POSTHORN_OTHER_SECRET_KEY can be taken out of the settings.');
+  for (const id of removed) print(`The secret key ${id} is no longer in use.`);
+  if (config.otherSecretKey !== null) print('POSTHORN_OTHER_SECRET_KEY can be removed from the settings.');
   if (hadFile) print('The old key file was removed.');
 }
 

@@ -14,19 +14,20 @@ import { loadBackup, refuseUnknownSchema } from '../store/backup/load-backup.ts'
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
 import { untilInterrupted } from './interrupted.ts';
 
-/** All or nothing: a database that is complete and whose key is at hand, or none. */
+/** All or nothing: the result is a complete database whose key is available, or no database. */
 export async function restoreCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
   const { file } = values;
-  if (file === undefined || file === '') throw new StartupError('from where? Usage: posthorn restore FILE');
+  if (file === undefined || file === '')
+    throw new StartupError('no file given. Usage: posthorn restore FILE');
   const unpacked = createGunzip();
-  // A failure reaches whoever reads from the end of it.
+  // The reader of the last stream gets the error.
   const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});
   try {
     const done = await restore(config, new BackupReader(untilInterrupted(unpacked)));
-    process.stdout.write(`${done} Deliveries that were open then are sent once the service is started.\n`);
+    process.stdout.write(`${done} Open deliveries are sent when the service starts.\n`);
   } catch (error) {
     throw explain(error, file);
   } finally {
@@ -57,17 +58,20 @@ async function refuseOtherKey(config: Config, { key_fingerprint, files }: Backup
   const key = atHand ?? files[KEY_FILE];
   if (key === undefined)
     throw new StartupError(
-      `the backup does not hold its secret key (fingerprint ${key_fingerprint}): put ${KEY_FILE} into ${config.dataDir} or set POSTHORN_SECRET_KEY`,
+      `the backup does not contain its secret key (fingerprint ${key_fingerprint}): put ${KEY_FILE} into ${config.dataDir} or set POSTHORN_SECRET_KEY`,
     );
   const fingerprint = keyFingerprint(Buffer.from(key));
   if (fingerprint === key_fingerprint) return;
   const where = config.secretKey === null ? `${KEY_FILE} in ${config.dataDir}` : 'POSTHORN_SECRET_KEY';
   throw new StartupError(
-    `${where} is not the key of this backup (fingerprint ${fingerprint}, the backup's is ${key_fingerprint}): its secrets could not be read`,
+    `${where} is not the key of this backup (fingerprint ${fingerprint}, the backup has ${key_fingerprint}): its secrets could not be decrypted`,
   );
 }
 
-/** What the backup holds and is not there. With POSTHORN_SECRET_KEY set the file would only mislead. */
+/**
+ * Writes the key files of the backup that do not exist here. With POSTHORN_SECRET_KEY set the file would only
+ * mislead.
+ */
 async function writeKeys(config: Config, { files }: BackupHeader): Promise<void> {
   const wanted = config.secretKey === null ? [KEY_FILE, CREDENTIALS_FILE] : [CREDENTIALS_FILE];
   for (const name of wanted) {
@@ -83,7 +87,7 @@ function explain(error: unknown, file: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'Z_BUF_ERROR') return damaged('it ends too early');
   if (code?.startsWith('Z_') === true)
-    return new StartupError(`${file} is damaged, or no backup of Posthorn`);
+    return new StartupError(`${file} is damaged, or not a backup of Posthorn`);
   if (syscall === 'open' || syscall === 'read')
     return new StartupError(`${file} cannot be read: ${(error as Error).message}`);
   return error;

@@ -10,14 +10,14 @@ import { stopInTime } from '../start/stop-in-time.ts';
 import { welcome } from './welcome.ts';
 
 /**
- * Runs until SIGINT or SIGTERM. The first signal starts a clean stop; Ctrl-C under npm arrives twice, so signals
- * less than a second apart count as one; a later one ends the process at once.
+ * Runs until SIGINT or SIGTERM. The first signal starts a clean stop. Ctrl-C under npm arrives twice, so
+ * signals less than a second apart count as one. A later one ends the process at once.
  */
 const ONE_SIGNAL_MS = 1_000;
 
-/** The rule has a default that depends on other settings, so each start says which one holds. */
+/** The default of this rule depends on other settings, so each start logs the rule in force. */
 const EGRESS = {
-  any: 'deliveries may go to any address but link-local and cloud metadata ones (POSTHORN_EGRESS=any)',
+  any: 'deliveries may go to any address except link-local and cloud metadata (POSTHORN_EGRESS=any)',
   public: 'deliveries may go to public addresses only (POSTHORN_EGRESS=public)',
 } as const;
 

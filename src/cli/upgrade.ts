@@ -8,13 +8,13 @@ import { writeBackup } from '../store/backup/write-backup.ts';
 import { required } from './call-api.ts';
 import { untilInterrupted } from './interrupted.ts';
 
-/** A backup of the old server, restored into a new one without a file in between. The key stays where it is. */
+/** Streams a backup of the old server into a new one, without a file in between. The key does not move. */
 export async function upgradeCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
   if (config.databaseUrl !== null)
-    throw new StartupError('DATABASE_URL is set, and its server is upgraded by its own means');
+    throw new StartupError('DATABASE_URL is set; upgrade its server with the tools of that server');
   const binaries = required(values, 'binaries');
   const log = createLogger('warn');
   let rows = 0;
@@ -27,6 +27,6 @@ export async function upgradeCommand(
     rows = reader.rowCount;
   });
   process.stdout.write(
-    `Moved ${rows} rows. The old database is kept in ${aside}: remove it when all is well.\n`,
+    `Moved ${rows} rows. The old database is kept in ${aside}. Remove it when the service works.\n`,
   );
 }

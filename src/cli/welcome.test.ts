@@ -13,7 +13,7 @@ test('a first start shows the key of its project on a terminal, and how to use i
   expect(text).not.toContain('CO.instance');
 });
 
-test('a first start without a terminal says where the keys are', () => {
+test('a first start without a terminal names the file with the keys', () => {
   const text = welcome({ url, credentials, file, isTerminal: false, hasFile: true });
   expect(text).toContain(`Posthorn is ready at ${url} `);
   expect(text).toContain(file);

@@ -1,8 +1,8 @@
 import type { Running } from '../start/running.ts';
 
 /**
- * What a start says when it serves. Keys are shown only to a person at a terminal: what a program prints elsewhere is
- * kept, in the journal or by a collector of logs.
+ * The output of a start when it serves. Keys are shown only on a terminal, because other output is stored in
+ * the journal or by a log collector.
  */
 export function welcome({
   url,
@@ -15,7 +15,7 @@ export function welcome({
   isTerminal: boolean;
   hasFile: boolean;
 }): string {
-  // Another node may have made the first start; then its keys are where it ran.
+  // Another node may have been first. Its data directory has the keys then.
   const keys = hasFile ? ` (keys: ${file} of the first start)` : '';
   if (credentials === null) return `Posthorn is ready at ${url}${keys}\n`;
   if (!isTerminal) return `Posthorn is ready at ${url} (its project and keys are in ${file})\n`;

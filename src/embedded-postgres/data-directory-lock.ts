@@ -7,13 +7,13 @@ import { StartupError } from '../platform/startup-error.ts';
 /*
  * One node per data directory.
  *
- * The lock is a kernel file lock on `<dataDir>/lock`, so it ends with the process however that ends, knows
- * nothing of process ids, and lets exactly one of two simultaneous starts win. Node itself cannot lock files;
- * the SQLite inside it can (an exclusive transaction on an empty database), on every system we run on.
- * `<dataDir>/lock.pid` only says who holds it, for the message; nothing is decided by it.
+ * The lock is a kernel file lock on `<dataDir>/lock`. It ends with the process in every case, does not depend
+ * on process ids, and lets exactly one of two simultaneous starts win. Node itself cannot lock files. Its
+ * built-in SQLite can (an exclusive transaction on an empty database), on every system we support.
+ * `<dataDir>/lock.pid` only names the holder for the message. No decision depends on it.
  *
- * Such a lock is lost when the process closes any descriptor of the locked file, so nothing else here may open
- * it: it is created with `wx`, which does not open a file that exists.
+ * The kernel drops such a lock when the process closes any descriptor of the locked file, so no other code
+ * here may open it. It is created with `wx`, which does not open an existing file.
  */
 export interface DataDirectoryLock {
   release(): Promise<void>;
@@ -63,7 +63,7 @@ async function createPrivateFile(file: string): Promise<void> {
   }
 }
 
-/** The holder writes its pid just after it has locked, so a rival that started with it looks a few times. */
+/** The holder writes its pid just after locking, so a rival that started at the same time reads it a few times. */
 async function holderOf(holderFile: string): Promise<number | undefined> {
   for (let look = 0; look < 20; look++) {
     const pid = Number.parseInt(await readFile(holderFile, 'utf8').catch(() => ''), 10);

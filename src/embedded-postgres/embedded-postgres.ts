@@ -13,30 +13,29 @@ import { SERVER_SETTINGS } from './server-settings.ts';
 import { prepareSocketDirectory, SOCKET_PORT, type SocketDirectory } from './socket-directory.ts';
 
 /*
- * A PostgreSQL server of our own, as a child process. The data directory then holds:
- *
+ * A PostgreSQL server of our own, as a child process. The data directory contains:
  *   lock, lock.pid   one node at a time
  *   postgres/        the cluster, and the socket we connect to
  *   postgres.log     the server's log
  *
- * Everything after the lock is done by one node alone, and every step can be interrupted and done again.
+ * Every step after the lock runs in one node only, and can be interrupted and repeated.
  */
 export interface EmbeddedPostgres {
   readonly connection: Connection;
   /**
-   * Settles when the server process ends without stop() having been called (crash, kill -9): the program then
-   * has to restart or exit. The data directory is free again by then.
+   * Settles when the server process ends without stop() (crash, kill -9). The program must then restart it or
+   * exit. The data directory is unlocked by then.
    */
   readonly died: Promise<string>;
-  /** Fast shutdown; waits for it. Can be called twice. */
+  /** Fast shutdown, and waits for it. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** The cluster goes to `<dataDir>/postgres`. */
+  /** The cluster is in `<dataDir>/postgres`. */
   readonly dataDir: string;
   readonly log: Log;
-  /** A directory with the programs to use instead of the ones that come with Posthorn. */
+  /** A directory with the programs to use instead of the bundled ones. */
   readonly binaries?: string | undefined;
   /** More settings for the server, or other values for ours. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -68,8 +67,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const identity = await chooseIdentity(dataDir, cluster, binaries);
     const made = await prepareCluster(cluster, identity);
     const leftovers = await endLeftovers(cluster);
-    if (leftovers > 0)
-      options.log.warn({ processes: leftovers }, 'ended the server of a node that was killed');
+    if (leftovers > 0) options.log.warn({ processes: leftovers }, 'ended the server of a killed node');
 
     socket = await prepareSocketDirectory(dataDir, cluster, ownerUid(identity.runAs));
     const connection = { host: socket.path, port: SOCKET_PORT, user: SUPERUSER, database: DATABASE };
@@ -96,14 +94,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** running -> stopping (stop) -> ended, or running -> died. Cleaned up once, whichever comes first. */
+/** running -> stopping (stop) -> ended, or running -> died. Cleanup runs once. */
 function supervise(
   server: Postmaster,
   connection: Connection,
   cleanUp: () => Promise<void>,
 ): EmbeddedPostgres {
   let stopping: Promise<void> | undefined;
-  // A node that exits without stop() (an uncaught error) takes its server along; the kernel does the rest.
+  // A node that exits without stop() (an uncaught error) stops its server too. The kernel does the rest.
   process.once('exit', server.requestStop);
   const died = Promise.withResolvers<string>();
   const finish = async (): Promise<void> => {
@@ -146,12 +144,12 @@ async function serverArguments(
   socketDirectory: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<string[]> {
-  // Of a setting given twice the last counts; the name comes last, where endLeftovers looks for it.
+  // PostgreSQL uses the last of duplicate settings. The name comes last, where endLeftovers looks for it.
   const all = [
     ...Object.entries(SERVER_SETTINGS),
     ...Object.entries(settings),
     ['port', SOCKET_PORT],
-    // A list: quoted, since a path may hold commas and spaces.
+    // This setting is a list. The path is quoted because it may contain commas and spaces.
     ['unix_socket_directories', `"${socketDirectory.replaceAll('"', '""')}"`],
     ['cluster_name', await clusterName(cluster)],
   ];

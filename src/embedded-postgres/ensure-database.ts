@@ -1,7 +1,7 @@
 import { Client, DatabaseError } from 'pg';
 import { isConnectionError } from '../store/database/pg-errors.ts';
 
-/** How `pg` connects to the embedded server: host is the directory of its unix socket. */
+/** The `pg` connection settings of the embedded server. The host is the directory of its unix socket. */
 export interface Connection {
   readonly host: string;
   readonly port: number;
@@ -11,7 +11,7 @@ export interface Connection {
 
 const DATABASE_DOES_NOT_EXIST = '3D000';
 
-/** Connects as everybody will, and makes the database if this is the first start (or the first was cut short). */
+/** Connects like the pools do, and creates the database on the first start (or after an interrupted one). */
 export async function ensureDatabase(connection: Connection): Promise<void> {
   try {
     await query(connection, 'SELECT 1');
@@ -26,7 +26,7 @@ export async function canConnect(connection: Connection): Promise<boolean> {
     await query(connection, 'SELECT 1');
     return true;
   } catch (error) {
-    // Nobody listens, or nobody we may talk to.
+    // No server listens, or we may not connect to it.
     if (isConnectionError(error)) return false;
     throw error;
   }
@@ -34,7 +34,7 @@ export async function canConnect(connection: Connection): Promise<boolean> {
 
 async function query(connection: Connection, sql: string): Promise<void> {
   const client = new Client({ ...connection, ssl: false });
-  // The statement is rejected as well; without a listener the lost connection would end the process.
+  // The statement rejects too. Without a listener the lost connection would end the process.
   client.on('error', () => {});
   await client.connect();
   try {

@@ -12,20 +12,20 @@ import {
 import type { Connection } from './ensure-database.ts';
 
 /*
- * A cluster that is made anew beside where it shall be, filled, stopped, and only then given its name:
+ * A cluster that is created under a temporary name, filled, stopped and then renamed:
+ *   <dataDir>/postgres.new-XXXXXX/postgres   while it is being filled; the next start removes leftovers
+ *   <dataDir>/postgres                       when it is complete and synced
  *
- *   <dataDir>/postgres.new-XXXXXX/postgres   while it is being made; the next start removes what is left of it
- *   <dataDir>/postgres                       when it is complete and on disk
- *
- * It is within the data directory, since that is often a file system of its own and a rename must not leave one.
- * Nobody else can use the data directory meanwhile: a restore holds its lock, in an upgrade the old server does.
+ * It is inside the data directory, which is often a file system of its own, because a rename cannot cross
+ * file systems. No other process can use the data directory meanwhile: a restore has its lock, and in an
+ * upgrade the old server has it.
  */
 type Options = Pick<EmbeddedPostgresOptions, 'dataDir' | 'log'>;
 
-/** What may be there before: keys that were put there for the restore, and the traces of one that was refused. */
+/** Files that may exist before: keys placed for the restore, and traces of a refused restore. */
 const MAY_BE_THERE = /^(secret\.key|credentials\.json|postgres\.log|lock|lock\.pid|lock-journal)$/;
 
-/** Into a data directory that has no database yet. */
+/** Restores into a data directory without a database. */
 export async function restoreCluster(
   options: Options,
   fill: (connection: Connection) => Promise<void>,
@@ -46,7 +46,10 @@ export async function restoreCluster(
   }
 }
 
-/** From the cluster of an older PostgreSQL, whose programs are in `binaries`. Returns where the old one is kept. */
+/**
+ * Upgrades the cluster of an older PostgreSQL, whose programs are in `binaries`. Returns the path of the old
+ * cluster.
+ */
 export async function upgradeCluster(
   options: Options & { binaries: string },
   move: (from: Connection, to: Connection) => Promise<void>,
@@ -96,7 +99,7 @@ async function inNewCluster(
 ): Promise<void> {
   const room = await mkdtemp(path.join(dataDir, 'postgres.new-'));
   try {
-    // As root: the server shall run under the identity it would have in the data directory itself.
+    // As root: the server must run under the identity it would have in the data directory itself.
     const owner = await stat(dataDir);
     if (process.geteuid?.() === 0) await chown(room, owner.uid, owner.gid);
     const server = await startEmbeddedPostgres({ dataDir: room, log });

@@ -20,7 +20,7 @@ export interface Postmaster {
   readonly ended: Promise<string>;
   /** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
   stop(): Promise<void>;
-  /** Asks for the same without waiting. */
+  /** Requests the same without waiting. */
   readonly requestStop: () => void;
 }
 
@@ -87,8 +87,8 @@ interface Starting {
 }
 
 /**
- * The server writes its state to the eighth line of postmaster.pid, the same that pg_ctl waits for. There is no
- * time limit: while the process lives it is replaying its log after a crash, and ending it would start that over.
+ * The server writes its state to the eighth line of postmaster.pid, which pg_ctl also reads. There is no time
+ * limit. A live process is replaying its log after a crash, and ending it would restart the replay.
  */
 async function untilReady({ child, ended, cluster, onSlowStart }: Starting): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
@@ -116,7 +116,8 @@ async function stopChild(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   const exit = once(child, 'exit');
   child.kill('SIGINT');
-  // Past this the shutdown checkpoint is stuck on a slow disk; the log has all of it, the next start replays it.
+  // Past this time the shutdown checkpoint is stuck on a slow disk. The WAL is complete, and the next start
+  // replays it.
   const impatience = setTimeout(() => child.kill('SIGQUIT'), FAST_SHUTDOWN_MS);
   await exit;
   clearTimeout(impatience);

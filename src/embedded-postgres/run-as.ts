@@ -2,11 +2,12 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 /*
- * How a command of the server is run: as us, as another user, or as us under another number (a user namespace).
+ * How a command of the server runs: as us, as another user, or as us under another number (a user namespace).
  *
- * The data directory stays closed to everybody else. The server need not walk down to its cluster: its command
- * is started in there before root's powers are given up, and names it HERE, the directory it stands in. Every
- * process of the server stays in that directory, so the name means the same to all of them.
+ * The data directory stays closed to all other users. The server need not traverse the path to its cluster.
+ * Its command starts inside the cluster before root's privileges are dropped, and uses HERE, its working
+ * directory, as the name. Every process of the server stays in that directory, so the name means the same to
+ * all of them.
  */
 const HERE = '/proc/self/cwd';
 
@@ -18,16 +19,16 @@ export type RunAs =
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** For child_process: identity and a clean environment (PGPORT, PGDATA and the like would change the server). */
+  /** For child_process: identity and a clean environment (PGPORT, PGDATA and others would change the server). */
   readonly options: { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
 }
 
-/** The uid, as this process sees it, that owns the files of a server run so. */
+/** The uid, as this process sees it, that owns the files of the server. */
 export function ownerUid(runAs: RunAs): number {
   return runAs.kind === 'user' ? runAs.uid : (process.geteuid?.() ?? 0);
 }
 
-/** How a command run in `directory` names that directory. */
+/** The name of `directory` for a command that runs in it. */
 export function nameFromWithin(directory: string): string {
   return existsSync(HERE) ? HERE : directory;
 }
@@ -35,7 +36,7 @@ export function nameFromWithin(directory: string): string {
 interface Order {
   readonly file: string;
   readonly args: readonly string[];
-  /** The directory it is run in. */
+  /** The working directory. */
   readonly cwd: string;
 }
 

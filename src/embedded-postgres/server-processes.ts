@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/startup-error.ts';
 
 /*
- * Finds and ends what an earlier node left running on a cluster. Call only while holding the data directory's lock.
+ * Finds and ends processes that an earlier node left running on a cluster. Call only with the data
+ * directory's lock.
  *
- * A node killed with -9 leaves its whole server; a server killed with -9 can leave backends in the middle of a
- * statement, which keep the shared memory and so block the next server. All of them carry the cluster's name in
- * their command line (the postmaster in its arguments, the others in their title), and the name is made of the
- * directory's device and inode: it outlives a renaming of the directory, differs for a copy of it, and owes
- * nothing to process ids, which may by now belong to anybody.
+ * A node killed with -9 leaves its whole server. A server killed with -9 can leave backends in the middle of
+ * a statement, which keep the shared memory and so block the next server. All of them have the cluster's name
+ * in their command line (the postmaster in its arguments, the others in their title). The name comes from the
+ * directory's device and inode. It survives a rename of the directory, differs for a copy of it, and does not
+ * depend on process ids, which may have been reused.
  */
 const FAST_SHUTDOWN_MS = 30_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
@@ -27,12 +28,12 @@ interface ServerProcess {
   readonly role: 'postmaster' | 'child';
 }
 
-/** Ends every process of that cluster; returns how many there were. */
+/** Ends every process of that cluster. Returns how many there were. */
 export async function endLeftovers(cluster: string): Promise<number> {
   const name = await clusterName(cluster);
   const found = listServerProcesses(name);
   if (found.length > 0) {
-    // A child looks like its postmaster for a moment after it was forked; it may have the signal too.
+    // A child looks like its postmaster for a moment after the fork. It may get the signal too.
     const postmasters = found.filter(({ role }) => role === 'postmaster');
     for (const { pid } of postmasters) signal(pid, 'SIGINT');
     if (postmasters.length === 0) for (const { pid } of found) signal(pid, 'SIGQUIT');
@@ -79,7 +80,7 @@ function listServerProcesses(name: string): ServerProcess[] {
   });
 }
 
-/** Every process and its command line with single spaces; from /proc where there is one, else from ps. */
+/** Every process and its command line with single spaces, from /proc if it exists, else from ps. */
 function listCommandLines(): { pid: number; words: string }[] {
   if (process.platform === 'linux') {
     const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
@@ -96,13 +97,14 @@ function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
-    return ''; // It ended meanwhile.
+    return ''; // It has ended.
   }
 }
 
 /**
- * PostgreSQL refuses to start while the pid in `postmaster.pid` is alive, whoever that is by now. With none of
- * our processes left it is a stranger, or a server that ended and that nobody collected: forget the file, unless the stranger is a server somebody else started here.
+ * PostgreSQL refuses to start while the pid in `postmaster.pid` is alive, even if it was reused. With none of
+ * our processes left, it is an unrelated process or an ended server that was not reaped. The file is removed,
+ * unless the process is a PostgreSQL server that Posthorn did not start.
  */
 async function forgetStrangersPid(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
@@ -122,6 +124,6 @@ function workingDirectoryOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    return undefined; // No /proc, or not ours to look at.
+    return undefined; // No /proc, or no permission.
   }
 }

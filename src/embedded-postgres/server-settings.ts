@@ -1,10 +1,10 @@
 /**
- * What the embedded server runs with, chosen for many small committed batches on one machine. Durability is a
- * guarantee, so fsync and synchronous_commit are said, not assumed. WAL compression stays off: the builds we use
+ * The settings of the embedded server, chosen for many small committed batches on one machine. Durability is
+ * a guarantee, so fsync and synchronous_commit are explicit. WAL compression stays off: the builds we use
  * have no lz4, and pglz costs more CPU than the disk it saves.
  */
 export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
-  // Nobody but us: no TCP, and the socket's directory is private.
+  // Only we can connect: no TCP, and the socket's directory is private.
   listen_addresses: '',
   unix_socket_permissions: '0700',
 
@@ -15,7 +15,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   max_connections: '100',
   shared_buffers: '256MB',
   huge_pages: 'try',
-  // Anonymous memory needs no System V limits raised; the reserve keeps dynamic segments out of the 64 MB
+  // Anonymous memory needs no System V limits raised. The reserve keeps dynamic segments out of the 64 MB
   // /dev/shm that containers get.
   shared_memory_type: 'mmap',
   min_dynamic_shared_memory: '32MB',
@@ -24,7 +24,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   checkpoint_timeout: '15min',
   wal_compression: 'off',
 
-  // The queue is all inserts and deletes: look often and finish quickly.
+  // The queue is all inserts and deletes, so vacuum often and quickly.
   autovacuum_naptime: '15s',
   autovacuum_vacuum_cost_limit: '1000',
   jit: 'off',
@@ -33,6 +33,6 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   log_timezone: 'UTC',
   logging_collector: 'off',
   log_destination: 'stderr',
-  // DETAIL lines carry row values, which are our users' payloads.
+  // DETAIL lines contain row values, which are our users' payloads.
   log_error_verbosity: 'terse',
 };

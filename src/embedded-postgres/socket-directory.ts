@@ -5,10 +5,10 @@ import path from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
 
 /*
- * The directory of the server's unix socket. Whoever can enter it can connect without a password, so it is 0700
- * and belongs to the server's user. It is the cluster's own directory; where that makes a socket path longer than
- * the kernel takes, it is a private directory with a short name, named in `<dataDir>/socket-directory` so that
- * the next start (perhaps with another TMPDIR) and the operator find it.
+ * The directory of the server's unix socket. Any process that can enter it can connect without a password, so
+ * it is 0700 and belongs to the server's user. It is the cluster's own directory. If that makes the socket
+ * path too long for the kernel, it is a private directory with a short name. `<dataDir>/socket-directory` has
+ * that name, so that the next start (perhaps with another TMPDIR) and the operator find it.
  */
 export const SOCKET_PORT = 5432;
 
@@ -17,15 +17,15 @@ const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 export interface SocketDirectory {
-  /** As clients name it. */
+  /** The path for clients. */
   readonly path: string;
-  /** As the server, standing in its cluster, names it. */
+  /** The path for the server, whose working directory is its cluster. */
   readonly nameForServer: string;
   /** Call when the server has ended. */
   discard(): Promise<void>;
 }
 
-/** Without any socket in it: what a killed server left is gone. */
+/** Removes the socket of a killed server. */
 export async function prepareSocketDirectory(
   dataDir: string,
   cluster: string,
@@ -68,7 +68,7 @@ async function makePrivate(directory: string, serverUid: number): Promise<void> 
   const before = await lstat(directory).catch(() => undefined);
   if (before !== undefined && before.uid !== process.geteuid?.() && before.uid !== serverUid) {
     throw new StartupError(
-      `${directory} belongs to somebody else, so the database's socket cannot go there: ` +
+      `${directory} belongs to another user, so the database's socket cannot go there: ` +
         'remove it, or set POSTHORN_DATA_DIR to a directory with a shorter path',
     );
   }

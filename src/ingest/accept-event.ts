@@ -26,27 +26,28 @@ import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts'
 import { WaitingRoom } from './waiting-room.ts';
 
 /**
- * The one door in: every event, from wherever it comes, is matched and stored here, together with its deliveries,
- * in a commit shared with whatever else arrived at the same time.
+ * The single entry point: every event from every source is matched and stored here with its deliveries, in a
+ * commit shared with other events that arrived at the same time.
  *
- * Way of a batch: places in the dispatcher's window are taken, the statement runs, and then for each event
- *   stored     -> its held deliveries go to the dispatcher, the caller is answered;
- *   over limit -> its project or source takes no more events for now: the caller is told when it will;
- *   stale      -> its project's config moved on since matching: it is matched again and joins another batch;
- *   poisoned   -> the batch is halved until the event that the database refuses stands alone and fails alone;
- *   no partition -> partitions are made and the batch goes again;
- *   answer lost -> the same ids are sent again (inserting twice changes nothing) for a moment; then the callers are
- *                 told that they may or may not be stored (that they are not, where no statement was sent), and the
- *                 dispatcher that rows may be held by this node which it does not know;
- *   known      -> it turns out that an answer was lost and the event had been stored: the caller is answered, and
- *                 its deliveries, whatever became of them meanwhile, are left to the queue.
+ * A batch reserves places in the dispatcher's window and runs the statement. Then for each event:
+ *   stored     -> its held deliveries go to the dispatcher, and the caller gets its answer;
+ *   over limit -> its project or source accepts no more events for now: the error says when it will;
+ *   stale      -> its project's config changed since matching: it is matched again and joins another batch;
+ *   poisoned   -> the batch is halved until the event that the database refuses is alone and fails alone;
+ *   no partition -> partitions are created and the batch runs again;
+ *   answer lost -> the same ids are sent again (the insert is idempotent) for a moment. Then the callers get
+ *                 `outcome_unknown` (or an error that the event is not stored, if no statement was sent), and the
+ *                 dispatcher learns that this node may hold rows it does not know;
+ *   known      -> an answer was lost and the event had been stored: the caller gets its answer, and the
+ *                 deliveries are left to the queue.
  *
- * A batch is shared evenly by the projects that wait. While the database is away nobody waits long: events that waited for their turn longer than MAX_WAIT_MS are refused.
+ * Waiting projects share a batch evenly. While the database is away no event waits long: events that waited
+ * longer than MAX_WAIT_MS are refused.
  */
 export interface AcceptedEvent {
   event: EventRow;
   isDuplicate: boolean;
-  /** Of a duplicate: the first event with its idempotency key, unless that is no longer known. */
+  /** For a duplicate: the first event with its idempotency key, unless that is no longer known. */
   duplicateOf: string | null;
 }
 
@@ -64,7 +65,7 @@ export interface EventAcceptorDeps {
   sandbox: Sandbox;
   sealer: Sealer;
   metrics: Metrics;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   tracer: Tracer | null;
 }
 
@@ -77,7 +78,7 @@ const BYTES_PER_WEIGHT = 4_096;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const MAX_WAIT_MS = 3_000;
-/** A try is begun for this long after the first; the longest a try takes is the database's own limit. */
+/** A try may begin this long after the first. The database's own limit bounds the length of a try. */
 const TRY_AGAIN_FOR_MS = 1_000;
 const LOST_ANSWER_PAUSE_MS = 300;
 
@@ -118,7 +119,7 @@ export class EventAcceptor {
       : this.#acceptTraced(event, { tracer, span });
   }
 
-  /** Its deliveries, whenever and wherever they are tried, are children of the acceptance. */
+  /** Its deliveries are child spans of the acceptance, on any node and at any time. */
   async #acceptTraced(
     event: NewEvent,
     { tracer, span }: { tracer: Tracer; span: OpenSpan },
@@ -171,7 +172,8 @@ export class EventAcceptor {
     try {
       return await this.#accept(event);
     } catch (error) {
-      // What may have been stored fails as `outcome_unknown`; any other statement comes before the storing.
+      // An event that may have been stored fails as `outcome_unknown`. Any other statement runs before the
+      // insert.
       if (!isConnectionError(error)) throw error;
       throw new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error });
     } finally {
@@ -189,7 +191,7 @@ export class EventAcceptor {
       await this.#deps.cache.refresh(event.projectId);
       prepared = await this.#prepare(event, prepared.event.id);
     }
-    // The config changed under every round: somebody writes it faster than a commit takes.
+    // The config changed in every round, so it is written faster than a commit takes.
     throw new AppError('overloaded', { retry: 1 });
   }
 
@@ -219,9 +221,7 @@ export class EventAcceptor {
     });
   }
 
-  /**
-   * A database that is slow or hangs makes batches wait long: those behind them are refused instead of tried in turn.
-   */
+  /** A slow database makes batches wait long. Events behind them are refused instead of tried in turn. */
   async #storeInTime(waiting: Waiting[]): Promise<Result[]> {
     const tooLate = performance.now() - MAX_WAIT_MS;
     const inTime = waiting.filter(({ since }) => since >= tooLate);
@@ -234,7 +234,7 @@ export class EventAcceptor {
     );
   }
 
-  /** Leaves out what is over a limit of its project or source, and stores the rest. */
+  /** Refuses events over a limit of their project or source, and stores the rest. */
   async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
     const refused = await this.#limits.refused(items);
     const stored = await this.#store(items.filter((item) => !refused.has(item)));
@@ -322,7 +322,10 @@ export class EventAcceptor {
     }
   }
 
-  /** Which of the events that were stored before are duplicates, and of what; their rows are committed by now. */
+  /**
+   * Which of the events that were stored before are duplicates, and of which event. Their rows are committed
+   * by now.
+   */
   async #readKnown(known: readonly PreparedEvent[]): Promise<Duplicates> {
     if (known.length === 0) return new Map();
     this.#deps.sink.unsure();
@@ -365,14 +368,14 @@ export class EventAcceptor {
       this.#deps.sink.unsure();
       this.#deps.log.error(
         { err: error, events: items.length },
-        'events refused: the database cannot be reached',
+        'refused events: the database cannot be reached',
       );
     }
     return items.map(({ event }) => storeError(event, error));
   }
 }
 
-/** `duplicateOf`: undefined where it is no duplicate. */
+/** `duplicateOf`: undefined if it is not a duplicate. */
 function accepted(event: EventRow, duplicateOf: string | null | undefined): AcceptedEvent {
   if (duplicateOf === undefined) return { event, isDuplicate: false, duplicateOf: null };
   const stored = { ...event, status: 'Success', failureReason: null, endpointIds: [] };

@@ -3,19 +3,17 @@ import { AppError } from '../domain/errors.ts';
 import { type Visitor, WaitingRoom } from './waiting-room.ts';
 
 /**
- * Room for large request bodies, from before they are read until they are answered. Of each request:
+ * Room for large request bodies, from before they are read until they are answered. States of a request:
+ * small   -> passes;
+ * in      -> has its bytes of the room, until its response is sent or its connection breaks;
+ * waiting -> its body is not read, so TCP slows the sender down; each leaving request admits those that fit, in
+ *            order of arrival;
+ * refused -> after WAIT_MS, or at once if too many wait: 429.
  *
- * small   -> goes through;
- * in      -> has its bytes of the room, until its answer is sent or its connection breaks;
- * waiting -> its body is not read meanwhile, so the sender is slowed down by TCP; whoever leaves lets in those that fit,
- *            in the order they came;
- * refused -> after WAIT_MS, or at once where too many wait: 429.
- *
- * Bodies beyond the room would cost the time to read and parse them only to be refused afterwards: that took it from
- * those that are stored.
+ * Reading and parsing a body that is then refused would take time from the events that are stored.
  */
 const SMALL_BYTES = 64 * 1024;
-/** What a body of unknown length counts as. */
+/** The assumed size of a body of unknown length. */
 const UNKNOWN_BYTES = 1024 * 1024;
 const MOST = { events: 10_000, bytes: 64 * 1024 * 1024 };
 const WAITING = { events: 2_000, bytes: Number.MAX_SAFE_INTEGER };
@@ -29,17 +27,17 @@ interface Waiter {
 
 export class BodyRoom {
   readonly #in = new WaitingRoom(MOST);
-  /** Places to wait in: one project has half of them at most. */
+  /** Places to wait in. One project has at most half of them. */
   readonly #places = new WaitingRoom(WAITING);
   readonly #waiting = new Set<Waiter>();
 
-  /** Resolves when the body may be read; leaves by itself. */
+  /** Resolves when the body may be read. The place is freed automatically. */
   async enter(projectId: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = declaredBytes(request);
     if (bytes < SMALL_BYTES) return;
     const visitor = { projectId, bytes };
     if (!this.#in.enter(visitor)) await this.#wait(visitor);
-    // The connection may have broken while it waited: then there is no close to come.
+    // The connection may have broken while it waited. No close event follows then.
     if (response.destroyed || response.closed) this.#leave(visitor);
     else response.once('close', () => this.#leave(visitor));
   }

@@ -22,10 +22,11 @@ import { carriedHeaders, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
 
 /**
- * Sends stored events again: each is matched anew against the config as it is now, as the target it was accepted with
- * says, and gets new deliveries that name it. One that failed in a function of its source goes through it again. The batch form goes through events in id order up to its job's id; ids
- * younger than five seconds before that are read only when the job is five seconds old, since commits with such ids
- * may still have been under way, so none is skipped. A filter that ends before them has nothing to wait for.
+ * Replays stored events. Each is matched again with the current config and its original target, and gets new
+ * deliveries. An event that failed in a function of its source passes through it again. The batch form reads
+ * events in id order up to its job's id. Transactions with recent ids may be uncommitted, so ids from the
+ * five seconds before the job's id are read only when the job is five seconds old. None is skipped then. A
+ * filter that ends before them need not wait.
  */
 export interface EventReplayerDeps {
   db: Database;
@@ -42,13 +43,13 @@ export interface EventReplayerDeps {
 const CHUNK_EVENTS = 100;
 const SETTLE_MS = 5_000;
 
-/** What a batch replay takes: events by filter, and the endpoints that may get them, if not all. */
+/** The input of a batch replay: a filter of events, and the endpoints that may get them, if not all. */
 export interface BatchReplay extends EventFilter {
   only?: readonly string[];
 }
 
 interface Replayed {
-  /** Keys of the queue that have new work. */
+  /** Queue keys that have new work. */
   keys: string[];
   count: number;
 }
@@ -60,7 +61,10 @@ export class EventReplayer {
     this.#deps = deps;
   }
 
-  /** The number of new deliveries. Where endpoints are named, only those get one: a portal replays for its owner alone. */
+  /**
+   * The number of new deliveries. If endpoints are given, only those get one: a portal replays for its owner
+   * alone.
+   */
   async replay(
     event: StoredEvent,
     { actor, only }: { actor: Actor; only: readonly string[] | undefined },
@@ -83,7 +87,7 @@ export class EventReplayer {
     return replayed.count;
   }
 
-  /** One chunk of a batch replay. Events that nothing matches any more count as failed. */
+  /** One chunk of a batch replay. Events that no longer match anything count as failed. */
   chunk = async (tx: Queryable, job: JobRow): Promise<JobChunk> => {
     const ageMs = this.#deps.now() - idTime(job.id);
     const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
@@ -138,7 +142,7 @@ export class EventReplayer {
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }
 
-  /** The stored event; if a function of its source failed on it, as that function now makes it. */
+  /** The stored event. If a function of its source failed on it, the result of running it again. */
   async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
     const event = asNewEvent(this.#deps.sealer, stored);
     if (stored.failure_reason?.startsWith(SOURCE_FUNCTION_FAILED) !== true) return event;
@@ -190,7 +194,7 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
   };
 }
 
-/** An event that carries all its headers was stored with a list of its own only where a trace was added to them. */
+/** An event that carries all its headers has a list of its own only if a trace was added to them. */
 function ownForwardedHeaders(
   headers: Record<string, string[]>,
   stored: Record<string, string[]> | null,

@@ -6,10 +6,10 @@ import type { NewEvent } from './new-event.ts';
 import type { PreparedEvent } from './prepare-event.ts';
 
 /**
- * Holds projects to their `ratelimit` and sources to their `rate_limit`. Costs nothing while no event of a batch is
- * under one, else one statement per batch for the sources and one for the projects. Of an event that its source let
- * in and its project did not, the source gets its place back. An event that was let in stays so when it has to be
- * matched again.
+ * Enforces the `ratelimit` of projects and the `rate_limit` of sources. It costs nothing if no event of a
+ * batch has a limit, else one statement per batch for the sources and one for the projects. If the source
+ * admits an event and its project does not, the source's place is returned. An admitted event stays admitted
+ * when it is matched again.
  */
 type Limit = Pick<WindowRequest, 'key' | 'maxEvents' | 'seconds'>;
 type Refused = Map<PreparedEvent, AppError>;
@@ -22,7 +22,7 @@ export class IntakeLimits {
     this.#deps = deps;
   }
 
-  /** The items of a batch that are over a limit, with what to tell their callers. */
+  /** The items of a batch that are over a limit, with the errors for their callers. */
   async refused(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
     const fresh = items.filter((item) => !this.#admitted.has(item.source));
     const bySource = await this.#take(fresh, (event) => this.#sourceLimit(event));

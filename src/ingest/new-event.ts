@@ -1,23 +1,23 @@
 import type { EventTarget } from '../routing/project-routing.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 
-/** An event at the door: decoded and checked, not yet stored. */
+/** An incoming event: decoded and checked, not yet stored. */
 export interface NewEvent {
   projectId: string;
   target: EventTarget;
   eventType: string;
   /** The bytes stored, signed and sent. */
   payload: Buffer;
-  /** null: JSON; else the payload's own content type. */
+  /** Null means JSON. Otherwise the payload's own content type. */
   contentType: string | null;
   headers: Readonly<Record<string, readonly string[]>>;
   /** Headers that deliveries carry; null: all of the above. */
   forwardedHeaders: Readonly<Record<string, readonly string[]>> | null;
-  /** Names, in lower case, of headers that are credentials here, beside those that always are. */
+  /** Names, in lower case, of further headers that are credentials for this event. */
   credentials: readonly string[];
-  /** The trace that its acceptance and its deliveries are part of. */
+  /** The trace of its acceptance and its deliveries. */
   trace: TraceContext | null;
-  /** Why it cannot be delivered: it is stored with this and goes to nobody. */
+  /** Why it cannot be delivered. The event is stored with this reason and has no deliveries. */
   failure: string | null;
   idempotencyKey: string | null;
   sourceId: string | null;

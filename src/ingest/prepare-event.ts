@@ -17,7 +17,7 @@ export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
   deliveries: DeliveryRow[];
-  /** Ids of the matched subscriptions, where they are too many to store their deliveries in this commit. */
+  /** Ids of the matched subscriptions, if they are too many to store their deliveries in this commit. */
   expansion: string[] | null;
 }
 
@@ -25,7 +25,7 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
-const RAN_OUT = 'Filters that needed more work than one filter may do, and so did not match:';
+const RAN_OUT = 'Filters that needed more work than allowed, and so did not match:';
 
 export function prepareEvent(
   source: NewEvent,
@@ -54,7 +54,7 @@ export function prepareEvent(
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: stored(source.headers),
-    // None to forward is not the same as all of them.
+    // An empty list is different from null, which means all of them.
     forwardedHeaders: carried === null ? null : (stored(carried) ?? '{}'),
     payload: source.payload,
     contentType: source.contentType,
@@ -73,7 +73,7 @@ export function prepareEvent(
   };
 }
 
-/** What deliveries carry, where that is not simply all headers. */
+/** The headers of deliveries, if they are not simply all headers. */
 export function carriedHeaders(event: NewEvent): NewEvent['forwardedHeaders'] {
   const { headers, forwardedHeaders, trace } = event;
   return trace === null ? forwardedHeaders : withTrace(forwardedHeaders ?? headers, trace);
@@ -92,7 +92,7 @@ function eventStatus(matched: RoutedSubscription[]): string {
   return matched.length > 0 ? 'Success' : 'Failure';
 }
 
-/** The delivery as the dispatcher takes it, right after the commit that stored it under the first fence. */
+/** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
 export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelivery {
   return {
     id: delivery.id,

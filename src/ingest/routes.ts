@@ -16,9 +16,9 @@ import { slackChallenge } from './verify/slack.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
 
 /**
- * Incoming webhooks. Order of things: the source is found (404), may take requests (403, 400), the bytes are read
- * within the project's limit (413) and verified as received (400), then decoded, then event type and idempotency key
- * are taken from them, and the event goes through the one door. The sender is answered after the commit.
+ * Incoming webhooks. Steps: find the source (404), check that it accepts requests (403, 400), read the bytes
+ * within the project's limit (413), verify them as received (400), decode them, extract event type and
+ * idempotency key, and store the event. The sender gets its response after the commit.
  */
 export interface IngestDeps {
   finder: SourceFinder;
@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** A content type that names none is as good as absent: the sender is not refused for it. */
+/** An invalid content type counts as absent. The sender is not refused for it. */
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
 
 export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Promise<void> {
@@ -130,7 +130,7 @@ function newEvent(
   const read = eventType === null ? unnamed : extractEventType(eventType, request, payload);
   const type = !read.ok && isUsualLocation ? unnamed : read;
   if (!type.ok)
-    throw new AppError('wrong_state', { detail: `The event type cannot be told: ${type.message}` });
+    throw new AppError('wrong_state', { detail: `Cannot determine the event type: ${type.message}` });
   return {
     projectId: row.project_id,
     target: { kind: 'subscribers' },
@@ -154,7 +154,7 @@ function newEvent(
   };
 }
 
-/** Twitter asks for proof of the secret before it sends, and again every hour. */
+/** Twitter requests proof of the secret before it sends, and again every hour. */
 async function answerChallenge(
   deps: IngestDeps,
   request: FastifyRequest,
@@ -162,7 +162,7 @@ async function answerChallenge(
   const source = request.source as FoundSource;
   const { verifier } = source.row.secret.reveal();
   if (source.row.provider !== 'twitter' || verifier.type !== 'hmac') {
-    throw new AppError('wrong_state', { detail: 'This source answers no challenges.' });
+    throw new AppError('wrong_state', { detail: 'This source does not answer challenges.' });
   }
   const token = (request.query as { crc_token?: unknown }).crc_token;
   const response = typeof token === 'string' ? twitterCrcResponse(verifier.hmac.secret, token) : null;

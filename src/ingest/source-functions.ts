@@ -6,13 +6,14 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** How the reason of an event begins whose source's function failed. */
+/** The beginning of the reason of an event whose source function failed. */
 export const SOURCE_FUNCTION_FAILED = 'A function of the source failed: ';
 
 /**
- * A source's functions, run on an event of any kind of source before it is matched: header_function on the headers,
- * body_function on the payload. A function's own failure becomes the event's: it is stored with the reason and can be
- * run again. Trouble of ours refuses the event, so that its sender tries again.
+ * Runs a source's functions on an event, for every kind of source, before it is matched: header_function on
+ * the headers, body_function on the payload. A failure of a function becomes the failure of the event: it is
+ * stored with the reason and can be replayed. A fault of ours refuses the event, so that its sender tries
+ * again.
  */
 export async function applySourceFunctions(
   sandbox: Sandbox,
@@ -71,7 +72,7 @@ function parseHeaders(output: string): Record<string, string[]> | null {
   return Object.fromEntries(entries.map(([name, text]) => [name, [text as string]]));
 }
 
-/** Of the headers a function returned, an incoming webhook forwards the listed ones; an API event all. */
+/** An incoming webhook forwards the listed ones of the headers a function returned, an API event all. */
 function withHeaders(
   event: NewEvent,
   headers: Record<string, string[]>,

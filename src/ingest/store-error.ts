@@ -8,7 +8,7 @@ const REPEAT =
 const LOOK_FIRST =
   'Look for it among the events before you send it again; with an idempotency key a repeat is never sent twice.';
 
-/** A statement was sent and not answered: what it was to store may be stored. */
+/** A statement was sent and not answered, so its rows may be stored. */
 export class LostAnswer extends Error {
   constructor(cause: unknown) {
     super('the answer of the database was lost', { cause });
@@ -20,7 +20,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof LostAnswer || isConnectionError(error);
 }
 
-/** What the sender of an event is told when it could not be stored. */
+/** The error for the sender of an event that could not be stored. */
 export function storeError({ idempotencyKey }: EventRow, error: unknown): Error {
   const cause = { cause: error };
   if (error instanceof LostAnswer) {

@@ -1,6 +1,6 @@
 /**
- * Room for the events that are on their way into the database, by number and by bytes. A project may have as much of it
- * as is left over: one alone fills half, never all, so the others always find some.
+ * Room for the events on their way into the database, by number and by bytes. A project may use as much as is
+ * left over. One project alone fills half, never all, so the others always find room.
  */
 export interface Visitor {
   projectId: string;

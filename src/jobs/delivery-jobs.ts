@@ -10,12 +10,12 @@ import { type DeliveryFilter, deliveryWalk } from '../store/history/event-delive
 import { endOpenDeliveries, lockDeliveries } from '../store/queue/resend-deliveries.ts';
 
 /**
- * Jobs over deliveries. Both act on what was in the wanted state when the job was made: rows are walked in id order
- * up to the job's own id, and each is locked and looked at again before it is touched.
+ * Jobs over deliveries. Both apply to deliveries in the wanted state at the creation of the job. Rows are
+ * read in id order up to the job's own id, and each is locked and checked again before it changes.
  */
 const CHUNK = 500;
 
-/** Sends failed and discarded deliveries again; those of endpoints that are gone or inactive count as failed. */
+/** Retries failed and discarded deliveries. Those of deleted or inactive endpoints count as failed. */
 export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
   return async (tx, job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
@@ -39,7 +39,7 @@ export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): Jo
   };
 }
 
-/** Ends open deliveries. */
+/** Cancels open deliveries. */
 export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: DeliverySink }): JobWork {
   return async (tx, job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;

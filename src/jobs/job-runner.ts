@@ -5,8 +5,11 @@ import type { Database } from '../store/database/database.ts';
 import { isTransient } from '../store/database/pg-errors.ts';
 
 /**
- * Works off jobs, chunk by chunk. Any number of nodes do so at once: each takes the open job that has waited longest
- * and that no other node holds, does one chunk of it, and looks again, so a long job does not hold up a short one.
+ * Runs jobs chunk by chunk. Any number of nodes do so at once. Each takes the open job that has waited
+ * longest and that no other node has, runs one chunk of it, and looks again. A long job therefore does not
+ * delay a short one.
+ * idle    -> a timer checks every second for jobs of other nodes and waiting ones, `wake` at once for new ones;
+ * working -> chunk after chunk until no job is open.
  *
  * A turn works chunk after chunk until none is left to take. A turn begins each second, for jobs of other nodes and ones
  * that wait, and with a `wake`, for new ones.
@@ -39,7 +42,7 @@ export class JobRunner {
     return this.#loop.stop();
   }
 
-  /** There may be a job to do. */
+  /** Checks for a job at once. */
   wake(): void {
     this.#loop.wake();
   }
@@ -53,13 +56,14 @@ export class JobRunner {
 
   #failed(job: JobRow, error: unknown): void {
     if (isTransient(error)) {
-      this.#deps.log.warn({ err: error, job: job.id }, 'a chunk of a job was undone; it is tried again');
+      this.#deps.log.warn({ err: error, job: job.id }, 'rolled back a chunk of a job; retrying');
       return;
     }
     this.#deps.log.error({ err: error, job: job.id, type: job.type }, 'job failed');
-    failJob(this.#deps.db, job.id, 'Something went wrong on our side; the job id finds it in the log.').then(
+    failJob(this.#deps.db, job.id, 'An internal error occurred. Search the log for the job id.').then(
       () => this.wake(),
-      (failure: unknown) => this.#deps.log.warn({ err: failure, job: job.id }, 'job not marked as failed'),
+      (failure: unknown) =>
+        this.#deps.log.warn({ err: failure, job: job.id }, 'failed to mark the job as failed'),
     );
   }
 }

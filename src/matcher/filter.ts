@@ -39,7 +39,7 @@ interface ScopeFilter {
 const SCOPES = ['body', 'headers', 'query', 'path'] as const satisfies readonly FilterScope[];
 
 const NOT_JSON = 'The payload is not JSON, so a filter on the body cannot match.';
-const OUT_OF_STEPS = 'The filter needs more work on this event than one filter may do.';
+const OUT_OF_STEPS = 'The filter needs more work on this event than allowed.';
 
 export function compileFilter(scopes: FilterScopes): { ok: true; filter: CompiledFilter } | FilterMistake {
   const parsed: ScopeFilter[] = [];

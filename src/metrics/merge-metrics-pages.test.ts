@@ -10,7 +10,7 @@ const page = (number: number, ...more: string[]) =>
     ...more,
   ].join('\n');
 
-test('series of one metric stand together under one head, whichever pages have them', () => {
+test('series of one metric from any page are together under one head', () => {
   const extra = ['# HELP lag Lag.', '# TYPE lag gauge', 'lag{process="2"} NaN', ''];
   expect(mergeMetricsPages([page(1), '', page(2, ...extra)])).toBe(
     [
@@ -24,7 +24,7 @@ test('series of one metric stand together under one head, whichever pages have t
   );
 });
 
-test('of no pages an empty one is made', () => {
+test('no pages give an empty page', () => {
   expect(mergeMetricsPages([])).toBe('');
   expect(mergeMetricsPages(['', ''])).toBe('');
 });

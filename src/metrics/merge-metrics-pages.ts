@@ -1,6 +1,6 @@
 /**
- * Several pages in the text format of Prometheus as one. The format wants all series of a metric together under one
- * HELP and one TYPE; the pages tell their series apart by a label.
+ * Merges several pages in the text format of Prometheus. The format requires all series of a metric together
+ * under one HELP and one TYPE. A label distinguishes the series of the pages.
  */
 export function mergeMetricsPages(pages: string[]): string {
   const metrics = new Map<string, { head: string[]; series: string[] }>();

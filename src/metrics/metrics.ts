@@ -1,12 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * Every metric of the service: one table of name, type, meaning and labels. docs/metrics.md is made from it.
- *
- * Labels have the listed values and no others, so the number of series is known: no project, endpoint or path is ever
- * a label. Every series exists from the start, at zero, and is looked up once: counting is a call on an object that
- * is already there. Counters are plain numbers until somebody asks (the library's own cost 230 ns with a label and
- * 540 with two); its histograms cost 320 ns.
+ * Every metric of the service: one table of name, type, meaning and labels. docs/metrics.md is generated from
+ * it. Labels have only the listed values, so the number of series is bounded: no project, endpoint or path is
+ * ever a label. Every series exists from the start, at zero, and is looked up once, so counting is a call on
+ * an existing object. Counters are plain numbers until they are read (the library's own cost 230 ns with a
+ * label and 540 with two). The library's histograms cost 320 ns.
  */
 interface Label {
   name: string;
@@ -29,7 +28,7 @@ export const metricTable = {
   events: {
     name: 'posthorn_events_total',
     type: 'counter',
-    help: 'Events that came in, by result. unmatched: stored, with nothing to deliver. refused: answered with an error, not stored.',
+    help: 'Events received, by result. unmatched: stored, without a delivery. refused: answered with an error, not stored.',
     labels: [{ name: 'result', values: ['stored', 'duplicate', 'unmatched', 'refused'] }],
   },
   deliveriesFinished: {
@@ -41,13 +40,13 @@ export const metricTable = {
   retriesPlanned: {
     name: 'posthorn_retries_planned_total',
     type: 'counter',
-    help: 'Attempts that failed and after which another is to come.',
+    help: 'Failed attempts that are followed by a retry.',
     labels: [],
   },
   attempts: {
     name: 'posthorn_attempts_total',
     type: 'counter',
-    help: 'Requests to endpoints, by what came back. no_answer: no complete response.',
+    help: 'Requests to endpoints, by result. no_answer: no complete response.',
     labels: [{ name: 'outcome', values: ['2xx', '3xx', '4xx', '5xx', 'no_answer'] }],
   },
   deliveryLatency: {
@@ -67,27 +66,27 @@ export const metricTable = {
   retryLateness: {
     name: 'posthorn_retry_lateness_seconds',
     type: 'histogram',
-    help: 'How long past its due time a retry was started. Time behind a paused endpoint, a rate limit or an open circuit breaker counts.',
+    help: 'How long past its due time a retry was started. This includes time at a paused endpoint, a rate limit or an open circuit breaker.',
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
   },
   batchSize: {
     name: 'posthorn_batch_size',
     type: 'histogram',
-    help: 'Events or deliveries that shared one commit, by what was done with them.',
+    help: 'Events or deliveries in one commit, by operation.',
     labels: [{ name: 'batch', values: ['accept', 'finish', 'claim'] }],
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
   },
   queueWaiting: {
     name: 'posthorn_queue_waiting',
     type: 'gauge',
-    help: 'Deliveries in the queue that no node holds, due or not. Counted up to 20,000 in all: then a lower bound. The same on every node.',
+    help: 'Deliveries in the queue that no node holds, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
     labels: [LANES],
   },
   queueOldestDue: {
     name: 'posthorn_queue_oldest_due_seconds',
     type: 'gauge',
-    help: 'How long the delivery that is due longest has been due; 0 where none is. Those behind a paused endpoint count. The same on every node.',
+    help: 'Age past due of the longest due delivery; 0 if none is due. Deliveries to paused endpoints count. The same on every node.',
     labels: [LANES],
   },
   breakersOpen: {
@@ -111,49 +110,49 @@ export const metricTable = {
   databaseWaiting: {
     name: 'posthorn_database_waiting',
     type: 'gauge',
-    help: 'Statements that wait for a connection.',
+    help: 'Statements waiting for a connection.',
     labels: [POOLS],
   },
   windowSize: {
     name: 'posthorn_window_size',
     type: 'gauge',
-    help: 'Deliveries this node may hold; 0 where it does not deliver.',
+    help: 'Maximum deliveries this node may hold; 0 if it does not deliver.',
     labels: [],
   },
   windowUsed: {
     name: 'posthorn_window_used',
     type: 'gauge',
-    help: 'Places of the window that are taken: deliveries about to be stored, held, or being recorded.',
+    help: 'Used places of the window: deliveries about to be stored, held, or being recorded.',
     labels: [],
   },
   deliveriesHeld: {
     name: 'posthorn_deliveries_held',
     type: 'gauge',
-    help: 'Deliveries this node holds, waiting for their turn or being sent.',
+    help: 'Deliveries this node holds, waiting or being sent.',
     labels: [{ name: 'state', values: ['waiting', 'sending'] }],
   },
   reaped: {
     name: 'posthorn_deliveries_reaped_total',
     type: 'counter',
-    help: 'Deliveries that this node freed because the node that held them had fallen silent.',
+    help: 'Deliveries that this node freed because the lease of their node had expired.',
     labels: [],
   },
   lateOutcomes: {
     name: 'posthorn_late_outcomes_total',
     type: 'counter',
-    help: 'Outcomes that changed nothing, since the delivery had been taken over or cancelled.',
+    help: 'Outcomes that changed nothing, because another node had claimed the delivery or it was cancelled.',
     labels: [],
   },
   exportFailing: {
     name: 'posthorn_export_failing',
     type: 'gauge',
-    help: '1 if what is older than the retention could not be exported when this node last tried, so that nothing is removed.',
+    help: '1 if the last export of expired data by this node failed. Nothing is removed until it succeeds.',
     labels: [],
   },
   httpRequests: {
     name: 'posthorn_http_requests_total',
     type: 'counter',
-    help: 'Requests answered, by family of routes and class of status. other: no such route.',
+    help: 'Requests served, by group of routes and class of status. other: unknown route.',
     labels: [
       { name: 'family', values: ['api', 'portal', 'ingest', 'docs', 'health', 'metrics', 'other'] },
       { name: 'class', values: ['2xx', '3xx', '4xx', '5xx'] },
@@ -162,13 +161,13 @@ export const metricTable = {
   observerFaults: {
     name: 'posthorn_observer_faults_total',
     type: 'counter',
-    help: 'Failures of what observes, by which. Deliveries and events go on without it; the log says once a minute what is wrong.',
+    help: 'Failures of observers, by observer. Deliveries and events continue without it. The log names the error once a minute.',
     labels: [{ name: 'observer', values: ['metrics', 'log', 'trace', 'alert', 'meta_event'] }],
   },
   spans: {
     name: 'posthorn_trace_spans_total',
     type: 'counter',
-    help: 'Spans of traces, by what became of them. dropped: too many waited, or the collector would not have them.',
+    help: 'Spans of traces, by result. dropped: too many waited, or the collector refused them.',
     labels: [{ name: 'result', values: ['exported', 'dropped'] }],
   },
 } as const satisfies Record<string, MetricDefinition>;
@@ -180,10 +179,10 @@ interface Instruments {
 }
 type Instrument = Instruments[keyof Instruments];
 
-/** The instrument of each series, found by the values of its labels in order. */
-type Series<Labels, One> = Labels extends readonly [infer First extends Label, ...infer Rest]
-  ? { readonly [Value in First['values'][number]]: Series<Rest, One> }
-  : One;
+/** The instrument of each series, by the values of its labels in order. */
+type Series<Labels, Leaf> = Labels extends readonly [infer First extends Label, ...infer Rest]
+  ? { readonly [Value in First['values'][number]]: Series<Rest, Leaf> }
+  : Leaf;
 
 type Table = typeof metricTable;
 export type Metrics = {
@@ -192,7 +191,7 @@ export type Metrics = {
 
 export type MetricsRegistry = Registry;
 
-/** Where there are several processes every series carries the number of its own. */
+/** With several processes, every series has the number of its process as a label. */
 export function createRegistry(processNumber?: number): MetricsRegistry {
   const registry = new Registry();
   if (processNumber !== undefined) registry.setDefaultLabels({ process: String(processNumber) });

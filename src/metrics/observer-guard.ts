@@ -3,14 +3,14 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from './metrics.ts';
 
 /**
- * The one guard around everything that observes: metrics, log, traces, alerts and meta events. An observer that fails
- * ends no process and fails neither a delivery nor the acceptance of an event. Its fault is counted, and logged once
- * a minute at most per observer. A fault of the log itself is counted only.
+ * The one guard around all observers: metrics, log, traces, alerts and meta events. A failing observer ends
+ * no process and fails neither a delivery nor the acceptance of an event. The failure is counted, and logged
+ * once a minute at most per observer. A failure of the log itself is only counted.
  */
 export const observers = ['metrics', 'log', 'trace', 'alert', 'meta_event'] as const;
 export type Observer = (typeof observers)[number];
 
-/** For each method that may be called: what it gives where the observer failed. */
+/** The fallback result of each method, for when the observer fails. */
 type Instead<Target> = {
   [Method in keyof Target]?: Target[Method] extends (...args: never[]) => infer Result
     ? Awaited<Result>
@@ -31,7 +31,7 @@ export class ObserverGuard {
     this.#faults = faults;
   }
 
-  /** What `work` gives, or `instead` where it throws. */
+  /** The result of `work`, or `instead` if it throws. */
   run<T>(observer: Observer, work: () => T, instead: T): T {
     try {
       return work();
@@ -41,7 +41,7 @@ export class ObserverGuard {
     }
   }
 
-  /** The same for work that takes time. Never rejects. */
+  /** The same for asynchronous work. Never rejects. */
   async settle<T>(observer: Observer, work: () => Promise<T>, instead: T): Promise<T> {
     try {
       return await work();
@@ -51,7 +51,7 @@ export class ObserverGuard {
     }
   }
 
-  /** The observer with its methods guarded. All that are to be called must be named. */
+  /** The observer with its methods guarded. Every method in use must be named. */
   wrap<Target extends object>(observer: Observer, target: Target, instead: Instead<Target>): Target {
     const methods = Object.entries(instead).map(([name, fallback]) => {
       const method = (target as Record<string, Method>)[name] as Method;
@@ -73,7 +73,7 @@ export class ObserverGuard {
     return guarded(metrics) as Metrics;
   }
 
-  /** Also hears of the lines that the destination could not write, which it says later. */
+  /** Also handles lines that the destination failed to write, which it reports later. */
   log(log: Logger): Logger {
     const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym];
     if (isEmitter(stream)) stream.on('error', (error) => this.#note('log', error));
@@ -94,9 +94,9 @@ export class ObserverGuard {
       const isDue = now - (this.#loggedAt.get(observer) ?? Number.NEGATIVE_INFINITY) >= LOG_EVERY_MS;
       if (observer === 'log' || !isDue) return;
       this.#loggedAt.set(observer, now);
-      this.#log.error({ err: error, observer }, 'an observer failed; deliveries go on');
+      this.#log.error({ err: error, observer }, 'an observer failed; deliveries continue');
     } catch {
-      // The counter and the log are observers too: where both fail there is no one left to tell.
+      // The counter and the log are observers too. If both fail, the error cannot be reported.
     }
   }
 }

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { createRegistry, type MetricsRegistry } from './metrics.ts';
 
-/** The metrics of the process itself, which the library collects: what docs/metrics.md says of them. */
+/** The metrics of the process itself, which the library collects, and their texts for docs/metrics.md. */
 const PREFIX = 'posthorn_';
 
 export const processMetrics: readonly { name: string; type: string; help: string }[] = [
   { name: `${PREFIX}process_cpu_user_seconds_total`, type: 'counter', help: 'CPU time in user mode.' },
   { name: `${PREFIX}process_cpu_system_seconds_total`, type: 'counter', help: 'CPU time in the kernel.' },
-  { name: `${PREFIX}process_cpu_seconds_total`, type: 'counter', help: 'CPU time in all.' },
+  { name: `${PREFIX}process_cpu_seconds_total`, type: 'counter', help: 'Total CPU time.' },
   {
     name: `${PREFIX}process_start_time_seconds`,
     type: 'gauge',
@@ -20,7 +20,7 @@ export const processMetrics: readonly { name: string; type: string; help: string
   {
     name: `${PREFIX}process_max_fds`,
     type: 'gauge',
-    help: 'Most file descriptors the process may open. Linux only.',
+    help: 'Maximum file descriptors of the process. Linux only.',
   },
   {
     name: `${PREFIX}nodejs_eventloop_lag_seconds`,
@@ -30,12 +30,12 @@ export const processMetrics: readonly { name: string; type: string; help: string
   {
     name: `${PREFIX}nodejs_eventloop_lag_min_seconds`,
     type: 'gauge',
-    help: 'Least delay of the event loop since the last scrape.',
+    help: 'Minimum delay of the event loop since the last scrape.',
   },
   {
     name: `${PREFIX}nodejs_eventloop_lag_max_seconds`,
     type: 'gauge',
-    help: 'Greatest delay of the event loop since the last scrape.',
+    help: 'Maximum delay of the event loop since the last scrape.',
   },
   {
     name: `${PREFIX}nodejs_eventloop_lag_mean_seconds`,
@@ -65,38 +65,38 @@ export const processMetrics: readonly { name: string; type: string; help: string
   {
     name: `${PREFIX}nodejs_active_resources`,
     type: 'gauge',
-    help: 'What keeps the event loop alive, by type.',
+    help: 'Resources that keep the event loop alive, by type.',
   },
   {
     name: `${PREFIX}nodejs_active_resources_total`,
     type: 'gauge',
-    help: 'What keeps the event loop alive, in all.',
+    help: 'Resources that keep the event loop alive, in total.',
   },
   { name: `${PREFIX}nodejs_active_handles`, type: 'gauge', help: 'Open handles, by type.' },
-  { name: `${PREFIX}nodejs_active_handles_total`, type: 'gauge', help: 'Open handles in all.' },
+  { name: `${PREFIX}nodejs_active_handles_total`, type: 'gauge', help: 'Open handles in total.' },
   {
     name: `${PREFIX}nodejs_active_requests`,
     type: 'gauge',
-    help: 'Requests to the system under way, by type.',
+    help: 'Running requests to the system, by type.',
   },
   {
     name: `${PREFIX}nodejs_active_requests_total`,
     type: 'gauge',
-    help: 'Requests to the system under way, in all.',
+    help: 'Running requests to the system, in total.',
   },
   { name: `${PREFIX}nodejs_heap_size_total_bytes`, type: 'gauge', help: 'Size of the JavaScript heap.' },
   { name: `${PREFIX}nodejs_heap_size_used_bytes`, type: 'gauge', help: 'JavaScript heap in use.' },
   {
     name: `${PREFIX}nodejs_external_memory_bytes`,
     type: 'gauge',
-    help: 'Memory outside the heap that objects hold, such as buffers.',
+    help: 'Memory of objects outside the heap, such as buffers.',
   },
   { name: `${PREFIX}nodejs_heap_space_size_total_bytes`, type: 'gauge', help: 'Size of the heap, by space.' },
   { name: `${PREFIX}nodejs_heap_space_size_used_bytes`, type: 'gauge', help: 'Heap in use, by space.' },
   {
     name: `${PREFIX}nodejs_heap_space_size_available_bytes`,
     type: 'gauge',
-    help: 'Heap that is free, by space.',
+    help: 'Free heap, by space.',
   },
   { name: `${PREFIX}nodejs_version_info`, type: 'gauge', help: 'Version of Node.js.' },
   {
@@ -106,12 +106,12 @@ export const processMetrics: readonly { name: string; type: string; help: string
   },
 ];
 
-/** Observes the event loop and garbage collections from now on, until the process ends. */
+/** Observes the event loop and garbage collections until the process ends. */
 export function collectProcessMetrics(registry: MetricsRegistry): void {
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
 }
 
-/** The page of a process that has no others. */
+/** The page of a process without other metrics. */
 export function processMetricsPage(processNumber: number): () => Promise<string> {
   const registry = createRegistry(processNumber);
   collectProcessMetrics(registry);

@@ -1,14 +1,14 @@
 import type { Credentials } from '../start/first-start.ts';
 import type { Connection } from '../store/database/database.ts';
 
-/** What the primary and a process say to each other. `start` comes first; the answer is `started` or `failed`. */
+/** The messages between the primary and a process. `start` comes first. The reply is `started` or `failed`. */
 export type ToWorker =
   | { type: 'start'; number: number; connection: Connection }
-  /** Why the program as a whole is not ready; null: it is. */
+  /** Why the program as a whole is not ready. Null: it is ready. */
   | { type: 'readiness'; problem: string | null }
-  /** Asks for this process's own metrics. */
+  /** Requests this process's own metrics. */
   | { type: 'render'; request: number }
-  /** The metrics of all, which this process asked for. */
+  /** The metrics of all processes, which this process requested. */
   | { type: 'page'; request: number; page: string }
   | { type: 'stop' };
 
@@ -16,5 +16,5 @@ export type FromWorker =
   | { type: 'started'; url: string; nodeId: string; credentials: Credentials | null }
   | { type: 'failed'; reason: string }
   | { type: 'rendered'; request: number; page: string }
-  /** Asks for the metrics of all. */
+  /** Requests the metrics of all processes. */
   | { type: 'metrics'; request: number };

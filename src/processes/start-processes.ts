@@ -9,9 +9,9 @@ import { migrate } from '../store/upkeep/migrate.ts';
 import { Supervisor } from './supervisor.ts';
 
 /**
- * The program as several processes, each a node of its own. This one, the primary, owns the embedded database and
- * brings the schema up to date; then it gives its own connections up, so that the processes have them all, and
- * serves nobody itself.
+ * Runs the program as several processes, each a node of its own. This process, the primary, owns the embedded
+ * database and migrates the schema. Then it closes its own connections, so that the processes have them all,
+ * and serves no requests itself.
  */
 export async function startProcesses(config: Config, log: Logger): Promise<Running> {
   await refuseTakenPort(config);
@@ -36,7 +36,7 @@ export async function startProcesses(config: Config, log: Logger): Promise<Runni
 
 async function prepare(db: Database, config: Config, log: Logger): Promise<void> {
   await migrate(db, log);
-  // The embedded database's directory is locked by this process, so nobody who held a row is alive. Asked of one
-  // process alone: each for itself would free what another has just taken.
+  // This process has the lock on the embedded database's directory, so no earlier holder of a row is alive.
+  // Only the primary frees the rows, because each process would free rows that another has just claimed.
   if (config.databaseUrl === null) await freeAllHeld(db);
 }

@@ -11,16 +11,15 @@ import type { Connection } from '../store/database/database.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /**
- * Keeps `config.processes` processes running. They share the listening port through node:cluster: this process accepts
- * connections and hands them out in turn.
- *
+ * Keeps `config.processes` processes running. They share the listening port through node:cluster: this
+ * process accepts connections and distributes them in turn.
  * starting -> all are started at once. One that cannot start ends the program, with its reason.
- * serving  -> one that ends is started again after a pause that doubles from half a second to half a minute, and is
- *             short again once it has lived for a minute. The lease of the one that ended runs out meanwhile and the
- *             others take over what it held. The program is ready while all are.
- * stopping -> all are told, and waited for. One that does not end by itself is killed.
+ * serving  -> one that ends is restarted after a pause. The pause doubles from 0.5 s to 30 s, and is reset after
+ *             a minute of life. Meanwhile the lease of the ended process expires and the others claim its rows.
+ *             The program is ready while all are.
+ * stopping -> all get a stop message and are awaited. One that does not end by itself is killed.
  *
- * When this process ends, however that happens, the others notice it at once by their closed channels and end.
+ * When this process ends for any reason, the others see their channels close and end at once.
  */
 export interface SupervisorDeps {
   config: Config;
@@ -32,7 +31,7 @@ const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 const WELL_AFTER_MS = 60_000;
 
-/** The number of this process where logs and metrics name one. */
+/** The number of this process in logs and metrics. */
 export const PRIMARY = 0;
 
 export class Supervisor {
@@ -47,7 +46,7 @@ export class Supervisor {
     cluster.setupPrimary({
       exec: fileURLToPath(new URL('./worker-main.ts', import.meta.url)),
       args: [],
-      // Lines of several processes on one pipe could mix: they come through this one.
+      // Log lines of several processes on one pipe could mix, so they pass through this process.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
   }
@@ -80,12 +79,12 @@ export class Supervisor {
   #killLate(): void {
     this.#deps.log.error(
       { numbers: [...this.#workers.keys()] },
-      'processes that did not stop in time are killed',
+      'killing processes that did not stop in time',
     );
     this.kill();
   }
 
-  /** Resolves once the process serves; rejects if it ends before. `pauseMs` is how long its successor would wait. */
+  /** Resolves once the process serves; rejects if it ends before. `pauseMs` is the pause before its successor. */
   async #fork(number: number, pauseMs: number) {
     const { connection, log } = this.#deps;
     const worker = new WorkerProcess({ number, connection, metricsOfAll: () => this.#metricsOfAll(), log });
@@ -97,7 +96,7 @@ export class Supervisor {
       if (this.#state !== 'serving') return;
       const isWell = performance.now() - startedAt > WELL_AFTER_MS;
       const nextMs = isWell ? SHORTEST_PAUSE_MS : pauseMs;
-      log.error({ number, ...exit, pauseMs: nextMs }, 'a process ended; starting it again');
+      log.error({ number, ...exit, pauseMs: nextMs }, 'a process ended; restarting it');
       this.#pauses.set(
         number,
         setTimeout(() => void this.#restart(number, nextMs), nextMs),
@@ -112,11 +111,11 @@ export class Supervisor {
     const { log } = this.#deps;
     try {
       const { nodeId } = await this.#fork(number, Math.min(LONGEST_PAUSE_MS, pauseMs * 2));
-      log.info({ number, node: nodeId }, 'a process was started again');
+      log.info({ number, node: nodeId }, 'restarted a process');
       this.#tellReadiness();
     } catch (error) {
-      // It ends now, which starts the next try.
-      log.error({ number, err: error }, 'a process cannot be started again');
+      // It ends now, which triggers the next try.
+      log.error({ number, err: error }, 'failed to restart a process');
     }
   }
 

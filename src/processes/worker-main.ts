@@ -1,6 +1,7 @@
 /**
- * The main file of one of several processes. It does what the primary says and ends when that does (node:cluster sees
- * to it: the channel between them closes). Signals to the whole process group are for the primary to act on.
+ * The main file of one of several processes. The primary controls it, and it ends when the primary ends
+ * (node:cluster ensures this: the channel between them closes). The primary handles signals to the whole
+ * process group.
  */
 
 import { createLogger, type Logger } from '../platform/logger.ts';

@@ -20,7 +20,7 @@ export interface WorkerExit {
 
 type Outcome = Extract<FromWorker, { type: 'started' | 'failed' }>;
 
-/** Reading the queue for metrics takes two seconds at most; a process that needs longer does not run as it should. */
+/** Reading the queue for metrics takes two seconds at most. A process that needs longer has a problem. */
 const METRICS_MS = 3_000;
 
 export class WorkerProcess {
@@ -37,7 +37,7 @@ export class WorkerProcess {
     this.#worker = cluster.fork();
     this.ended = this.#end();
     this.#worker.on('message', (message: FromWorker) => this.#hear(message));
-    // Failing to tell a process something means that it is ending, which `ended` says.
+    // A failed send means that the process is ending, and `ended` reports that.
     this.#worker.on('error', () => {});
     const { stderr } = this.#worker.process;
     if (stderr !== null) {
@@ -46,7 +46,7 @@ export class WorkerProcess {
     this.send({ type: 'start', number: options.number, connection: options.connection });
   }
 
-  /** Whether it came to serve. */
+  /** Whether it started to serve. */
   get outcome(): Promise<Outcome> {
     return this.#outcome.promise;
   }
@@ -59,7 +59,7 @@ export class WorkerProcess {
     this.#worker.process.kill('SIGKILL');
   }
 
-  /** Empty where it does not answer in time. */
+  /** Empty if it does not answer in time. */
   async metrics(): Promise<string> {
     const request = ++this.#requests;
     const answer = new Promise<string>((resolve) => this.#pages.set(request, resolve));

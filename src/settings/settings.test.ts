@@ -11,11 +11,11 @@ function refusal(env: Record<string, string>): string {
     expect(error).toBeInstanceOf(StartupError);
     return (error as Error).message;
   }
-  throw new Error('it was taken');
+  throw new Error('the settings were accepted');
 }
 
 describe('settings', () => {
-  test('of mail come together', () => {
+  test('of mail need each other', () => {
     const url = { POSTHORN_SMTP_URL: 'smtp://user:password@127.0.0.1:587' };
     expect(refusal(url)).toMatch(/POSTHORN_SMTP_FROM/);
     expect(refusal({ POSTHORN_SMTP_URL: 'http://user:password@127.0.0.1' })).not.toMatch(/password/);
@@ -50,11 +50,11 @@ describe('settings', () => {
     ['OTEL_TRACES_SAMPLER_ARG', 'half', 'a number from 0 to 1'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'a URL starting with http:// or https://'],
     ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
-  ])('%s=%s is refused with what is expected', (name, value, expected) => {
+  ])('%s=%s is refused with the expected form', (name, value, expected) => {
     expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
   });
 
-  test('of connections are shared out among the processes, so there must be enough', () => {
+  test('of connections are divided among the processes, so there must be enough', () => {
     expect(readConfig({}).databaseConnections).toBe(14);
     expect(readConfig({ POSTHORN_PROCESSES: '4' }).databaseConnections).toBe(56);
     const given = { POSTHORN_PROCESSES: '4', POSTHORN_DATABASE_CONNECTIONS: '28' };
@@ -105,7 +105,7 @@ describe('settings', () => {
   });
 });
 
-test('deliveries may go anywhere only while nobody else can reach this node, unless told otherwise', () => {
+test('deliveries may go anywhere only while the node is not reachable from outside, unless set otherwise', () => {
   const rule = (env: Record<string, string>) => egressRule(readConfig(env));
   expect(rule({})).toBe('any');
   expect(rule({ POSTHORN_HOST: '0.0.0.0' })).toBe('public');

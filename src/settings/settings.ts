@@ -3,8 +3,9 @@ import { Secret } from '../platform/secret.ts';
 import { StartupError } from '../platform/startup-error.ts';
 
 /**
- * Every setting of the program: one table of environment name, default and meaning. docs/config.md is made from
- * it. A POSTHORN_ variable that is not here is an error, so that a misspelt setting cannot be silently ignored.
+ * Every setting of the program: one table of environment name, default and meaning. docs/config.md is
+ * generated from it. A POSTHORN_ variable that is not here is an error, so that a typo in a name is not
+ * silently ignored.
  */
 interface Setting<T> {
   env: string;
@@ -72,11 +73,14 @@ const url =
     return value.replace(/\/+$/, '');
   };
 
-/** Two for hot statements, two for the others, one for the lease, one that hears of config changes, one for upkeep. */
+/**
+ * Two for hot statements, two for the others, one for the lease, one for LISTEN on config changes, one for
+ * upkeep.
+ */
 const LEAST_CONNECTIONS = 7;
 const USUAL_CONNECTIONS = 14;
 
-/** Null: none. A URL with a password in it must not be shown by accident. */
+/** Null: none. A URL with a password must not be shown by accident. */
 const secretUrl =
   (...protocols: string[]) =>
   (value: string): Secret<string> | null =>
@@ -113,19 +117,19 @@ export const settings = {
   port: {
     env: 'POSTHORN_PORT',
     fallback: '5005',
-    doc: 'Port to listen on; 0 takes a free one.',
+    doc: 'Port to listen on; 0 picks a free one.',
     parse: integer(0, 65_535),
   },
   publicUrl: {
     env: 'POSTHORN_PUBLIC_URL',
     fallback: '',
-    doc: 'URL under which others reach this service: the base of source and portal links. Default: the listening address.',
+    doc: 'Public URL of this service, the base of source and portal links. Default: the listening address.',
     parse: url('http:', 'https:'),
   },
   trustedProxies: {
     env: 'POSTHORN_TRUSTED_PROXIES',
     fallback: '',
-    doc: 'Addresses or CIDR ranges of reverse proxies whose forwarded headers are believed, comma separated.',
+    doc: 'Addresses or CIDR ranges of trusted reverse proxies, comma separated. Their forwarded headers are used.',
     parse: addressRanges,
   },
   dataDir: {
@@ -144,33 +148,33 @@ export const settings = {
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
     fallback: '',
-    doc: 'Most connections to the database, shared out among the processes: at least 7 for each. Default: 14 for each.',
+    doc: 'Maximum connections to the database, divided among the processes: at least 7 for each. Default: 14 for each.',
     parse: (value) => (value === '' ? 0 : integer(LEAST_CONNECTIONS, 1000)(value)),
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
     fallback: '',
-    doc: 'At least 32 characters that seal secrets; see secrets.md for how it is changed. Embedded default: made on the first start in the data directory.',
+    doc: 'Secret key that seals stored secrets, at least 32 characters. To change it, see secrets.md. Embedded default: created in the data directory on the first start.',
     parse: secretKey,
     secret: true,
   },
   otherSecretKey: {
     env: 'POSTHORN_OTHER_SECRET_KEY',
     fallback: '',
-    doc: 'While the secret key is being changed: the key that is to come or the one that was. It opens what is sealed and seals nothing; see secrets.md.',
+    doc: 'During a change of the secret key: the next key or the previous one. It opens sealed values and seals none. See secrets.md.',
     parse: secretKey,
     secret: true,
   },
   processes: {
     env: 'POSTHORN_PROCESSES',
     fallback: '1',
-    doc: 'Processes to run, so that as many cores are used. They share the port; each is a node of its own, and what is said of a node holds for each.',
+    doc: 'Number of processes, to use as many cores. They share the port. Each is a node of its own, so settings per node apply to each.',
     parse: integer(1, 128),
   },
   roles: {
     env: 'POSTHORN_ROLES',
     fallback: ROLES.join(','),
-    doc: 'What this node does, comma separated.',
+    doc: 'Roles of this node, comma separated.',
     parse: listOf(...ROLES),
   },
   egress: {
@@ -182,7 +186,7 @@ export const settings = {
   egressAllow: {
     env: 'POSTHORN_EGRESS_ALLOW',
     fallback: '',
-    doc: 'CIDR ranges that deliveries may reach although the egress rule would block them, comma separated.',
+    doc: 'CIDR ranges that deliveries may reach even if the egress rule blocks them, comma separated.',
     parse: addressRanges,
   },
   egressDeny: {
@@ -213,43 +217,43 @@ export const settings = {
   apiRate: {
     env: 'POSTHORN_API_RATE',
     fallback: '0',
-    doc: 'Most API calls per key and second on this node; 0 = no limit.',
+    doc: 'Maximum API calls per key and second on this node; 0 = no limit.',
     parse: integer(0, 1_000_000),
   },
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',
-    doc: 'Longest wait between two tries of a delivery in seconds.',
+    doc: 'Longest wait between two attempts of a delivery in seconds.',
     parse: integer(1, 31_536_000),
   },
   retentionHours: {
     env: 'POSTHORN_RETENTION_HOURS',
     fallback: '720',
-    doc: 'Hours that events, deliveries and attempts are kept at least; they go in whole partitions of a twelfth of this, a day at least.',
+    doc: 'Minimum hours that events, deliveries and attempts are kept. They are removed in whole partitions of a twelfth of this, at least a day.',
     parse: integer(24, 876_000),
   },
   exportDir: {
     env: 'POSTHORN_EXPORT_DIR',
     fallback: '',
-    doc: 'Directory, which must exist, that events, deliveries, attempts and meta events are written to before they are removed, as gzip JSON lines; while it cannot be written to nothing is removed. Default: they are removed without.',
+    doc: 'Existing directory to which events, deliveries, attempts and meta events are exported as gzip JSON lines before they are removed. While it is not writable, nothing is removed. Default: no export.',
     parse: text(),
   },
   graceSeconds: {
     env: 'POSTHORN_GRACE',
     fallback: '30',
-    doc: 'Seconds a stopping node gives to deliveries under way before it hands them back.',
+    doc: 'Seconds that a stopping node waits for deliveries in flight before it releases them.',
     parse: integer(0, 3600),
   },
   window: {
     env: 'POSTHORN_WINDOW',
     fallback: '2000',
-    doc: 'Deliveries a node holds in memory at once.',
+    doc: 'Maximum deliveries that a node holds in memory.',
     parse: integer(1, 1_000_000),
   },
   endpointConcurrency: {
     env: 'POSTHORN_ENDPOINT_CONCURRENCY',
     fallback: '64',
-    doc: 'Most requests a node sends to one endpoint at the same time.',
+    doc: 'Maximum concurrent requests from a node to one endpoint.',
     parse: integer(1, 10_000),
   },
   smtpUrl: {
@@ -268,13 +272,13 @@ export const settings = {
   certificateDays: {
     env: 'POSTHORN_CERTIFICATE_DAYS',
     fallback: '14',
-    doc: 'Days before its expiry that a certificate of an endpoint, or a client certificate shown to one, raises an alert; 0 = never.',
+    doc: 'Days before expiry at which a certificate of an endpoint, or a client certificate for one, raises an alert; 0 = never.',
     parse: integer(0, 3650),
   },
   metrics: {
     env: 'POSTHORN_METRICS',
     fallback: '',
-    doc: 'Whether `GET /metrics` answers, without a key: on or off. Default: on while bound to loopback, else off.',
+    doc: 'Whether `GET /metrics` is served, without a key: on or off. Default: on while bound to loopback, else off.',
     parse: oneOf('on', 'off', ''),
   },
   otlpEndpoint: {
@@ -286,7 +290,7 @@ export const settings = {
   otlpHeaders: {
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
     fallback: '',
-    doc: 'Headers of the requests to the collector, such as its key: name=value pairs, comma separated, values percent-encoded.',
+    doc: 'Headers of the requests to the collector, such as an API key: name=value pairs, comma separated, values percent-encoded.',
     parse: headerPairs,
     secret: true,
   },
@@ -299,13 +303,13 @@ export const settings = {
   traceShare: {
     env: 'OTEL_TRACES_SAMPLER_ARG',
     fallback: '1',
-    doc: 'Share of the traces begun here that are recorded, from 0 to 1. A trace that a request brings along is recorded if its sampled flag is set.',
+    doc: 'Share of the traces begun here that are recorded, from 0 to 1. A trace from an incoming request is recorded if its sampled flag is set.',
     parse: share,
   },
   logLevel: {
     env: 'POSTHORN_LOG_LEVEL',
     fallback: 'info',
-    doc: 'How much is logged: trace, debug, info, warn, error or silent.',
+    doc: 'Log level: trace, debug, info, warn, error or silent.',
     parse: oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
   },
 } as const satisfies Record<string, Setting<unknown>>;
@@ -315,7 +319,8 @@ export type Config = Readonly<Parsed>;
 
 function secretKey(value: string): Secret<string> | null {
   if (value === '') return null;
-  if (value.length < 32) throw new BadValue('at least 32 characters; make one with: openssl rand -base64 32');
+  if (value.length < 32)
+    throw new BadValue('at least 32 characters; generate one with: openssl rand -base64 32');
   return new Secret(value);
 }
 
@@ -336,10 +341,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     );
   if (config.databaseUrl !== null && config.secretKey === null)
     throw new StartupError(
-      'DATABASE_URL needs POSTHORN_SECRET_KEY as well; make one with: openssl rand -base64 32',
+      'DATABASE_URL also needs POSTHORN_SECRET_KEY; generate one with: openssl rand -base64 32',
     );
   if (config.smtpUrl !== null && config.smtpFrom === '')
-    throw new StartupError('POSTHORN_SMTP_URL needs POSTHORN_SMTP_FROM as well: the sender of the mails');
+    throw new StartupError('POSTHORN_SMTP_URL also needs POSTHORN_SMTP_FROM, the sender of the mails');
   return Object.freeze(config);
 }
 
@@ -355,7 +360,10 @@ function parseSetting(setting: Setting<unknown>, given: string): unknown {
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 
-/** Deliveries to private addresses are for trying things out: only while nobody else can reach this node. */
+/**
+ * Deliveries to private addresses are for trials, so they are allowed only while the node is not reachable
+ * from outside.
+ */
 export function egressRule(config: Config): 'any' | 'public' {
   if (config.egress !== '') return config.egress;
   return config.databaseUrl === null && LOOPBACK.test(config.host) ? 'any' : 'public';

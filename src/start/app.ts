@@ -46,16 +46,16 @@ const MAX_FLUSH_MS = 5_000;
 export interface App extends Running {
   db: Database;
   engine: Engine;
-  /** The page of this node alone. */
+  /** The metrics page of this node alone. */
   metrics(): Promise<string>;
 }
 
-/** Where this node is one of several processes of the program: what it has from the primary. See src/processes. */
+/** The primary's side, where this node is one of several processes. See src/processes. */
 export interface Shared {
-  /** Of this process, from 1. */
+  /** The number of this process, from 1. */
   number: number;
   connection: Connection;
-  /** Why not all processes are ready; null: they are. */
+  /** Why not all processes are ready. Null: they are. */
   problem(): string | null;
   metricsOfAll(): Promise<string>;
 }
@@ -109,7 +109,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const projects = new ProjectStore(sealer);
   const endpoints = new EndpointStore(sealer);
   const sources = new SourceStore(sealer);
-  // The embedded database's directory is locked by this process.
+  // This process has the lock on the embedded database's directory.
   const isAlone = config.databaseUrl === null && shared === undefined;
   const cache = new ConfigCache({
     db,
@@ -209,7 +209,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const watch = new ConfigWatch({ db, cache, log, onNotice, told: (payload) => engine.told(payload) });
 
   await engine.start();
-  // Again, now that others see this node: a re-seal that ended in between may have taken the key off the list.
+  // Added again, now that other nodes see this one. A reseal that ended in between may have removed the key
+  // from the list.
   await addKeyInUse(db, sealer.keyId);
   if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
@@ -223,7 +224,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     isReady = false;
     const graceMs = config.graceSeconds * 1000;
     const stopBy = performance.now() + graceMs;
-    // A request that is still being sent to us may take half the grace; deliveries under way need the rest.
+    // A request that is still being received may take half the grace. Deliveries in flight need the rest.
     const hurry = setTimeout(() => server.server.closeAllConnections(), graceMs / 2);
     await server.close();
     clearTimeout(hurry);
@@ -249,7 +250,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   };
 }
 
-/** What is left of the grace, and half a second at least: past the grace a second is left to end in. */
+/** The rest of the grace, at least half a second. OVERTIME_MS after the grace the process ends. */
 function flushMs(stopBy: number): number {
   return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
 }
@@ -290,7 +291,7 @@ async function readAuthorities(file: string): Promise<string | undefined> {
   if (file === '') return undefined;
   try {
     const pem = await readFile(file, 'utf8');
-    // Throws where there is no certificate in it.
+    // Throws if the file has no certificate.
     void new X509Certificate(pem);
     return pem;
   } catch (error) {

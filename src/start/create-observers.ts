@@ -10,7 +10,7 @@ import type { Config } from '../settings/settings.ts';
 import { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import { type CreateExporter, createTracing, type Tracing } from './create-tracing.ts';
 
-/** Everything that observes, each behind the one guard. Nothing else of the program sees an unguarded one. */
+/** All observers, each behind the one guard. No other part of the program sees an unguarded observer. */
 export interface Observers {
   guard: ObserverGuard;
   log: Logger;
@@ -22,7 +22,7 @@ export interface Observers {
   metaEvents: MetaEventRecorder;
 }
 
-/** What makes them. A test puts faulty ones in. */
+/** Factories of the observers. A test injects faulty ones. */
 export interface ObserverParts {
   createMetrics: typeof createMetrics;
   createExporter?: CreateExporter;
@@ -41,7 +41,7 @@ interface ObserverDeps {
   http: HttpClient;
   caPem: string | undefined;
   ids: IdFactory;
-  /** Of several processes, from 1. */
+  /** The number of this process, from 1, if there are several. */
   processNumber: number | undefined;
   nodeId(): string;
 }

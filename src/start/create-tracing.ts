@@ -9,7 +9,7 @@ import { SpanExporter, type SpanExporterOptions } from '../tracing/span-exporter
 import { type SpanSink, Tracer } from '../tracing/tracer.ts';
 
 export interface Tracing {
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   tracer: Tracer | null;
   /** Flushes. */
   stop(graceMs: number): Promise<void>;
@@ -19,7 +19,7 @@ export type CreateExporter = (
   options: SpanExporterOptions,
 ) => SpanSink & { stop(graceMs: number): Promise<void> };
 
-/** Traces where a collector is configured; without one there is no tracer, and nothing asks for more than that. */
+/** Tracing is on if a collector is configured. Without one there is no tracer. */
 export function createTracing(
   config: Config,
   deps: {
@@ -34,7 +34,7 @@ export function createTracing(
   if (config.otlpEndpoint === '') return { tracer: null, stop: () => Promise.resolve() };
   const { metrics, guard, log, caPem } = deps;
   const { createExporter = (options) => new SpanExporter(options) } = deps;
-  // The operator names the collector, so it may be on any address, and it is not reached through the deliveries' proxy.
+  // The operator chooses the collector, so it may be on any address, and the deliveries' proxy is not used.
   const http = new HttpClient({
     egress: 'any',
     connectionsPerOrigin: 1,

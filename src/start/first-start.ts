@@ -10,9 +10,9 @@ import { countProjects, type ProjectStore } from '../store/config/projects.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 
 /**
- * The first start on an empty database makes the project `default`, its key and the instance key. Nodes that
- * start together take turns on a lock, so one of them does it. The file with the keys is written before the commit:
- * keys are shown only once, so a project whose keys nobody has must not exist.
+ * The first start on an empty database creates the project `default`, its key and the instance key. Nodes
+ * that start together take a lock in turn, so one of them does it. The file with the keys is written before
+ * the commit. Keys are shown only once, so a project whose keys are lost must not exist.
  */
 export interface Credentials {
   url: string;
@@ -50,7 +50,7 @@ async function makeCredentials(
   return { url, project_id: project.id, api_key: apiKey.key, instance_key: instance.key };
 }
 
-/** A later start may listen at another address; commands and scripts read it from the file, where there is one. */
+/** A later start may listen on another address. Commands and scripts read the address from the file, if it exists. */
 async function correctUrl(dataDir: string, url: string): Promise<void> {
   const text = await readFile(join(dataDir, 'credentials.json'), 'utf8').catch(() => null);
   if (text === null) return;

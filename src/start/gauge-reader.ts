@@ -6,12 +6,11 @@ import type { Database } from '../store/database/database.ts';
 import { type QueueDepth, queueDepth } from '../store/queue/queue-depth.ts';
 
 /**
- * Sets the gauges when somebody asks for metrics. What this node knows is read at once. The queue is read from the
- * database:
- *
- *   fresh   -> read less than FRESH_MS ago: shown again, however many ask;
- *   reading -> one read at a time, which all who ask wait for, MAX_WAIT_MS at most;
- *   away    -> the read failed or is still under way by then: the gauges say NaN, and that the database is away.
+ * Sets the gauges for each request of metrics. Values of this node are read at once. The queue is read from
+ * the database:
+ *   fresh   -> read less than FRESH_MS ago: the same values serve all requests;
+ *   reading -> one read at a time; all requests wait for it, MAX_WAIT_MS at most;
+ *   away    -> the read failed or took longer: the gauges are NaN, and one says that the database is away.
  */
 export interface GaugeReaderDeps {
   db: Database;
@@ -50,7 +49,7 @@ export class GaugeReader {
     }
   }
 
-  /** True once what was read last is fresh. */
+  /** True if the last read is fresh. */
   async #refresh(): Promise<boolean> {
     if (this.#isFresh()) return true;
     this.#reading ??= this.#readQueue().finally(() => {
@@ -73,7 +72,7 @@ export class GaugeReader {
     try {
       this.#last = { depth: await queueDepth(this.#deps.db), at: performance.now() };
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the queue could not be read for metrics');
+      this.#deps.log.warn({ err: error }, 'failed to read the queue for metrics');
     }
   }
 

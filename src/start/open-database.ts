@@ -14,7 +14,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** The database of this node: the server at DATABASE_URL, or an embedded one that is kept running. */
+/** The database of this node: the server at DATABASE_URL, or an embedded one that is restarted when it ends. */
 export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
   if (config.databaseUrl !== null)
     return connectDatabase({ connectionString: config.databaseUrl.reveal() }, config, log);
@@ -36,7 +36,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<OpenDat
   }
 }
 
-/** The database as it is, for a command: a running node's, or an embedded one that is started for as long as needed. */
+/** The database for a command: that of a running node, or an embedded one that runs only as long as needed. */
 export async function reachDatabase(
   config: Config,
   log: Logger,
@@ -50,16 +50,16 @@ export async function reachDatabase(
   if (running !== undefined) return { connection: { ...running, ssl: false }, close: async () => {} };
   if (!existsSync(join(config.dataDir, 'postgres')))
     throw new StartupError(
-      `there is no database in ${config.dataDir}; set POSTHORN_DATA_DIR or DATABASE_URL to where it is`,
+      `there is no database in ${config.dataDir}; set POSTHORN_DATA_DIR or DATABASE_URL`,
     );
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   return { connection: { ...server.connection, ssl: false }, close: () => server.stop() };
 }
 
-/** Beside the pools: one that hears of config changes, one for upkeep. */
+/** In addition to the pools: one session for LISTEN on config changes, one for upkeep. */
 const SESSIONS = 2;
 
-/** With this process's share of the connections. */
+/** Connects with this process's share of the connections. */
 export async function connectDatabase(
   connection: Connection,
   config: Config,
@@ -75,10 +75,10 @@ export async function connectDatabase(
 
 const RESTART_PAUSE_MS = 1_000;
 const LEAST_SERVER_CONNECTIONS = 100;
-/** For commands, autovacuum and whoever looks in with psql. */
+/** For commands, autovacuum and manual psql sessions. */
 const SPARE_CONNECTIONS = 16;
 
-/** An embedded server that is started again when it ends without being asked to. */
+/** An embedded server that is restarted when it ends unexpectedly. */
 class KeptServer {
   readonly #config: Config;
   readonly #log: Logger;
@@ -110,7 +110,7 @@ class KeptServer {
   }
 
   async #restart(reason: string): Promise<void> {
-    this.#log.error({ reason }, 'the embedded database ended; starting it again');
+    this.#log.error({ reason }, 'the embedded database ended; restarting it');
     while (!this.#stopped) {
       try {
         await this.start();

@@ -2,14 +2,14 @@ import { createServer } from 'node:net';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 
-/** Asked before anything is made, so that a taken port leaves nothing behind. */
+/** Checked before anything is created, so that a port in use leaves no files behind. */
 export async function refuseTakenPort(config: Config): Promise<void> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
     probe.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
         error.code === 'EADDRINUSE'
-          ? 'is taken by another program; set POSTHORN_PORT to a free one'
+          ? 'is in use by another program; set POSTHORN_PORT to a free port'
           : `cannot be used: ${error.message}`;
       reject(new StartupError(`${config.host}:${config.port} ${reason}`));
     });

@@ -15,18 +15,17 @@ import type { Database, Queryable } from '../store/database/database.ts';
 import { liveNodes } from '../store/queue/nodes.ts';
 
 /**
- * The secret keys of a node: the one that seals, then those that only open. They come from the settings; with the
- * embedded database also from its directory:
+ * The secret keys of a node: the one that seals, then those that only open. They come from the settings. With
+ * the embedded database they also come from its directory:
+ *   secret.key       seals, unless POSTHORN_SECRET_KEY is set; created on the first start
+ *   secret.key.old   opens: the previous key, until `posthorn reseal --new-key` is complete
  *
- *   secret.key       seals, unless POSTHORN_SECRET_KEY is set; made on the first start
- *   secret.key.old   opens: the key before, while `posthorn reseal --new-key` is not through
- *
- * A node starts only if it has every key that sealed something in the database, and if every node at work can open
- * what it will seal.
+ * A node starts only if it has every key that sealed something in the database, and if every running node can
+ * open the values it will seal.
  */
 type Keys = [Buffer, ...Buffer[]];
 
-/** A node silent for longer is not at work. */
+/** A node silent for longer does not run. */
 const SILENT_SECONDS = 10;
 const LOOKUP_KEY = 'lookup key';
 
@@ -48,7 +47,7 @@ export function loadSealer(db: Database, config: Config): Promise<Sealer> {
 async function loadKeys(config: Config): Promise<Keys> {
   const given = config.secretKey === null ? null : Buffer.from(config.secretKey.reveal());
   const other = config.otherSecretKey === null ? [] : [Buffer.from(config.otherSecretKey.reveal())];
-  // Without a database of its own the directory is not the place of the keys; config.ts made sure of the setting.
+  // With an external database the directory has no keys. config.ts checked that the setting exists.
   if (given !== null && config.databaseUrl !== null) return [given, ...other];
   const { current, old } = keyFiles(config);
   const before = await readKey(old);
@@ -72,7 +71,7 @@ async function readKey(path: string): Promise<Buffer[]> {
 async function madeKey(path: string): Promise<Buffer> {
   const draft = `${path}.${process.pid}`;
   await writeNewKey(draft);
-  // Linking fails where a key is there already, so an existing one is never replaced.
+  // Linking fails if the file exists, so an existing key is never replaced.
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
@@ -85,9 +84,9 @@ async function writeNewKey(path: string): Promise<void> {
 }
 
 /**
- * Puts a new key in the place of the one in the data directory, which goes on opening as secret.key.old. Killed
- * between the steps, the key in use is in one of the two files. Where a change is under way already it is not begun
- * again: the key before the last would be lost.
+ * Puts a new key in place of the one in the data directory, which keeps opening as secret.key.old. If it is
+ * killed between the steps, one of the two files has the key in use. If a change is unfinished, no second one
+ * begins, because the oldest key would be lost.
  */
 export async function changeKeyFile(config: Config): Promise<void> {
   if (config.secretKey !== null)
@@ -103,7 +102,7 @@ export async function changeKeyFile(config: Config): Promise<void> {
   await syncDirectory(config.dataDir);
 }
 
-/** For when nothing is sealed with it any more. */
+/** Call when no value is sealed with it any more. */
 export async function removeOldKeyFile(config: Config): Promise<boolean> {
   const { old } = keyFiles(config);
   if (config.databaseUrl !== null || (await readKey(old)).length === 0) return false;
@@ -120,8 +119,7 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-const WHERE =
-  'set it as POSTHORN_SECRET_KEY or POSTHORN_OTHER_SECRET_KEY; docs/secrets.md says how keys are changed';
+const WHERE = 'set it as POSTHORN_SECRET_KEY or POSTHORN_OTHER_SECRET_KEY; see docs/secrets.md';
 
 async function refuseMissingKeys(tx: Queryable, sealer: Sealer): Promise<void> {
   const missing = (await keysInUse(tx)).filter((id) => !sealer.keyIds.includes(id));
@@ -158,6 +156,6 @@ async function refuseNodesWithout(tx: Queryable, sealer: Sealer): Promise<void> 
   if (without.length === 0) return;
   const ids = without.map((node) => node.id).join(', ');
   throw new StartupError(
-    `the secret key of this node is unknown to nodes that are at work or stopped less than ten seconds ago (${ids}); first start each of them with this key as POSTHORN_OTHER_SECRET_KEY; docs/secrets.md says how keys are changed`,
+    `the secret key of this node is unknown to nodes that run or stopped less than 10 s ago (${ids}); first start each of them with this key as POSTHORN_OTHER_SECRET_KEY; see docs/secrets.md`,
   );
 }

@@ -1,10 +1,10 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 
-/** Past the grace by this much, something does not let go (a database that answers nothing): the process ends anyway. */
+/** This long after the grace something is stuck (a database that does not respond). The process ends anyway. */
 export const OVERTIME_MS = 1_000;
 
-/** Stops and ends the process, cleanly or, where that takes too long, with 1. */
+/** Stops and ends the process, cleanly or, if that takes too long, with exit code 1. */
 export async function stopInTime(
   running: { stop(): Promise<void> },
   config: Config,
@@ -12,7 +12,7 @@ export async function stopInTime(
 ): Promise<never> {
   setTimeout(
     () => {
-      log.error('not stopped within the grace; others take over in ten seconds what this node still held');
+      log.error('not stopped within the grace; other nodes claim its deliveries in 10 s');
       process.exit(1);
     },
     config.graceSeconds * 1000 + OVERTIME_MS,

@@ -57,7 +57,7 @@ function anyValue(value: string | number | boolean): object {
 
 const cut = (text: string): string => text.slice(0, MAX_TEXT_CHARS).toWellFormed();
 
-/** A double holds today's milliseconds to within a microsecond, not nanoseconds. */
+/** A double has microsecond, not nanosecond precision at today's milliseconds. */
 function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1000)}000`;
 }

@@ -8,16 +8,16 @@ import type { Span, SpanSink } from './tracer.ts';
 
 /**
  * Sends finished spans to a collector, OTLP over HTTP in JSON, one request at a time.
- *
  *   waiting  -> at most MAX_WAITING spans; one more is dropped and counted;
- *   sending  -> up to MAX_BATCH of them, a second after the first came or as soon as there are that many;
- *   kept     -> the collector is away or asks to wait: the same batch goes again, ever more slowly, while new spans wait;
- *   refused  -> the collector will not have the batch: it is dropped and counted.
+ *   sending  -> up to MAX_BATCH of them, a second after the first or as soon as there are that many;
+ *   kept     -> the collector is down or asks to wait: the same batch is retried with growing pauses, while new
+ *               spans wait;
+ *   refused  -> the collector refuses the batch: it is dropped and counted.
  *
- * So a collector that is down costs bounded memory and nothing else: nobody waits for a span.
+ * A collector that is down costs only bounded memory. No other work waits for a span.
  */
 export interface SpanExporterOptions {
-  /** Its own client: the rule on where deliveries may go is not for the operator's collector. */
+  /** A separate client, because the egress rule of deliveries does not apply to the operator's collector. */
   http: HttpClient;
   url: string;
   headers: readonly (readonly [string, string])[];
@@ -33,7 +33,7 @@ const DELAY_MS = 1_000;
 const MAX_DELAY_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 4_096;
-/** Statuses after which OTLP says to send again. */
+/** Statuses that OTLP defines as retryable. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 export class SpanExporter implements SpanSink {
@@ -58,7 +58,7 @@ export class SpanExporter implements SpanSink {
     this.#plan();
   }
 
-  /** Sends what waits, once more where the collector is away, and drops what is left `graceMs` from now. */
+  /** Sends the waiting spans, with one retry if the collector is down, and drops the rest `graceMs` from now. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -88,11 +88,11 @@ export class SpanExporter implements SpanSink {
       });
     };
     const waitMs = Math.min(MAX_DELAY_MS, DELAY_MS * 2 ** this.#failures);
-    // Spans are for watching the node, no reason to keep it alive.
+    // Spans must not keep the process alive.
     this.#timer = setTimeout(start, isFull ? 0 : waitMs).unref();
   }
 
-  /** A batch that cannot even be sent is dropped: it would not get better. */
+  /** A batch that cannot even be sent is dropped, because a retry would fail the same way. */
   async #sendGuarded(): Promise<void> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
     const isSent = await this.#options.guard.settle('trace', () => this.#send(batch), false);
@@ -101,7 +101,7 @@ export class SpanExporter implements SpanSink {
     this.#options.metrics.spans.dropped.inc(batch.length);
   }
 
-  /** True, also where the collector did not take it. */
+  /** Always true, even if the collector refused it. */
   async #send(batch: readonly Span[]): Promise<true> {
     const { http, url, headers, resource, metrics } = this.#options;
     const outcome = await http.send(
@@ -124,13 +124,13 @@ export class SpanExporter implements SpanSink {
     return true;
   }
 
-  /** Says when the collector begins and ends to fail, not every time it does. */
+  /** Logs when the collector starts and stops failing, not every failure. */
   #note(outcome: Outcome, isTaken: boolean): void {
     const { log } = this.#options;
-    if (isTaken && this.#failures > 0) log.info('traces are exported again');
+    if (isTaken && this.#failures > 0) log.info('trace export works again');
     if (!isTaken && this.#failures === 0) {
       const reason = outcome.kind === 'response' ? outcome.statusText : outcome.message;
-      log.warn({ reason }, 'traces could not be exported; deliveries go on');
+      log.warn({ reason }, 'failed to export traces; deliveries continue');
     }
     this.#failures = isTaken ? 0 : this.#failures + 1;
   }
@@ -140,7 +140,7 @@ function mayTryAgain(outcome: Outcome): boolean {
   return outcome.kind === 'error' || TRY_AGAIN.has(outcome.status);
 }
 
-/** A collector may take a batch and say of how many spans it could make nothing. */
+/** A collector may accept a batch and report how many spans it rejected. */
 function rejectedSpans(body: Buffer): number {
   try {
     const { partialSuccess } = JSON.parse(body.toString()) as {
@@ -149,7 +149,7 @@ function rejectedSpans(body: Buffer): number {
     const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
     return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0;
   } catch {
-    // An empty or other answer to a batch that was taken says nothing about rejected spans.
+    // An empty or unknown reply to an accepted batch reports no rejected spans.
     return 0;
   }
 }

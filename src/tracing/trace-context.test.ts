@@ -47,11 +47,11 @@ test.each([
   `00-${ID}-${SPAN}-1`,
   ` ${GOOD}`,
   `cc-${ID}-${SPAN}-01-${'x'.repeat(300)}`,
-])('%j is no traceparent', (text) => {
+])('%j is not a traceparent', (text) => {
   expect(parseTrace(text, 'a=1')).toBeNull();
 });
 
-test.each(['', 'a=\u0007', 'é', 'a'.repeat(513), 7])('tracestate %j is left out', (state) => {
+test.each(['', 'a=\u0007', 'é', 'a'.repeat(513), 7])('tracestate %j is dropped', (state) => {
   expect(parseTrace(GOOD, state)?.state).toBe('');
 });
 
@@ -59,7 +59,7 @@ test('several tracestate headers are one list', () => {
   expect(parseTrace(GOOD, ['a=1', 'b=2'])?.state).toBe('a=1,b=2');
 });
 
-test('a trace is kept among headers, replaces any other there, and is found again', () => {
+test('a trace is stored in the headers, replaces another one, and is read back', () => {
   const trace = parseTrace(GOOD, 'a="1"')!;
   const headers = withTrace(
     { 'X-One': ['1'], TraceParent: ['x'], Tracestate: ['y'], __proto__x: ['z'] },

@@ -1,32 +1,32 @@
 /**
- * W3C trace context: which trace a piece of work belongs to and which span is its parent. It comes with a request,
- * is kept with the event among the headers its deliveries carry, and goes out with each of them.
+ * W3C trace context: the trace of an operation and its parent span. It arrives with a request, is stored in
+ * the headers of the event's deliveries, and is sent with each of them.
  */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   traceId: string;
-  /** 16 hexadecimal digits: the span that caused what comes next. */
+  /** 16 hexadecimal digits: the parent span. */
   spanId: string;
   /** Whether the trace is recorded. */
   isSampled: boolean;
-  /** What other tracing systems pass along; empty: nothing. */
+  /** Data of other tracing systems. Empty: none. */
   state: string;
 }
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
-/** A version later than 00 may append fields; what is known of it is read, and 00 is sent on. */
+/** A version later than 00 may append fields. Its known fields are read, and 00 is sent on. */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const MAX_TRACEPARENT_CHARS = 256;
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 const SAMPLED = 1;
 const NAMES = /^trace(parent|state)$/i;
-/** How headers that carry a trace begin, as `withTrace` writes them. */
+/** The beginning of headers with a trace, as `withTrace` writes them. */
 const MARK = '{"traceparent":["';
 const TRACEPARENT_CHARS = 55;
 
-/** Null where there is none or it breaks the rules; then whoever reads it begins a trace of its own. */
+/** Null if it is missing or invalid. The reader then begins a new trace. */
 export function parseTrace(traceparent: unknown, tracestate: unknown): TraceContext | null {
   if (typeof traceparent !== 'string' || traceparent.length > MAX_TRACEPARENT_CHARS) return null;
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? [];
@@ -57,7 +57,7 @@ export function withoutTrace(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !NAMES.test(name)));
 }
 
-/** The trace that headers name in whatever case, as somebody gave them. */
+/** The trace in headers as the sender gave them, in any case. */
 export function givenTrace(headers: Headers): TraceContext | null {
   const values = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
@@ -66,7 +66,7 @@ export function givenTrace(headers: Headers): TraceContext | null {
   return values.size === 0 ? null : parseTrace(values.get('traceparent'), values.get('tracestate'));
 }
 
-/** The trace in stored headers, JSON text as `withTrace` made it; told without parsing where there is none. */
+/** The trace in stored headers, JSON text of `withTrace`. Headers without a trace are not parsed. */
 export function storedTrace(json: string | null): TraceContext | null {
   if (json === null || !json.startsWith(MARK)) return null;
   return parseTrace(json.slice(MARK.length, MARK.length + TRACEPARENT_CHARS), storedState(json));

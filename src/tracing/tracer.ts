@@ -2,9 +2,9 @@ import { randomFillSync } from 'node:crypto';
 import type { TraceContext } from './trace-context.ts';
 
 /**
- * Makes spans and hands finished ones to whoever exports them. Only traces that are recorded have spans: a request
- * that comes with a trace decides by its sampled flag, for one without the configured share is drawn here. Nothing
- * is kept of a span that is not finished, and nothing waits for one that is.
+ * Creates spans and passes finished ones to the sink. Only recorded traces have spans. The sampled flag
+ * decides for a request with a trace; otherwise a random draw with the configured share does. An unfinished
+ * span is not stored, and no work waits for a finished one.
  */
 export interface Span {
   context: TraceContext;
@@ -15,16 +15,16 @@ export interface Span {
   startedAt: number;
   endedAt: number;
   attributes: Record<string, string | number | boolean>;
-  /** Why it failed; null: it did not. */
+  /** The error. Null: it did not fail. */
   error: string | null;
 }
 
-/** Takes finished spans; never waits and never throws. */
+/** Accepts finished spans. It never waits and never throws. */
 export interface SpanSink {
   add(span: Span): void;
 }
 
-/** A span under way. */
+/** A running span. */
 export interface OpenSpan {
   readonly context: TraceContext;
   readonly parentId: string | null;
@@ -48,7 +48,7 @@ export class Tracer {
     this.#ratio = options.ratio;
   }
 
-  /** For a request from outside: part of the caller's trace, or the root of a new one. Null: not recorded. */
+  /** For an incoming request: part of the caller's trace, or the root of a new one. Null: not recorded. */
   begin(incoming: TraceContext | null): OpenSpan | null {
     if (incoming !== null) return this.child(incoming);
     if (Math.random() >= this.#ratio) return null;
@@ -56,7 +56,7 @@ export class Tracer {
     return this.#open({ traceId, spanId: '', isSampled: true, state: '' }, null);
   }
 
-  /** A span caused by another, perhaps on another node. Null: the trace is not recorded. */
+  /** A child span, perhaps on another node. Null: the trace is not recorded. */
   child(parent: TraceContext | null): OpenSpan | null {
     return parent?.isSampled === true ? this.#open(parent, parent.spanId) : null;
   }
@@ -70,7 +70,7 @@ export class Tracer {
     return { context: { ...trace, spanId: this.#hex(8) }, parentId, startedAt: now() };
   }
 
-  /** Random digits, not all of them zero: that would mean no id. */
+  /** Random digits, not all zero, because all zero means no id. */
   #hex(bytes: number): string {
     if (this.#used + bytes > POOL_BYTES) {
       randomFillSync(this.#pool);

@@ -175,7 +175,7 @@ test('a backup never replaces a file', async () => {
   const taken = join(temporaryDirectory(), 'taken');
   writeFileSync(taken, 'mine');
   expect(await refusal(['backup', taken], { POSTHORN_DATA_DIR: dataDir })).toBe(
-    `${taken} is there already; name another file`,
+    `${taken} already exists; name another file`,
   );
   expect(readFileSync(taken, 'utf8')).toBe('mine');
 });

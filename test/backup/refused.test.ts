@@ -76,7 +76,7 @@ async function restoreOf(bytes: Buffer, env: Record<string, string> = {}): Promi
 
 describe('a restore is refused, and makes no data directory,', () => {
   test('where the file is no backup', async () => {
-    const line = '/backup.gz is damaged, or no backup of Posthorn';
+    const line = '/backup.gz is damaged, or not a backup of Posthorn';
     expect(await restoreOf(Buffer.from('hello'))).toEqual({ line, left: null });
     expect(await restoreOf(gzipSync('hello\n'))).toEqual({
       line: 'this is not a backup of Posthorn',
@@ -89,7 +89,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const line = await refusal(['restore', join(folder, 'none')], { POSTHORN_DATA_DIR: dataDir });
     expect(line).toMatch(/none cannot be read: ENOENT/);
-    expect(await refusal(['restore'], {})).toBe('from where? Usage: posthorn restore FILE');
+    expect(await refusal(['restore'], {})).toBe('no file given. Usage: posthorn restore FILE');
     expect(await refusal(['restore', 'a', 'b'], {})).toMatch(
       /Unexpected argument 'b'.*Usage: posthorn restore/,
     );
@@ -117,7 +117,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     expect(other.line).toMatch(/^POSTHORN_SECRET_KEY is not the key of this backup \(fingerprint \w{16}, /);
     const none = await restoreOf(good, { POSTHORN_SECRET_KEY: '' });
     expect(none.line).toMatch(
-      /^the backup does not hold its secret key \(fingerprint \w{16}\): put secret\.key into \/data or set/,
+      /^the backup does not contain its secret key \(fingerprint \w{16}\): put secret\.key into \/data or set/,
     );
     expect([other.left, none.left]).toEqual([null, null]);
   });

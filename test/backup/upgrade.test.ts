@@ -47,10 +47,10 @@ test('an upgrade moves everything into a new cluster and keeps the old one aside
   // As if the upgrade had been killed between its two renames.
   renameSync(join(dataDir, 'postgres'), join(dataDir, `postgres-${version}`));
   expect(await refusal(['serve'], { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir })).toMatch(
-    /there is no .*postgres, but there is .*postgres-\d+: an upgrade was cut short; run posthorn upgrade again$/,
+    /there is no .*postgres, but there is .*postgres-\d+: an upgrade was interrupted; run posthorn upgrade again$/,
   );
   const said = await run(UPGRADE, { POSTHORN_DATA_DIR: dataDir });
-  expect(said).toMatch(/^Moved \d+ rows\. The old database is kept in .*postgres-\d+: remove it/);
+  expect(said).toMatch(/^Moved \d+ rows\. The old database is kept in .*postgres-\d+\. Remove it/);
   expect(filesIn(dataDir)).toEqual(['postgres', `postgres-${version}`]);
   expect(await refusal(UPGRADE, { POSTHORN_DATA_DIR: dataDir })).toMatch(/is there from an earlier upgrade/);
 

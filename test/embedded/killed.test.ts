@@ -30,7 +30,7 @@ it('takes over from a killed node whose server still runs', async () => {
   expect(isAlive(node.said.serverPid)).toBe(false);
   expect(serverPid(dataDir)).not.toBe(node.said.serverPid);
   expect(await query(server.connection, 'SELECT n FROM kept')).toEqual([[1]]);
-  expect(server.logged[0]?.message).toMatch(/ended the server of a node that was killed/);
+  expect(server.logged[0]?.message).toMatch(/ended the server of a killed node/);
 });
 
 it('reports the death of its server, and what was committed is there on the next start', async () => {

@@ -67,7 +67,7 @@ describe('a data directory with a path too long for a socket', () => {
     mkdirSync(elsewhere);
     later(() => void spawnSync('rmdir', [elsewhere]));
     chownSync(elsewhere, 12_345, 12_345);
-    await expect(start(dataDir)).rejects.toThrow(`${elsewhere} belongs to somebody else`);
+    await expect(start(dataDir)).rejects.toThrow(`${elsewhere} belongs to another user`);
     expect(existsSync(elsewhere)).toBe(true);
   });
 

@@ -263,7 +263,7 @@ test('a dead mail server and a dead chat lose no delivery and are logged', async
       async () => [failed('mail').length, failed('slack').length],
       (counts) => counts.every((each) => each >= 2),
     );
-    expect(failed('slack')[0]).toMatchObject({ msg: 'alert not sent; trying again', tries: 1 });
+    expect(failed('slack')[0]).toMatchObject({ msg: 'alert not sent; retrying', tries: 1 });
     expect(JSON.stringify(logged)).not.toContain('the-slack-secret');
     status = 200;
     await allDelivered(5);

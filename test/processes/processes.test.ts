@@ -160,5 +160,5 @@ test('a process that hangs is killed when the grace is over, and the program say
     async () => [...pids, program.databases[0]!.pid].filter(isAlive),
     (alive) => alive.length === 0,
   );
-  expect(logLines(program).map(({ msg }) => msg)).toContain('processes that did not stop in time are killed');
+  expect(logLines(program).map(({ msg }) => msg)).toContain('killing processes that did not stop in time');
 }, 120_000);

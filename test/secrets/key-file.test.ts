@@ -56,7 +56,7 @@ test('the key in the data directory is changed by one command while the service 
   expect(after).not.toEqual(before);
   expect(statSync(posthorn.key).mode & 0o777).toBe(0o600);
   expect(reseal.stdout).toContain('endpoints: 1 sealed again');
-  expect(reseal.stdout).toContain(`The secret key ${keyIdOf(before)} is no longer used anywhere.`);
+  expect(reseal.stdout).toContain(`The secret key ${keyIdOf(before)} is no longer in use.`);
   expect(existsSync(posthorn.old)).toBe(false);
   const read = await used(posthorn, (project) => project.get(`/endpoints/${made.uid}`));
   expect(read.secrets).toEqual(made.secrets);

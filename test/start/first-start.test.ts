@@ -190,7 +190,7 @@ test('a further node says which addresses deliveries may go to, and names no fil
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   }
   expect(program.stderr).toContain(
-    'deliveries may go to any address but link-local and cloud metadata ones (POSTHORN_EGRESS=any)',
+    'deliveries may go to any address except link-local and cloud metadata (POSTHORN_EGRESS=any)',
   );
 });
 

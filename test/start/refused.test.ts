@@ -39,7 +39,7 @@ describe('a start is refused', () => {
     const { port } = taken.address() as { port: number };
     const dataDir = join(temporaryDirectory(), 'data');
     const line = await refusal({ POSTHORN_PORT: String(port), POSTHORN_DATA_DIR: dataDir });
-    expect(line).toBe(`127.0.0.1:${port} is taken by another program; set POSTHORN_PORT to a free one`);
+    expect(line).toBe(`127.0.0.1:${port} is in use by another program; set POSTHORN_PORT to a free port`);
     expect(existsSync(dataDir)).toBe(false);
   });
 

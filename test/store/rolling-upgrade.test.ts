@@ -104,7 +104,7 @@ describe('a migration that takes something away', () => {
     const failure = await migrate(app.app.db, quietLog, directory).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StartupError);
     expect((failure as Error).message).toBe(
-      `9999_contract.sql takes away what nodes of an older version use, and 1 of them still run (${String(node?.['id'])}): update them to the version before this one first`,
+      `9999_contract.sql removes something that older nodes use, and 1 of them still run (${String(node?.['id'])}): update them to the version before this one first`,
     );
     const done = await app.database.query("select name, needs from schema_migrations where name >= '9'");
     expect(done).toEqual([{ name: '9998_expand.sql', needs: null }]);

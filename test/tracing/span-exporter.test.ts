@@ -59,14 +59,14 @@ test('while the collector is away 8,192 spans wait and further ones are dropped;
   expect(await count('dropped')).toBe(30_000 - 8_192);
   // The same batch again and again, bounded in size.
   expect(new Set(collector.requests.map(({ body }) => body)).size).toBe(1);
-  expect(messages()).toEqual(['traces could not be exported; deliveries go on']);
+  expect(messages()).toEqual(['failed to export traces; deliveries continue']);
   collector.status = 200;
   await exporter.stop(10_000);
   expect(collector.spans.map(({ name }) => name)).toEqual(
     Array.from({ length: 8_192 }, (_, n) => `span ${n}`),
   );
   expect(await count('exported')).toBe(8_192);
-  expect(messages()).toEqual(['traces could not be exported; deliveries go on', 'traces are exported again']);
+  expect(messages()).toEqual(['failed to export traces; deliveries continue', 'trace export works again']);
 });
 
 test('a batch that the collector will not have is dropped and the next one sent', async () => {

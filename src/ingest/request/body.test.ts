@@ -15,12 +15,12 @@ describe('JSON bodies', () => {
     'Application/JSON; charset=utf-8',
     'text/json',
     'application/cloudevents+json',
-  ])('of type %s keep their text and come parsed', (contentType) => {
+  ])('of type %s keep their text and are parsed', (contentType) => {
     const text = '{ "b": 1.0, "a": 12345678901234567890 }';
     expect(parse(text, contentType)).toEqual({ kind: 'json', text, value: JSON.parse(text) as unknown });
   });
 
-  it('without a content type are taken for JSON if they are', () => {
+  it('without a content type are parsed as JSON if they are JSON', () => {
     expect(parseBody(Buffer.from('[1]'), {}, limit)).toEqual({ kind: 'json', text: '[1]', value: [1] });
     expect(parseBody(Buffer.from('hello'), {}, limit)).toMatchObject({
       kind: 'opaque',
@@ -125,7 +125,7 @@ describe('other bodies', () => {
     });
   });
 
-  it('are not taken for JSON even if they would parse', () => {
+  it('are not treated as JSON even if they would parse', () => {
     expect(parse('{"a":1}', 'text/plain').kind).toBe('opaque');
   });
 });
@@ -145,15 +145,15 @@ describe('content encoding', () => {
     ['', json],
     ['gzip, br', brotliCompressSync(gzipSync(json))],
     ['deflate,identity, gzip ,br', brotliCompressSync(gzipSync(deflateSync(json)))],
-  ])('%s is undone', async (encoding, raw) => {
+  ])('%s is decoded', async (encoding, raw) => {
     expect(await read(raw, encoding)).toMatchObject({ kind: 'json', text: json.toString() });
   });
 
-  it('in several headers is undone in the order applied', async () => {
+  it('in several headers is decoded in reverse order', async () => {
     expect(await read(brotliCompressSync(gzipSync(json)), ['gzip', 'br'])).toMatchObject({ kind: 'json' });
   });
 
-  it('holds for forms too, and an empty body needs no coding', async () => {
+  it('applies to forms too, and an empty body needs no coding', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' };
     expect(await readBody(gzipSync('a=1'), headers, limit)).toMatchObject({ text: '{"a":"1"}' });
     expect(await readBody(Buffer.alloc(0), headers, limit)).toMatchObject({ text: '{}' });
@@ -168,7 +168,7 @@ describe('content encoding', () => {
     ['zstd', json],
     ['gzip, gzip, gzip, gzip', gzipSync(json)],
     ['__proto__', json],
-  ])('%s that cannot be undone is a bad_encoding', async (encoding, raw) => {
+  ])('%s that cannot be decoded is a bad_encoding', async (encoding, raw) => {
     const body = await read(raw, encoding);
     expect(body).toMatchObject({ kind: 'bad_encoding' });
     expect(body.kind === 'bad_encoding' && body.message.length).toBeGreaterThan(10);
@@ -191,12 +191,12 @@ describe('content encoding', () => {
       expect(await read(once.br, 'br', 1_000_000)).toEqual({ kind: 'too_large' });
       expect(await read(twice, 'gzip, gzip', 1_000_000)).toEqual({ kind: 'too_large' });
     }
-    // Fifteen bombs inflated would be 1.1 GB; what is measured here is zlib's own working memory and garbage.
+    // Fifteen bombs inflated would be 1.1 GB. The measured part is zlib's own working memory and garbage.
     expect(process.memoryUsage().rss - before).toBeLessThan(64_000_000);
   });
 });
 
-describe('whatever is sent', () => {
+describe('any body', () => {
   const contentType = fc.oneof(
     fc.constantFrom(
       'application/json',
@@ -222,14 +222,14 @@ describe('whatever is sent', () => {
       .map((text) => Buffer.from(`--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n${text}\r\n--b--`)),
   );
 
-  it('is read without throwing, within the limit, and alike each time', async () => {
+  it('is read without throwing, within the limit, and with the same result each time', async () => {
     await fc.assert(
       fc.asyncProperty(contentType, encoding, raw, fc.nat(400), async (type, coding, bytes, maxBytes) => {
         const headers = { 'content-type': type, 'content-encoding': coding };
         const body = await readBody(bytes, headers, maxBytes);
         expect(await readBody(bytes, headers, maxBytes)).toEqual(body);
         if (body.kind === 'json') {
-          // The two bytes of an empty object stand for a body of none.
+          // An empty body becomes the two bytes of an empty object.
           expect(Buffer.byteLength(body.text)).toBeLessThanOrEqual(Math.max(maxBytes, 2));
           expect(body.value).toEqual(JSON.parse(body.text));
         }

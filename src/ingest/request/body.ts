@@ -4,20 +4,23 @@ import { formFields } from './form-fields.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
 import { multipartBoundary, parseMultipart } from './multipart.ts';
 
-/** A payload to be had: what the event stores. */
+/** A usable payload, as the event stores it. */
 export type Payload =
   | { kind: 'json'; text: string; value: unknown }
-  /** Not JSON: delivered byte for byte under its own content type; `asJson` is its text or base64 as a JSON string. */
+  /**
+   * Not JSON. It is delivered byte for byte under its own content type. `asJson` is its text or base64 as a
+   * JSON string.
+   */
   | { kind: 'opaque'; bytes: Buffer; contentType: string; asJson: string };
 
 export type Body = Payload | { kind: 'too_large' } | { kind: 'bad_encoding'; message: string };
 
 const maxFields = 10_000;
 
-/** Deeper JSON is kept as bytes: a recursive walk, or JSON.parse with a reviver, fails by 4,000 levels. */
+/** Deeper JSON is kept as bytes. A recursive walk, or JSON.parse with a reviver, fails by 4,000 levels. */
 const maxJsonDepth = 512;
 
-/** From the bytes as received to the payload. Verify first: signatures are over the raw bytes. */
+/** From the bytes as received to the payload. Verify first, because signatures cover the raw bytes. */
 export async function readBody(raw: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
   if (raw.length > maxBytes) return { kind: 'too_large' };
   const codings = contentCodings(headerValues(headers, 'content-encoding'));
@@ -26,7 +29,7 @@ export async function readBody(raw: Buffer, headers: IngestHeaders, maxBytes: nu
   return decoding.kind === 'decoded' ? parseBody(decoding.bytes, headers, maxBytes) : decoding;
 }
 
-/** Both the bytes and the JSON made from a form are within `maxBytes`. Never throws. */
+/** The bytes, and the JSON made from a form, are within `maxBytes`. Never throws. */
 export function parseBody(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Body {
   if (bytes.length > maxBytes) return { kind: 'too_large' };
   if (bytes.length === 0) return { kind: 'json', text: '{}', value: {} };
@@ -38,7 +41,7 @@ export function parseBody(bytes: Buffer, headers: IngestHeaders, maxBytes: numbe
   return opaque(bytes, contentType);
 }
 
-/** Without a content type JSON is the likely guess, and a wrong one costs nothing. */
+/** Without a content type JSON is likely, and a wrong guess costs nothing. */
 function isJsonType(mediaType: string): boolean {
   return mediaType === '' || mediaType === 'application/json' || /^[^/]+\/(.+\+)?json$/.test(mediaType);
 }
@@ -49,7 +52,7 @@ function opaque(bytes: Buffer, contentType: string): Payload {
   return { kind: 'opaque', bytes, contentType: type, asJson: JSON.stringify(text) };
 }
 
-/** Null for what only claims to be JSON. */
+/** Null if it is not valid JSON. */
 function parseJson(bytes: Buffer): Payload | null {
   if (!isUtf8(bytes)) return null;
   const decoded = bytes.toString('utf8');
@@ -96,7 +99,7 @@ function parseMultipartBody(bytes: Buffer, contentType: string, maxBytes: number
   return reading.kind === 'too_many' ? { kind: 'too_large' } : jsonOfFields(reading.fields, maxBytes);
 }
 
-/** A flat object of strings in the order sent; a repeated name has the list of its values. */
+/** A flat object of strings in the order sent. A repeated name has the list of its values. */
 function jsonOfFields(fields: Iterable<[string, string]>, maxBytes: number): Body {
   const byName = new Map<string, string[]>();
   for (const [name, value] of fields) {
@@ -104,7 +107,7 @@ function jsonOfFields(fields: Iterable<[string, string]>, maxBytes: number): Bod
     if (known === undefined) byName.set(name, [value]);
     else known.push(value);
   }
-  // Written by hand: an object would sort names that look like numbers and trip over `__proto__`.
+  // Built as text, because an object would sort names that look like numbers and break on `__proto__`.
   const members = [...byName].map(
     ([name, values]) => `${JSON.stringify(name)}:${JSON.stringify(values.length === 1 ? values[0] : values)}`,
   );

@@ -1,6 +1,6 @@
 /**
- * Undoes Content-Encoding. Inflation runs on zlib's own threads and stops at the bound: a bomb costs at most
- * `maxBytes` of output per coding, and at most three codings are taken.
+ * Decodes Content-Encoding. Inflation runs on zlib's own threads and stops at the bound. A bomb costs at most
+ * `maxBytes` of output per coding, and at most three codings are allowed.
  */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
@@ -16,7 +16,7 @@ const inflateGzip: Inflate = promisify(gunzip);
 const inflateZlib: Inflate = promisify(inflate);
 const inflateBare: Inflate = promisify(inflateRaw);
 
-/** `deflate` means the zlib format, but some senders leave its two-byte header out. */
+/** `deflate` means the zlib format, but some senders omit its two-byte header. */
 const inflateDeflate: Inflate = (bytes, options) => {
   const [first = 0, second = 0] = bytes;
   const hasHeader = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
@@ -32,7 +32,7 @@ const inflaters: ReadonlyMap<string, Inflate> = new Map([
 
 const maxCodings = 3;
 
-/** The codings of a header in the order they were applied, `identity` left out. */
+/** The codings of a header in the order they were applied, without `identity`. */
 export function contentCodings(headerValues: readonly string[]): string[] {
   const codings = headerValues.join(',').split(',');
   return codings.map((coding) => coding.trim().toLowerCase()).filter((c) => c !== '' && c !== 'identity');
@@ -61,7 +61,7 @@ export async function decodeContent(
   return bytes.length > maxBytes ? { kind: 'too_large' } : { kind: 'decoded', bytes };
 }
 
-/** zlib reports bad input as an error with a code; anything else is a bug and thrown on. */
+/** zlib reports bad input as an error with a code. Any other error is a bug and is rethrown. */
 function decodingFailure(error: unknown, coding: string): ContentDecoding {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too_large' };

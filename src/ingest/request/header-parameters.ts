@@ -3,13 +3,13 @@ const parameter = /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^
 interface ParameterizedHeader {
   /** In lower case, without parameters: `multipart/form-data`, `form-data`. */
   value: string;
-  /** Names in lower case, quotes and escapes undone. */
+  /** Names in lower case, quotes and escapes decoded. */
   parameters: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads `value; name=text; name="quoted text"`. Null if anything is left over or a name comes twice: two
- * readers could then disagree about which one counts.
+ * Parses `value; name=text; name="quoted text"`. Null if the text has a remainder or a name twice, because
+ * two parsers could then disagree about which one counts.
  */
 export function parseParameterizedHeader(text: string): ParameterizedHeader | null {
   const header = text.trimEnd();

@@ -8,7 +8,7 @@ const fields = (...pairs: [string, string][]) => ({ kind: 'fields', fields: pair
 const malformed = { kind: 'malformed' };
 
 describe('parseMultipart', () => {
-  it('reads the text fields another encoder wrote, in order, and leaves files out', async () => {
+  it('reads the text fields another encoder wrote, in order, and skips files', async () => {
     const form = new FormData();
     form.append('note', 'grüße\r\n--not a boundary--\r\n');
     form.append('empty', '');
@@ -26,12 +26,12 @@ describe('parseMultipart', () => {
     expect(parseMultipart(body, 'b')).toEqual(fields(['x', '1']));
   });
 
-  it('takes a longer boundary that begins with ours as content', () => {
+  it('treats a longer boundary that begins with ours as content', () => {
     const body = lines('--b', field('x'), '', '1', '--bc', '--b-', '--b--c', ' --b', '--b--');
     expect(parseMultipart(body, 'b')).toEqual(fields(['x', '1\r\n--bc\r\n--b-\r\n--b--c\r\n --b']));
   });
 
-  it('takes a nested multipart part as the text it is', () => {
+  it('treats a nested multipart part as text', () => {
     const inner = ['--inner', field('y'), '', '2', '--inner--'];
     const body = lines(
       '--b',
@@ -63,7 +63,7 @@ describe('parseMultipart', () => {
     ['nothing', lines('')],
     ['no last boundary', lines('--b', field('x'), '', '1')],
     ['a part that ends in its headers', lines('--b', field('x'), '--b--')],
-    ['a line that is no header', lines('--b', 'what', '', '1', '--b--')],
+    ['a line that is not a header', lines('--b', 'what', '', '1', '--b--')],
     ['a folded header', lines('--b', 'Content-Disposition: form-data;', ' name=x', '', '1', '--b--')],
     ['two dispositions', lines('--b', field('x'), field('y'), '', '1', '--b--')],
     ['two names', lines('--b', 'Content-Disposition: form-data; name=a; name=b', '', '1', '--b--')],
@@ -94,19 +94,19 @@ describe('parseMultipart', () => {
     ['a part without a name', 'Content-Disposition: form-data'],
     ['a part without a disposition', 'Content-Type: text/plain'],
     ['a part with an empty name', field('')],
-  ])('leaves out %s', (_title, header) => {
+  ])('skips %s', (_title, header) => {
     const body = lines('--b', header, '', '1', '--b', field('y'), '', '2', '--b--');
     expect(parseMultipart(body, 'b')).toEqual(fields(['y', '2']));
   });
 
-  it('takes 1,000 parts and no more', () => {
+  it('accepts 1,000 parts and no more', () => {
     const parts = (count: number) =>
       lines(...Array.from({ length: count }, () => `--b\r\n${field('x')}\r\n\r\n1`), '--b--');
     expect(parseMultipart(parts(1000), 'b').kind).toBe('fields');
     expect(parseMultipart(parts(1001), 'b')).toEqual({ kind: 'too_many' });
   });
 
-  it('gives back any fields whatever they contain, as long as it is not the boundary', () => {
+  it('returns any fields that do not contain the boundary', () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !/[\r\n\0]/.test(text));
     const value = fc.string({ unit: 'grapheme' });
     fc.assert(

@@ -1,10 +1,12 @@
 /**
- * Reads the text fields (and, where asked, the files, as text) of multipart/form-data (RFC 2046, RFC 7578) from a buffer that is already bounded.
+ * Reads the text fields (and, on request, the files, as text) of multipart/form-data (RFC 2046, RFC 7578)
+ * from a buffer that is already bounded.
  *
- * A delimiter is CRLF, two dashes and the boundary, followed by nothing but padding and CRLF, or by two more
- * dashes (the last one) and padding up to CRLF or the end. Anything else that contains the boundary, such as
- * a longer boundary that begins with it, is content. Delimiters are looked for before the headers of a part,
- * so no header can hide one. Work is linear in the body: each search starts where the last one ended.
+ * A delimiter is CRLF, two dashes and the boundary, followed only by padding and CRLF, or by two more dashes
+ * (the last one) and padding up to CRLF or the end. Anything else that contains the boundary, such as a
+ * longer boundary that begins with it, is content. Delimiters are found before the headers of a part are
+ * parsed, so no header can hide one. Work is linear in the body: each search starts at the end of the last
+ * one.
  */
 import { parseParameterizedHeader } from './header-parameters.ts';
 
@@ -18,7 +20,7 @@ const maxPartHeaderBytes = 8192;
 const lineBreak = '\r\n';
 const dash = 0x2d;
 
-/** The boundary named by a content type, or null if there is none that RFC 2046 allows. */
+/** The boundary of a content type, or null if there is none that RFC 2046 allows. */
 export function multipartBoundary(contentType: string): string | null {
   const boundary = parseParameterizedHeader(contentType)?.parameters.get('boundary') ?? '';
   return /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/.test(boundary) ? boundary : null;
@@ -51,7 +53,7 @@ interface Delimiter {
   last: boolean;
 }
 
-/** The first one may stand at the very start, where no line break precedes it. */
+/** The first one may be at the very start, without a line break before it. */
 function firstDelimiter(body: Buffer, needle: Buffer): Delimiter | null {
   const bare = needle.subarray(lineBreak.length);
   if (body.subarray(0, bare.length).equals(bare)) {
@@ -79,7 +81,7 @@ function readDelimiterEnd(body: Buffer, start: number, afterBoundary: number): D
   return endsLine ? { start, end: end + lineBreak.length, last } : null;
 }
 
-/** A field, or null for a part that is none: a file, unless these are wanted, or one without a name. */
+/** A field. Null for a part without a name, and for a file unless files are requested. */
 function readPart(part: Buffer, files: boolean): [string, string] | null | 'malformed' {
   if (part.subarray(0, 2).equals(Buffer.from(lineBreak))) return null;
   const headerEnd = part.indexOf(`${lineBreak}${lineBreak}`);
@@ -97,7 +99,7 @@ function readPart(part: Buffer, files: boolean): [string, string] | null | 'malf
   return [name, part.toString('utf8', headerEnd + 4)];
 }
 
-/** Null for anything but lines of `name: value`, each name once; folded lines are obsolete and not taken. */
+/** Null unless all lines are `name: value` with each name once. Folded lines are obsolete and refused. */
 function readPartHeaders(text: string): ReadonlyMap<string, string> | null {
   const headers = new Map<string, string>();
   for (const line of text.split(lineBreak)) {

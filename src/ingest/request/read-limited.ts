@@ -6,7 +6,7 @@ export function payloadTooLarge(limit: number): AppError {
   return new AppError('body_too_large', { part: 'payload', limit, setting });
 }
 
-/** The whole of a request body, refused as soon as it is seen to be longer than the limit, however it is sent. */
+/** The whole request body. It is refused as soon as it exceeds the limit, with or without a declared length. */
 export async function readLimited(
   stream: AsyncIterable<Buffer>,
   limit: number,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { parseTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { OpenSpan } from '../../tracing/tracer.ts';
 
-/** The trace a request belongs to: its own span where it is recorded, else whatever its caller sent, if anything. */
+/** The trace of a request: its own span if it is recorded, else the trace its caller sent, if any. */
 export function requestTrace(request: FastifyRequest): TraceContext | null {
   return request.span?.context ?? incomingTrace(request);
 }

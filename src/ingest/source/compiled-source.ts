@@ -8,13 +8,13 @@ import { compileHeaderPolicy, type HeaderPolicy } from './forward-headers.ts';
 import { compileIdempotencyKey } from './idempotency.ts';
 import { type Location, parseLocation } from './location.ts';
 
-/** A source made ready for requests, once per version of its row. */
+/** A source compiled for requests, once per version of its row. */
 export interface CompiledSource {
   verify: Verifier;
   headers: HeaderPolicy;
   idempotencyKey(request: IngestRequest, payload: Payload): string | null;
   eventType: Location | null;
-  /** The location is the provider's usual one: a request without a value there is taken all the same. */
+  /** The location is the provider's usual one. A request without a value there is still accepted. */
   isUsualLocation: boolean;
 }
 

@@ -32,7 +32,7 @@ describe('stored headers', () => {
     });
   });
 
-  it('hold what only looks like a credential, and what the project lists as visible', () => {
+  it('include headers that only look like credentials, and those the project lists as visible', () => {
     const headers = { 'x-shop-key': 'a', 'x-api-key': 'b', cookie: 'c' };
     const listed = new Set(['x-api-key', 'cookie']);
     const { stored } = compileHeaderPolicy({ ...noop, forward_headers: [] });
@@ -40,7 +40,7 @@ describe('stored headers', () => {
     expect(stored(headers, listed)).toEqual({ 'X-Shop-Key': ['a'], 'X-Api-Key': ['b'] });
   });
 
-  it('leave out the header the verifier relies on', () => {
+  it('omit the header that the verifier relies on', () => {
     const hmac = { header: 'X-Many', hash: 'SHA256', secret: 's', encoding: 'hex' };
     const verifier = { type: 'hmac', hmac } as const;
     const own = compileHeaderPolicy({ provider: '', verifier, forward_headers: [] }).stored(
@@ -69,7 +69,7 @@ describe('stored headers', () => {
 });
 
 describe('forwarded headers', () => {
-  it('are only those listed, whatever their case', () => {
+  it('are only those listed, in any case', () => {
     const policy = compileHeaderPolicy({
       ...noop,
       forward_headers: ['X-GITHUB-event', ' x-many ', 'X-Absent'],

@@ -2,7 +2,10 @@ import { isNotStored, type VisibleHeaders } from '../../domain/credential-header
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
 import { type VerifiedSource, verifierHeaders } from '../verify/compile-verifier.ts';
 
-/** Of one connection only (RFC 9110, 7.6.1), with the names `Connection` lists: neither stored nor forwarded. */
+/**
+ * Headers of one connection (RFC 9110, 7.6.1), plus the names that `Connection` lists. They are neither
+ * stored nor forwarded.
+ */
 const hopByHop = [
   'connection',
   'keep-alive',
@@ -15,7 +18,7 @@ const hopByHop = [
   'upgrade',
 ];
 
-/** Belong to the delivery's own request and its body, which was decoded on the way. */
+/** Headers of the delivery's own request and its body, which was decoded. */
 const ownOfDelivery = [
   'host',
   'content-length',
@@ -25,15 +28,15 @@ const ownOfDelivery = [
   'expect',
 ];
 
-/** Names as the wire shows them (`X-Github-Event`), each with its values. */
+/** Names as on the wire (`X-Github-Event`), each with its values. */
 export type EventHeaders = Record<string, string[]>;
 
 export interface HeaderPolicy {
-  /** For filters and functions: all but well-known credentials and what carries the verifier's proof. */
+  /** For filters and functions: all except well-known credentials and the verifier's header. */
   stored: (headers: IngestHeaders, visible: VisibleHeaders) => EventHeaders;
-  /** Sent on with each delivery: those the source lists and no others. Listing one is consent, even to a credential. */
+  /** Sent with each delivery: only those the source lists. Listing a header is consent, even for a credential. */
   forwarded: (headers: IngestHeaders) => EventHeaders;
-  /** Names that carry the sender's credential to this source, and so to nobody else's eyes. */
+  /** Names of headers with the sender's credential for this source. They are never shown. */
   credentials: readonly string[];
 }
 

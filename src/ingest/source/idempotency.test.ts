@@ -5,7 +5,7 @@ import { compileIdempotencyKey, idempotencyChecksum } from './idempotency.ts';
 import type { Location } from './location.ts';
 
 describe('idempotencyChecksum', () => {
-  it('is the digest of the uid and the values, each behind its length in bytes', () => {
+  it('is the digest of the uid and the values, each after its length in bytes', () => {
     const digest = createHash('sha256').update('3:src1:a0:2:ü').digest('hex');
     expect(idempotencyChecksum('src', ['a', '', 'ü'])).toBe(digest);
   });
@@ -52,7 +52,7 @@ describe('compileIdempotencyKey', () => {
   const request = { method: 'POST', path: '/', rawQuery: '', headers: {}, body: Buffer.alloc(0), url: '' };
   const empty = { kind: 'json', text: '{}', value: {} } as const;
 
-  it('joins what the locations find, missing parts being empty', () => {
+  it('joins the values of the locations, with missing ones empty', () => {
     const payload = { kind: 'json', text: '{"id":7}', value: { id: 7 } } as const;
     expect(keyOf({ ...request, headers: { 'x-id': 'a' }, rawQuery: 'n=1' }, payload)).toBe(
       idempotencyChecksum('src', ['a', '1', '7']),
@@ -60,7 +60,7 @@ describe('compileIdempotencyKey', () => {
     expect(keyOf(request, payload)).toBe(idempotencyChecksum('src', ['', '', '7']));
   });
 
-  it('is null where nothing is found, and for a source without locations', () => {
+  it('is null if no value is found, and for a source without locations', () => {
     expect(keyOf(request, empty)).toBeNull();
     expect(compileIdempotencyKey('src', [])(request, empty)).toBeNull();
   });

@@ -4,8 +4,8 @@ import type { IngestRequest } from '../request/ingest-request.ts';
 import { extractValue, type Location } from './location.ts';
 
 /**
- * The key of an event: SHA-256 in hex over the source's uid and the values, each behind its length in bytes,
- * so that no two lists of values run together into the same key. Null, no key, if there is no value at all.
+ * The idempotency key of an event: SHA-256 in hex over the source's uid and the values, each after its length
+ * in bytes. The lengths prevent two different lists from giving the same key. Null if there is no value.
  */
 export function idempotencyChecksum(sourceId: string, values: readonly string[]): string | null {
   if (values.every((value) => value === '')) return null;
@@ -17,7 +17,7 @@ export function idempotencyChecksum(sourceId: string, values: readonly string[])
   return hash.digest('hex');
 }
 
-/** The function that finds a request's key, for a source's `idempotency_keys`. */
+/** Compiles a source's `idempotency_keys` into a function that computes a request's key. */
 export function compileIdempotencyKey(
   sourceId: string,
   locations: readonly Location[],

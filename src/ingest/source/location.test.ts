@@ -86,7 +86,7 @@ describe('parseLocation', () => {
 });
 
 describe('extractValue', () => {
-  it('takes the first value of a header and of a query parameter', () => {
+  it('returns the first value of a header and of a query parameter', () => {
     const received = request({ headers: { 'x-id': ['a', 'b'], 'x-one': 'c' }, rawQuery: 'id=x+y&id=z&e=' });
     expect(extractValue(located('req.header.X-Id'), received, nothing)).toBe('a');
     expect(extractValue(located('req.header.X-One'), received, nothing)).toBe('c');
@@ -94,7 +94,7 @@ describe('extractValue', () => {
     expect(extractValue(located('req.query.e'), received, nothing)).toBe('');
   });
 
-  it('is empty where there is nothing', () => {
+  it('is empty if there is no value', () => {
     expect(extractValue(located('req.header.constructor'), request(), nothing)).toBe('');
     expect(extractValue(located('req.query.id'), request(), nothing)).toBe('');
     for (const selector of ['a', 'a.b', '0', 'constructor', '__proto__', 'toString', 'length']) {
@@ -118,7 +118,7 @@ describe('extractValue', () => {
     }
   });
 
-  it('keeps numbers apart that are the same double', () => {
+  it('distinguishes numbers that are the same double', () => {
     expect(inBody('id', '{"id":12345678901234567891}')).toBe('12345678901234567891');
     expect(inBody('id', '{"id":12345678901234567890}')).toBe('12345678901234567890');
     expect(inBody('id', '{"id":42}')).toBe('42');
@@ -126,7 +126,7 @@ describe('extractValue', () => {
     expect(inBody('a', '{"a":[9007199254740993]}')).not.toBe(inBody('a', '{"a":[9007199254740992]}'));
   });
 
-  it('takes an object or array as its JSON, without insignificant space', () => {
+  it('returns an object or array as its JSON, without insignificant space', () => {
     expect(inBody('a', '{"a": {"x": "1", "y": [true, null]}}')).toBe('{"x":"1","y":[true,null]}');
   });
 
@@ -137,7 +137,7 @@ describe('extractValue', () => {
     expect(extractValue(located('req.body.a'), request(), payload('<a>1</a>', 'text/xml'))).toBe('');
   });
 
-  it('never throws, whatever the JSON and the path', () => {
+  it('never throws for any JSON and path', () => {
     const word = fc.oneof(
       fc.string({ minLength: 1 }),
       fc.constantFrom('0', '1', '__proto__', 'a', 'constructor'),
@@ -190,7 +190,7 @@ describe('parseEventTypeLocation', () => {
   const signed = { provider: '', verifier: { type: 'hmac', hmac } } as const;
   const unsigned = { provider: '', verifier: { type: 'noop' } } as const;
 
-  it('takes only the body where a signature verifies the source', () => {
+  it('accepts only the body if a signature verifies the source', () => {
     for (const source of [signed, { ...signed, provider: 'github' }]) {
       expect(parseEventTypeLocation('req.body.type', source).ok).toBe(true);
       expect(parseEventTypeLocation('req.header.type', source).ok).toBe(true);
@@ -198,7 +198,7 @@ describe('parseEventTypeLocation', () => {
     }
   });
 
-  it('takes any part where none does, and refuses bad grammar always', () => {
+  it('accepts any part without a signature, and always refuses bad grammar', () => {
     for (const part of ['body', 'header', 'query']) {
       expect(parseEventTypeLocation(`req.${part}.type`, unsigned).ok).toBe(true);
     }

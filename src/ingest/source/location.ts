@@ -1,11 +1,10 @@
 /**
- * Where in a request a value is found, as written in `idempotency_keys` and `event_type_location`:
- *
+ * The location of a value in a request, as written in `idempotency_keys` and `event_type_location`:
  *   ("request" | "req") "." ("header" | "query" | "queryparam" | "body") "." selector
  *
- * The middle word in any case. For a header or query parameter the selector is its name; for the body a path
- * of object keys and array indexes parted by dots. A backslash takes the next character as it is, so that a
- * key may contain a dot. Paths have no wildcards.
+ * The middle word is case-insensitive. For a header or query parameter the selector is its name. For the body
+ * it is a path of object keys and array indexes separated by dots. A backslash escapes the next character, so
+ * that a key may contain a dot. Paths have no wildcards.
  */
 import type { Payload } from '../request/body.ts';
 import { formFields } from '../request/form-fields.ts';
@@ -74,8 +73,9 @@ function splitWords(text: string): { words: string[]; wildcard: boolean } {
 }
 
 /**
- * As `parseLocation`, for a source's event type. A signature covers the body alone, but senders such as GitHub say the
- * type in a header; the query is part of the URL, which anyone may write, so there it is not looked for.
+ * As `parseLocation`, for a source's event type. A signature covers the body alone, but senders such as
+ * GitHub put the type in a header. The query is part of the URL, which anyone may write, so it is not
+ * allowed.
  */
 export function parseEventTypeLocation(text: string, source: VerifiedSource): LocationReading {
   const reading = parseLocation(text);
@@ -85,7 +85,7 @@ export function parseEventTypeLocation(text: string, source: VerifiedSource): Lo
   return { ok: false, message };
 }
 
-/** The value as text; missing, null and empty are all the empty text. */
+/** The value as text. Missing, null and empty all give the empty text. */
 export function extractValue(location: Location, request: IngestRequest, payload: Payload): string {
   const value = lookUp(location, request, payload);
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : scalarText(value);
@@ -129,8 +129,8 @@ function lookUp(location: Location, request: IngestRequest, payload: Payload): u
 }
 
 /**
- * Two ids beyond 2^53 may be the same double; taken for the same event, the second would be dropped. So a
- * number that may have been rounded, alone or within an object, comes as the text it was sent as.
+ * Two ids beyond 2^53 may be the same double. If they counted as the same event, the second would be dropped.
+ * So a number that may have been rounded, alone or within an object, is returned as the text that was sent.
  */
 function lookUpInPayload(path: readonly string[], payload: Payload): unknown {
   if (payload.kind === 'opaque') return undefined;
@@ -142,7 +142,7 @@ function lookUpInPayload(path: readonly string[], payload: Payload): unknown {
   return walk(JSON.parse(payload.text, keepText), path);
 }
 
-/** Own properties only, so that no path reaches what every object inherits. */
+/** Own properties only, so that no path reaches inherited ones. */
 function walk(root: unknown, path: readonly string[]): unknown {
   let value = root;
   for (const key of path) {

@@ -8,8 +8,8 @@ import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 
 /**
- * The source an ingest URL names. Which project and source a mask belongs to never changes, so it is remembered; the
- * source itself comes from the compiled config, which is kept fresh. Unknown masks are asked for each time.
+ * Finds the source of an ingest URL. The project and source of a mask never change, so they are cached. The
+ * source itself comes from the compiled config, which is kept fresh. Unknown masks are queried each time.
  */
 const MAX_REMEMBERED = 100_000;
 const CHALLENGE_PAUSE_MS = 60_000;
@@ -45,8 +45,8 @@ export class SourceFinder {
   }
 
   /**
-   * Remembers when a Twitter source last answered its challenge, to the minute: anybody may ask, and each write is a
-   * change of config that events on their way have to be matched against again.
+   * Records when a Twitter source last answered its challenge, to the minute. Anyone may send a challenge,
+   * and each write is a config change that makes events in progress match again.
    */
   async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
     const { cache, sources } = this.#deps;

@@ -15,7 +15,7 @@ function post(body: string, headers: IngestRequest['headers']): IngestRequest {
 const authorized = (authorization: string) => post('{}', { authorization });
 
 describe('the Twitter challenge', () => {
-  it('answers only what looks like a token, so it cannot be made to sign a payload', () => {
+  it('answers only a token, so it cannot be used to sign a payload', () => {
     for (const token of ['', '{"forged":true}', '{}', '[1]', '"text"', 'a b', 'a&b', 'x'.repeat(257), 'ü']) {
       expect(twitterCrcResponse('secret', token)).toBeNull();
     }
@@ -54,7 +54,7 @@ describe('a plain hmac verifier', () => {
     expect(verify(post('{}', { 'x-sig': `${digest}zz` }), 0).ok).toBe(false);
   });
 
-  it('does not take a header from the prototype of the headers', () => {
+  it('does not read a header from the prototype of the headers', () => {
     const verify = hmacVerifier({ header: 'constructor', hash: 'SHA256', secret: 's', encoding: 'hex' });
     expect(verify(post('{}', {}), 0)).toEqual({ ok: false, reason: 'header constructor is missing' });
   });
@@ -65,7 +65,7 @@ describe('Stripe', () => {
   const check = (header: string) =>
     stripeVerifier('new')(post('{}', { 'stripe-signature': header }), 1_000_000);
 
-  it('is satisfied by any one v1 while a secret is being rolled, and ignores other schemes', () => {
+  it('accepts any one v1 while a secret is being rolled, and ignores other schemes', () => {
     expect(check(`t=1000,v1=${sign('old')},v1=${sign('new')},v0=ff`).ok).toBe(true);
     expect(check(`t=1000,v1=${sign('old')},v0=${sign('new')}`).ok).toBe(false);
   });
@@ -80,7 +80,7 @@ describe('basic_auth', () => {
   const token = (pair: string) => Buffer.from(pair).toString('base64');
   const verify = basicAuthVerifier({ username: 'ada', password: 'a:b' });
 
-  it('takes the scheme in any case and refuses other schemes and shapes', () => {
+  it('accepts the scheme in any case and refuses other schemes and shapes', () => {
     expect(verify(authorized(`basic ${token('ada:a:b')}`), 0).ok).toBe(true);
     expect(verify(authorized(`Bearer ${token('ada:a:b')}`), 0).ok).toBe(false);
     expect(verify(authorized(token('ada:a:b')), 0).ok).toBe(false);
@@ -95,7 +95,7 @@ describe('basic_auth', () => {
 });
 
 describe('api_key', () => {
-  it('with a blank header name is the second word of Authorization, whatever the first', () => {
+  it('with a blank header name is the second word of Authorization, with any scheme', () => {
     const verify = apiKeyVerifier({ header_name: '', header_value: 'key' });
     for (const value of ['Bearer key', 'Token key', 'x key'])
       expect(verify(authorized(value), 0).ok).toBe(true);
@@ -104,7 +104,7 @@ describe('api_key', () => {
     }
   });
 
-  it('takes a key outside ASCII as the UTF-8 bytes Node shows as latin1', () => {
+  it('accepts a key outside ASCII as UTF-8 bytes that Node shows as latin1', () => {
     const verify = apiKeyVerifier({ header_name: 'X-Key', header_value: 'schlüssel' });
     const asReceived = Buffer.from('schlüssel', 'utf8').toString('latin1');
     expect(verify(post('', { 'x-key': asReceived }), 0).ok).toBe(true);

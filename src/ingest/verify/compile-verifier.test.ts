@@ -40,9 +40,9 @@ interface Scheme {
   title: string;
   source: VerifiedSource;
   request: IngestRequest;
-  /** Headers all of which must be there and intact. */
+  /** Headers that must all be present and intact. */
   headers: string[];
-  /** What the scheme does not tell apart in a header, such as the case of hexadecimal digits. */
+  /** Normalises differences in a header that the scheme ignores, such as the case of hexadecimal digits. */
   fold?: (value: string) => string;
   signsBody: boolean;
 }
@@ -213,7 +213,7 @@ const withHeader = (request: IngestRequest, name: string, value: string | string
 describe.each(schemes)('$title', ({ source, request, headers, fold = (value) => value }) => {
   const verify = compileVerifier(source);
 
-  it('accepts what the documented scheme signs', () => {
+  it('accepts a request signed by the documented scheme', () => {
     expect(verify(request, nowMs)).toEqual({ ok: true });
   });
 

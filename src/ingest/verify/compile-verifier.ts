@@ -3,15 +3,15 @@ import { hmacVerifier } from './hmac.ts';
 import { findPreset } from './presets.ts';
 import { refuseAll, type Verifier, type VerifierConfig, verified } from './verifier.ts';
 
-/** The part of a source that says how its requests are verified. `provider` is empty where there is none. */
+/** The part of a source that configures verification. `provider` is empty if there is none. */
 export interface VerifiedSource {
   provider: string;
   verifier: VerifierConfig;
 }
 
 /**
- * The source's verifier, made once per configuration. A provider's scheme goes before the verifier's own and
- * takes its secret from `verifier.hmac.secret`. A source that is set up wrongly refuses everything.
+ * The source's verifier, compiled once per configuration. A provider's scheme overrides the verifier's own
+ * type and uses the secret in `verifier.hmac.secret`. A misconfigured source refuses everything.
  */
 export function compileVerifier(source: VerifiedSource): Verifier {
   const { provider, verifier } = source;
@@ -39,12 +39,12 @@ function compileProvider(provider: string, verifier: VerifierConfig): Verifier {
   return preset.compile(secret);
 }
 
-/** Whether a signature over the body vouches for it, so that values outside the body are not vouched for. */
+/** Whether a signature covers the body. Values outside the body are not covered then. */
 export function verifiesBySignature(source: VerifiedSource): boolean {
   return source.provider !== '' || source.verifier.type === 'hmac';
 }
 
-/** The headers, in lower case, that hold the credential or the signature of the source's requests. */
+/** The headers, in lower case, with the credential or the signature of the source's requests. */
 export function verifierHeaders({ provider, verifier }: VerifiedSource): readonly string[] {
   const preset = findPreset(provider);
   if (preset !== undefined) return preset.signatureHeaders;

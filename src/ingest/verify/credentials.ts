@@ -15,7 +15,7 @@ export function basicAuthVerifier(config: { username: string; password: string }
   };
 }
 
-/** With a blank header name the key is what follows the scheme in `Authorization`, whatever the scheme. */
+/** With a blank header name the key is the second word of `Authorization`, for any scheme. */
 export function apiKeyVerifier(config: { header_name: string; header_value: string }): Verifier {
   if (config.header_value === '') return refuseAll('the source has no key to verify with');
   const matches = compileSecretMatcher(config.header_value);
@@ -24,11 +24,11 @@ export function apiKeyVerifier(config: { header_name: string; header_value: stri
   return (request) => {
     const reading = readHeader(request, header);
     if (!reading.ok) return reading;
-    return matches(keyOf(reading.value)) ? verified : refused(`header ${header} does not hold the key`);
+    return matches(keyOf(reading.value)) ? verified : refused(`header ${header} does not contain the key`);
   };
 }
 
-/** Without a scheme there is no second word: the empty text, which is never the key. */
+/** Without a scheme there is no second word. The result is empty, which never equals the key. */
 function afterScheme(authorization: string): string {
   const space = authorization.indexOf(' ');
   return space === -1 ? '' : authorization.slice(space + 1);

@@ -7,7 +7,7 @@ interface HmacConfig {
   hash: string;
   secret: string;
   encoding: string;
-  /** What stands before the digest in the header; without it the header is the digest alone. */
+  /** The prefix of the digest in the header. Without it the header is the digest alone. */
   prefix?: string;
 }
 

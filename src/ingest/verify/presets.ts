@@ -7,19 +7,19 @@ import { twilioVerifier } from './twilio.ts';
 import { twitterVerifier } from './twitter.ts';
 import type { Verifier } from './verifier.ts';
 
-/** A provider whose way of signing is known, so that a source needs only its name and a secret. */
+/** A provider with a known signature scheme, so that a source needs only its name and a secret. */
 export interface ProviderPreset {
   /** The value of the source's `provider`. */
   name: string;
   title: string;
   needsSecret: boolean;
-  /** What the provider calls the secret, for the form and the documentation. */
+  /** The provider's name for the secret, for the form and the documentation. */
   secretName: string;
-  /** Headers that carry the signature or the secret itself: never stored. */
+  /** Headers with the signature or the secret itself. They are never stored. */
   signatureHeaders: readonly string[];
   /** Further headers that are signed or needed to verify. */
   otherHeaders: readonly string[];
-  /** Where the provider says what happened; a new source takes it for its `event_type_location`. */
+  /** The provider's location of the event type. It is the default `event_type_location` of a new source. */
   eventTypeLocation?: string;
   compile: (secret: string) => Verifier;
 }

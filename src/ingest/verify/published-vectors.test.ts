@@ -1,5 +1,4 @@
-// Vectors that the providers and the RFCs publish, so that a mistake shared by our code and our reading of a
-// scheme cannot hide.
+// Vectors that the providers and the RFCs publish. They reveal a mistake in our understanding of a scheme.
 import { describe, expect, it } from 'vitest';
 import { signatureHashes } from '../../domain/signature-hash.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';

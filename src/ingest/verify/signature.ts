@@ -1,5 +1,5 @@
 /**
- * Keyed digests and the comparisons of them. Digests are compared as text in their canonical encoding: a
+ * Keyed digests and their comparison. Digests are compared as text in their canonical encoding, because a
  * lenient decoder would accept several texts for one digest. No comparison stops at the first difference.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -11,12 +11,12 @@ type SignatureEncoding = 'hex' | 'base64';
 export const signatureEncodings: readonly SignatureEncoding[] = ['hex', 'base64'];
 
 export interface Signer {
-  /** The digest of the parts one after the other, so that a body need not be copied behind its prefix. */
+  /** The digest of the concatenated parts, so that a body need not be copied after its prefix. */
   sign(...parts: readonly (string | Buffer)[]): string;
   matches(given: string, ...parts: readonly (string | Buffer)[]): boolean;
 }
 
-/** The key must not be empty: that is the caller's refusal to make. */
+/** The key must not be empty. The caller refuses an empty one. */
 export function compileSigner(
   hash: SignatureHash,
   encoding: SignatureEncoding,
@@ -44,8 +44,8 @@ export function sameText(expected: string, given: string): boolean {
 }
 
 /**
- * Compares a header with a shared secret without showing the secret's length: both sides are digested under
- * a key made for the purpose. A secret outside ASCII arrives as UTF-8 bytes, which Node shows as latin1.
+ * Compares a header with a shared secret without revealing the secret's length: both sides are digested with
+ * a random key. A secret outside ASCII arrives as UTF-8 bytes, which Node shows as latin1.
  */
 export function compileSecretMatcher(secret: string): (given: string) => boolean {
   const key = createSecretKey(randomBytes(32));

@@ -22,8 +22,8 @@ export function slackVerifier(secret: string): Verifier {
 const maxChallengeLength = 1024;
 
 /**
- * The text to answer Slack's `url_verification` with, or null if the payload is an ordinary event. It is
- * signed like any other request: ask only after it was verified, and answer as `text/plain`.
+ * The text to answer Slack's `url_verification` with, or null for an ordinary event. It is signed like any
+ * other request. Call it only after verification, and answer as `text/plain`.
  */
 export function slackChallenge(payload: unknown): string | null {
   if (typeof payload !== 'object' || payload === null) return null;

@@ -11,9 +11,9 @@ import {
 } from './verifier.ts';
 
 /**
- * Standard Webhooks, and Svix, which differs in the names of the headers only: `<p>-signature` holds, parted
- * by spaces, `v1,<base64>` of a SHA-256 over `<p>-id.<p>-timestamp.body`. Other versions (`v1a`) are passed
- * over. All three headers come from one family; `webhook-` wins where both are sent.
+ * Standard Webhooks, and Svix, which differs only in the names of the headers. `<p>-signature` is a list,
+ * separated by spaces, of `v1,<base64>` of a SHA-256 over `<p>-id.<p>-timestamp.body`. Other versions (`v1a`)
+ * are ignored. All three headers come from one family; `webhook-` wins if both are sent.
  */
 export function standardWebhooksVerifier(secret: string): Verifier {
   const key = standardSecretKey(secret);
@@ -25,7 +25,7 @@ export function standardWebhooksVerifier(secret: string): Verifier {
   };
 }
 
-/** `whsec_` and base64 as the libraries want it, base64 alone as they tolerate it, or else the text itself. */
+/** `whsec_` and base64 (the standard form), base64 alone (which libraries tolerate), or else the text itself. */
 function standardSecretKey(secret: string): Buffer | null {
   const prefixed = secret.startsWith('whsec_');
   const text = prefixed ? secret.slice('whsec_'.length) : secret;

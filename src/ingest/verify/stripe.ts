@@ -4,7 +4,7 @@ import { checkTimestamp, readHeader, refused, type Verifier, verified } from './
 const header = 'stripe-signature';
 
 /**
- * `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>...]`, each v1 a SHA-256 over `<t>.<body>`; there are two
+ * `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>...]`, each v1 a SHA-256 over `<t>.<body>`. There are two
  * while a secret is being rolled. Other schemes (`v0`) are ignored, as the documentation asks. The whole
  * secret is the key, its `whsec_` included.
  */
@@ -16,7 +16,7 @@ export function stripeVerifier(secret: string): Verifier {
     const { timestamps, signatures } = parseElements(reading.value);
     const [timestamp] = timestamps;
     if (timestamp === undefined || timestamps.length > 1) {
-      return refused(`header ${header} does not hold exactly one timestamp`);
+      return refused(`header ${header} does not contain exactly one timestamp`);
     }
     const fresh = checkTimestamp(timestamp, nowMs);
     if (!fresh.ok) return fresh;

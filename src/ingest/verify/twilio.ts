@@ -1,7 +1,7 @@
 /**
  * `X-Twilio-Signature` is the base64 SHA-1 over the URL followed by every form field, name and value, sorted
- * by name. A body that is not a form is covered by its SHA-256 in the signed query parameter `bodySHA256`;
- * one that is covered by neither is refused, since nothing vouches for it.
+ * by name. A body that is not a form is covered by its SHA-256 in the signed query parameter `bodySHA256`. A
+ * body that neither covers is refused.
  */
 import { createHash } from 'node:crypto';
 import { formFields } from '../request/form-fields.ts';
@@ -25,9 +25,9 @@ export function twilioVerifier(authToken: string): Verifier {
   };
 }
 
-/** What is signed after the URL, or null if the signature cannot vouch for the body. */
+/** The signed text after the URL, or null if the signature does not cover the body. */
 function coverOfBody(request: IngestRequest): string | null {
-  // From the URL that is signed, not from another copy of its query.
+  // From the signed URL, not from another copy of its query.
   const bodyHash = new URLSearchParams(request.url.split('?')[1]).get('bodySHA256');
   if (bodyHash !== null) {
     const actual = createHash('sha256').update(request.body).digest('hex');
@@ -39,7 +39,7 @@ function coverOfBody(request: IngestRequest): string | null {
   return isForm ? sortedFields(request.body.toString('utf8')) : null;
 }
 
-/** Names in code unit order; the values of a repeated name sorted, each distinct one once. */
+/** Names in code unit order. The distinct values of a repeated name, sorted. */
 function sortedFields(form: string): string {
   const valuesOf = new Map<string, Set<string>>();
   for (const [name, value] of formFields(form)) {
@@ -54,7 +54,7 @@ function sortedFields(form: string): string {
   return text;
 }
 
-/** Twilio signs some requests with the port in the URL and some without, whichever was configured. */
+/** Twilio signs some requests with the port in the URL and some without. */
 function urlSpellings(url: string): string[] {
   const parts = /^(https?):\/\/([^/?#]*?)(:\d+)?([/?#].*)?$/is.exec(url);
   if (parts === null) return [url];

@@ -1,8 +1,8 @@
 /**
- * Twitter's challenge (CRC) answers anybody's `crc_token` with its digest under the same secret and scheme
- * that sign the webhooks, so an open challenge would sign forged bodies on request. Therefore the two are
- * kept apart: a token is answered only if it looks like one, and a body that looks like a token is refused.
- * Real bodies are JSON objects and never do.
+ * Twitter's challenge (CRC) answers any `crc_token` with its digest under the same secret and scheme that
+ * sign the webhooks. An unrestricted challenge would therefore sign forged bodies. So a token is answered
+ * only if it looks like one, and a body that looks like a token is refused. Real bodies are JSON objects and
+ * never do.
  */
 import { hmacVerifier } from './hmac.ts';
 import { compileSigner } from './signature.ts';
@@ -20,11 +20,11 @@ export function twitterVerifier(secret: string): Verifier {
   });
   return (request, nowMs) =>
     request.body.length <= 256 && tokenShape.test(request.body.toString('latin1'))
-      ? refused('the body could be a challenge token, which anybody can have signed')
+      ? refused('the body looks like a challenge token, which anyone can have signed')
       : verify(request, nowMs);
 }
 
-/** The answer to `GET ?crc_token=`; null if the token is not of the shape Twitter sends, or without a secret. */
+/** The answer to `GET ?crc_token=`. Null if the token does not look like Twitter's, or without a secret. */
 export function twitterCrcResponse(secret: string, token: string): { response_token: string } | null {
   if (secret === '' || !tokenShape.test(token)) return null;
   return { response_token: `sha256=${compileSigner('SHA256', 'base64', secret).sign(token)}` };

@@ -3,12 +3,12 @@ import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 
 export type VerifyResult = { ok: true } | { ok: false; reason: string };
 
-/** Decides whether a request comes from the source's sender. Never throws; reasons never show a secret. */
+/** Decides whether a request comes from the source's sender. Never throws; reasons never contain a secret. */
 export type Verifier = (request: IngestRequest, nowMs: number) => VerifyResult;
 
 export type VerifierConfig = SourceVerifier;
 
-/** Far above any signature header (a dozen of Standard Webhooks' take 564 bytes); bounds our work. */
+/** Far above any signature header (a dozen of Standard Webhooks' take 564 bytes). It bounds our work. */
 const maxHeaderLength = 8192;
 
 export const verified: VerifyResult = { ok: true };
@@ -17,14 +17,14 @@ export function refused(reason: string): VerifyResult {
   return { ok: false, reason };
 }
 
-/** A source whose settings cannot verify anything lets nothing in. */
+/** A source whose settings cannot verify anything refuses every request. */
 export function refuseAll(reason: string): Verifier {
   return () => ({ ok: false, reason });
 }
 
 type HeaderReading = { ok: true; value: string } | { ok: false; reason: string };
 
-/** The one value of a header the verifier relies on; absent, empty, repeated and over-long are refusals. */
+/** The one value of a required header. Absent, empty, repeated and over-long are refused. */
 export function readHeader(request: IngestRequest, name: string): HeaderReading {
   const values = headerValues(request.headers, name);
   const [value] = values;
@@ -37,7 +37,7 @@ export function readHeader(request: IngestRequest, name: string): HeaderReading 
 
 const toleranceSeconds = 300;
 
-/** Refuses a signed time more than five minutes away from ours, so that a captured request goes stale. */
+/** Refuses a signed time more than five minutes from ours, so that a captured request expires. */
 export function checkTimestamp(seconds: string, nowMs: number): VerifyResult {
   if (!/^\d{1,12}$/.test(seconds)) return refused('the signed timestamp is not a number of seconds');
   if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) {

@@ -13,16 +13,16 @@ import { isConnectionError, isTimeout, markUndone } from './pg-errors.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 /**
- * The pools of a node. `hot` serves accept, claim and finish: their statements are prepared once, run with a
- * generic plan, and joins that could flip to scanning a whole table are switched off there. `general` serves
- * everything else, so that a slow list cannot hold up deliveries. `lease` is one connection for heartbeats alone: a
- * beat that had to queue behind others' statements could cost this node its lease.
+ * The pools of a node. `hot` serves accept, claim and finish. Its statements are prepared once and run with a
+ * generic plan, and join types that could flip to a full scan are disabled. `general` serves everything else,
+ * so that a slow list cannot delay deliveries. `lease` is one connection for heartbeats alone, because a
+ * heartbeat that waits behind other statements could cost this node its lease.
  *
- * Every statement has two limits: the server's, after which it is rolled back, and a later one here, after which the
- * connection is given up. The second is for a server that is no longer there to keep the first: a peer that vanished
- * without closing would otherwise be waited for until the kernel gives up, a quarter of an hour.
+ * Every statement has two limits: the server's, after which it is rolled back, and a later one here, after
+ * which the connection is closed. The second is for a server that has vanished without closing. The kernel
+ * alone would wait for it a quarter of an hour.
  *
- * `roundTrips` counts statements sent; a test holds the hot path to its budget with it.
+ * `roundTrips` counts statements sent. A test uses it to check the hot path's budget.
  */
 export interface Queryable {
   query<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
@@ -51,15 +51,15 @@ const HOT_SETTINGS =
 const GENERAL_SETTINGS = "set statement_timeout = '60s'; set jit = off";
 const LEASE_SETTINGS = "set statement_timeout = '2s'";
 
-/** What an answer may take at most, and a new connection: a little longer than the server's own limit. */
+/** Time limits of an answer and of a new connection, a little longer than the server's own limit. */
 const HOT = { settings: HOT_SETTINGS, answerMs: 10_000, connectMs: 5_000 };
 const GENERAL = { settings: GENERAL_SETTINGS, answerMs: 65_000, connectMs: 5_000 };
 const LEASE = { settings: LEASE_SETTINGS, answerMs: 2_500, connectMs: 2_500 };
 
-/** Whoever asks whether the database is there wants to know soon. */
+/** Readiness checks need a quick result. */
 const READY_MS = 2_000;
 
-/** The most that one statement of a list or search may take. */
+/** The time limit of one statement of a list or search. */
 export const READING_MS = 5_000;
 
 export interface DatabaseOptions {
@@ -109,13 +109,13 @@ export class Database implements HotQueryable {
     return (await this.#statement(this.#hot, { name, text, values })).rows as R[];
   }
 
-  /** A heartbeat, on the connection that serves nothing else. */
+  /** A heartbeat, on the connection reserved for it. */
   async beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
     this.#roundTrips += 1;
     return (await this.#statement(this.#lease, { name, text, values })).rows as R[];
   }
 
-  /** `answerMs`: what an answer may take, where that is not the pool's own limit. */
+  /** `answerMs`: the time limit of an answer, if it is not the pool's own. */
   transaction<T>(work: (tx: Queryable) => Promise<T>, answerMs?: number): Promise<T> {
     return this.#transact(this.#general, work, answerMs);
   }
@@ -125,7 +125,7 @@ export class Database implements HotQueryable {
     return this.#transact(this.#hot, work);
   }
 
-  /** As the pool itself would do it, except that a statement that was never sent is known as such. */
+  /** Like the pool's own query, but a statement that was never sent is marked as such. */
   async #statement(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
     const client = await connected(pool);
     let failure: Error | undefined;
@@ -155,7 +155,7 @@ export class Database implements HotQueryable {
       return result;
     } catch (error) {
       if (!isCommitting) markUndone(error);
-      // On a connection that does not answer a rollback would only wait as well; closing it has the same effect.
+      // On a connection that does not answer, a rollback would wait too. Closing it has the same effect.
       if (isConnectionError(error)) broken = error as Error;
       else
         await client.query('rollback').catch((rollbackError: Error) => {
@@ -168,8 +168,8 @@ export class Database implements HotQueryable {
   }
 
   /**
-   * Reads of a list or search: no longer than five seconds each, and by index only. A list ends after a page, so walking
-   * an index in order is right even where statistics say that sorting the whole table would be cheaper.
+   * Reads of a list or search: at most five seconds each, and by index only. A list ends after a page, so
+   * reading an index in order is right even where statistics suggest that sorting the whole table is cheaper.
    */
   async reading<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const reading = this.transaction(async (tx) => {
@@ -184,7 +184,7 @@ export class Database implements HotQueryable {
     });
   }
 
-  /** null if the database answers, else what is wrong with it. */
+  /** Null if the database answers, else the problem. */
   async problem(): Promise<string | null> {
     try {
       this.#roundTrips += 1;
@@ -192,7 +192,7 @@ export class Database implements HotQueryable {
       await patiently(() => this.#general.query(query));
       return null;
     } catch (error) {
-      // Where a name has several addresses the failures come together, under no message of their own.
+      // If a name has several addresses, the failures come as one error without a message.
       const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
       return causes.map(({ message }) => message).join(', ');
     }
@@ -207,7 +207,7 @@ export class Database implements HotQueryable {
     });
   }
 
-  /** Can be called twice. */
+  /** Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});
     return this.#closing;
@@ -227,12 +227,12 @@ export class Database implements HotQueryable {
       answerMs: limits.answerMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
-      // The pool waits for the promise before it hands the connection out; its types do not say so.
+      // The pool waits for the promise before it hands out the connection. Its types do not say so.
       onConnect: (client) => client.query(limits.settings) as unknown as void,
     };
     const pool = new pg.Pool(config);
     pool.on('connect', survives);
-    // An idle connection that breaks is replaced on next use; without a listener it would end the process.
+    // A broken idle connection is replaced on next use. Without a listener it would end the process.
     pool.on('error', (error) => {
       if (this.#closing === undefined)
         this.#options.log.warn({ err: error.message }, 'database connection lost');

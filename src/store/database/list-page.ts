@@ -15,7 +15,7 @@ export class Where {
     return this;
   }
 
-  /** Adds the clause only where there is a value. */
+  /** Adds the clause only if there is a value. */
   addIf(clause: string, value: unknown): this {
     const absent = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
     return absent ? this : this.add(clause, value);
@@ -26,7 +26,7 @@ export class Where {
     return scope === undefined ? this : this.add(`${column} = any(?)`, [...scope.endpointIds]);
   }
 
-  /** Only rows of the event types given: names, `*` and trailing globs; none: all. */
+  /** Only rows of the given event types: names, `*` and trailing globs. None means all. */
   ofTypes(column: string, patterns: readonly string[] = []): this {
     if (patterns.length === 0) return this;
     const prefixes = patterns.filter(isEventTypePattern).map((glob) => glob.slice(0, -1));
@@ -61,13 +61,13 @@ export interface ListOptions {
   /** The id column that orders the list. */
   id: string;
   /**
-   * Rows whose `column` has one of the values, each value read in order by an index of its own (column, id) and the
-   * runs merged: an `= any` would sort all of their rows.
+   * Rows whose `column` has one of the values. Each value is read in order by its own index scan (column, id)
+   * and the runs are merged. An `= any` would sort all of their rows.
    */
   perKey?: { column: string; values: readonly string[] };
 }
 
-/** Reads one page: the rows, one more to know whether the walk goes on, and one before to know whether it began. */
+/** Reads one page, plus one row after it and one before it to know whether there are more. */
 export async function listPage<R extends { id: string }>(db: Queryable, list: ListOptions): Promise<Page<R>> {
   const { page } = list;
   const forward = page.direction === 'next';
@@ -93,7 +93,7 @@ export async function listPage<R extends { id: string }>(db: Queryable, list: Li
   return makePage(list, rows, { hasNext: more, hasPrev, next: extra?.id ?? '', prev: first });
 }
 
-/** The next ids of a walk from the oldest on, both ends excluded. */
+/** The next ids of a scan from the oldest on, both ends excluded. */
 export async function idsAfter(
   db: Queryable,
   walk: Omit<ListOptions, 'page'>,

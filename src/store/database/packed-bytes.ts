@@ -1,11 +1,11 @@
 /**
- * Many byte strings of a batch sent as one parameter: the statement cuts them out again by offset and length.
- * One buffer costs half the CPU of an array of text, needs no escaping, and takes any bytes.
+ * Many byte strings of a batch, sent as one parameter. The statement cuts them out by offset and length. One
+ * buffer costs half the CPU of an array of text, needs no escaping, and takes any bytes.
  */
 export class PackedBytes {
   readonly #parts: Buffer[] = [];
   readonly offsets: number[] = [];
-  /** -1 stands for null. */
+  /** -1 means null. */
   readonly lengths: number[] = [];
   #size = 0;
 

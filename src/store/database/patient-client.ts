@@ -3,14 +3,14 @@ import pg from 'pg';
 import { PatientTimer, stoodStillMs } from '../../platform/patient-timer.ts';
 
 /**
- * A connection to the database that is given up where an answer takes longer than `answerMs`. The driver's own limit
- * (`query_timeout`) would count the time this process stood still, and blame the database for it.
+ * A connection to the database that is closed if an answer takes longer than `answerMs`. The driver's own
+ * limit (`query_timeout`) would count the time this process stalled, and blame the database for it.
  */
 export interface PatientClientConfig extends pg.ClientConfig {
   answerMs?: number;
 }
 
-/** A statement may have a limit of its own. */
+/** A statement may have its own limit. */
 export interface PatientQuery extends pg.QueryConfig {
   answerMs?: number;
 }
@@ -28,7 +28,7 @@ export class PatientClient extends pg.Client {
     }) as typeof this.query;
   }
 
-  /** The driver takes a callback or gives a promise. */
+  /** The driver takes a callback or returns a promise. */
   #limited(ask: Ask, args: unknown[], answerMs: number): unknown {
     const timer = new PatientTimer(answerMs, () => this.#giveUp());
     const clear = (): void => timer.clear();
@@ -45,7 +45,7 @@ export class PatientClient extends pg.Client {
     return answer;
   }
 
-  /** Every statement of the connection fails: what is behind one that is not answered would only wait as well. */
+  /** Every statement of the connection fails, because those behind an unanswered one would wait too. */
   #giveUp(): void {
     const { connection } = this as unknown as { connection: { stream: Socket } };
     connection.stream.destroy(new Error('Query read timeout'));
@@ -55,8 +55,8 @@ export class PatientClient extends pg.Client {
 const WAIT_TEXT = /timeout exceeded when trying to connect|timeout expired|due to connection timeout/;
 
 /**
- * Asks once more where no connection could be had in time and this process stood still meanwhile: the pool's limits
- * count that time. Nothing was sent then, so nothing can be done twice.
+ * Tries again if no connection was available in time and this process stalled meanwhile, because the pool's
+ * limits count that time. Nothing was sent, so nothing can happen twice.
  */
 export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   const before = stoodStillMs();

@@ -1,4 +1,4 @@
-/** SQLSTATEs and socket codes by what they mean to us. */
+/** SQLSTATEs and socket codes, grouped by meaning. */
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -15,9 +15,9 @@ const SOCKET_CODES = new Set([
   'ENFILE',
 ]);
 /**
- * By class: 08 connection, 40 rolled back for the sake of others (deadlock), 53 out of something (disk, memory,
- * connections), 57 operator intervened or the statement took too long, 58 the server's own disk. Of 25 only a server
- * that takes no writes (a standby after a switch of servers), of 55 only a lock that could not be had.
+ * By class: 08 connection, 40 rolled back because of others (deadlock), 53 out of resources (disk, memory,
+ * connections), 57 operator intervention or statement timeout, 58 the server's own disk. From 25 only a
+ * server that takes no writes (a standby after a failover), from 55 only a lock that was not available.
  */
 const AWAY = /^(08|40|53|57|58|25006$|55P03$)/;
 const SQLSTATE_LENGTH = 5;
@@ -29,8 +29,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * The database is away or in trouble of its own, or went away while it worked: what it did last is unknown, and the
- * same statement may succeed later.
+ * The database is away or in trouble, or went away while it worked. The effect of its last statement is
+ * unknown, and the same statement may succeed later.
  */
 export function isConnectionError(error: unknown): boolean {
   const code = codeOf(error);
@@ -40,31 +40,34 @@ export function isConnectionError(error: unknown): boolean {
 }
 
 /**
- * SQLSTATEs with which the server says that it rolled back: serialisation and deadlocks (but not 40003, completion
- * unknown), out of something, statement timeout, no writes taken, no lock, bad data, a constraint.
+ * SQLSTATEs after which the server has rolled back: serialisation and deadlocks (but not 40003, completion
+ * unknown), out of resources, statement timeout, no writes, no lock, bad data, a constraint.
  */
 const ROLLED_BACK = /^(40(?!003)|53|57014$|25006$|55P03$|22|23|54)/;
 
 const undone = new WeakSet<object>();
 
-/** Notes of an error that what failed with it had no effect: it was never sent, or not committed. */
+/** Marks an error: the failed operation had no effect, because it was never sent or not committed. */
 export function markUndone(error: unknown): void {
   if (error instanceof Error) undone.add(error);
 }
 
-/** What failed surely had no effect. Else, with a connection error, that is unknown: the answer may have been lost. */
+/**
+ * The failed operation certainly had no effect. Otherwise, with a connection error, that is unknown: the
+ * answer may be lost.
+ */
 export function isUndone(error: unknown): boolean {
   if (error instanceof Error && undone.has(error)) return true;
   const code = codeOf(error);
   return code.length === SQLSTATE_LENGTH && ROLLED_BACK.test(code);
 }
 
-/** The values of a row are at fault (class 22, or a text the database cannot hold): others may still go through. */
+/** The values of a row are at fault (class 22, or a text the database cannot store). Other rows may succeed. */
 export function isDataError(error: unknown): boolean {
   return codeOf(error).startsWith('22') || codeOf(error) === '54000';
 }
 
-/** No partition for a row: the clock moved past the ones made ahead. */
+/** No partition for a row: the clock has passed the partitions created ahead. */
 export function isMissingPartition(error: unknown): boolean {
   return codeOf(error) === '23514' && error instanceof Error && error.message.includes('no partition');
 }
@@ -73,24 +76,24 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
 
-/** A statement ran into its time limit. */
+/** A statement reached its time limit. */
 export function isTimeout(error: unknown): boolean {
   return codeOf(error) === '57014';
 }
 
-/** A lock could not be had: within lock_timeout, or because its holder waited for one of ours. */
+/** A lock was not available: within lock_timeout, or because of a deadlock with one of ours. */
 export function isLockFailure(error: unknown): boolean {
   return codeOf(error) === '55P03' || codeOf(error) === '40P01';
 }
 
-/** A statement waited for a lock for as long as it may, or was told to stop waiting. */
+/** A statement waited for a lock up to its limit, or was cancelled while waiting. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03' || isTimeout(error);
 }
 
 const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
 
-/** Doing the same again may well work: the database was away or busy, or two transactions met. */
+/** A retry may succeed: the database was away or busy, or two transactions conflicted. */
 export function isTransient(error: unknown): boolean {
   return isConnectionError(error) || TRANSIENT_CODES.has(codeOf(error));
 }

@@ -1,7 +1,7 @@
 import { idTime } from '../../domain/ids.ts';
 import { formatTime } from '../../domain/time.ts';
 
-/** When a row of config was made, changed and deleted, as meta events show it. */
+/** When a config row was created, changed and deleted, as meta events show it. */
 export function rowTimes(row: { id: string; updated_at: number; deleted_at: number | null }) {
   return {
     created_at: formatTime(idTime(row.id)),
@@ -11,8 +11,8 @@ export function rowTimes(row: { id: string; updated_at: number; deleted_at: numb
 }
 
 /**
- * When a row was last changed. The database stamps it with the start of its transaction, which may lie before the id
- * was made: then it was made and not changed since.
+ * When a row was last changed. The database stamps it with the start of its transaction, which may be before
+ * the id was created. Then the row has not changed since its creation.
  */
 export function updatedAt(row: { id: string; updated_at: number }): string {
   return formatTime(Math.max(row.updated_at, idTime(row.id)));

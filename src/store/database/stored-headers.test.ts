@@ -16,7 +16,7 @@ const headers = {
   'X-Empty': [],
 };
 
-test('values of credentials are sealed, others stand as they are', () => {
+test('values of credentials are sealed, others are stored unchanged', () => {
   const stored = storedHeaders(sealer, headers, event) ?? '';
   expect(stored).not.toMatch(/secret-|not by us/);
   expect(stored).toContain('"plain"');
@@ -34,7 +34,7 @@ test('values of credentials are sealed, others stand as they are', () => {
   });
 });
 
-test('they open to what they were, and say which were sealed', () => {
+test('they open to the original values, and name the sealed ones', () => {
   const opened = openHeaders(sealer, storedHeaders(sealer, headers, event), 'e1');
   expect(opened.headers).toEqual(headers);
   expect(opened.credentials).toEqual(['authorization', 'x-mine', 'x-plain', 'x-shut-token']);
@@ -46,12 +46,12 @@ test('no headers are stored as null', () => {
   expect(shownHeaders(null, visible)).toEqual({});
 });
 
-test('a header whose name every object has is kept', () => {
+test('a header with the name of an inherited property is kept', () => {
   const odd = JSON.parse('{"__proto__": ["a"]}') as Record<string, string[]>;
   expect(storedHeaders(sealer, odd, event)).toBe('{"__proto__":["a"]}');
 });
 
-test('sealed values of one event are worth nothing in another', () => {
+test('sealed values of one event cannot be opened in another', () => {
   const stored = storedHeaders(sealer, headers, event);
   expect(() => openHeaders(sealer, stored, 'e2')).toThrow(SealError);
 });

@@ -8,9 +8,9 @@ import {
 import type { Sealer } from '../../platform/sealer.ts';
 
 /**
- * An event's headers as they are stored: JSON of names and values, in which each value of a credential header is
- * `sealed:` and the base64 of a sealed value. A value that begins so by itself is sealed too, so the word never
- * stands for anything else. They are opened only to be sent or matched.
+ * An event's headers as stored: JSON of names and values. Each value of a credential header is `sealed:` and
+ * the base64 of a sealed value. A plain value that begins with the same word is sealed too, so the word is
+ * unambiguous. Values are opened only for sending or matching.
  */
 const MARK = 'sealed:';
 
@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, readonly string[]>>;
 
 const place = (eventId: string, name: string) => `event ${eventId} header ${name}`;
 
-/** Null where there are none. */
+/** Null if there are none. */
 export function storedHeaders(
   sealer: Sealer,
   headers: Headers,
@@ -43,7 +43,7 @@ export function storedHeaders(
 
 export interface OpenedHeaders {
   headers: Record<string, string[]>;
-  /** Names, in lower case, of those that were sealed. */
+  /** Names, in lower case, of the sealed ones. */
   credentials: string[];
 }
 

@@ -2,7 +2,7 @@ import type { Queryable } from './database.ts';
 
 export const CONFIG_CHANNEL = 'posthorn_config';
 
-/** At commit the other nodes hear that the config of a project changed, or who may use it. */
+/** Notifies the other nodes at commit that the config of a project, or the access to it, changed. */
 export async function tellNodes(tx: Queryable, projectId: string): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
 }

@@ -13,6 +13,6 @@ test.each([
 });
 
 test.each(['infinity', '-infinity', '0001-06-01 00:00:00+00 BC', '10000-01-01 00:00:00+00'])(
-  '%s is no time that can be shown',
+  '%s is not a valid time',
   (text) => expect(parseTimestamp(text)).toBeNaN(),
 );

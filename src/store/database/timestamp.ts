@@ -4,9 +4,9 @@ const TIMESTAMP =
   /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/;
 
 /**
- * A timestamptz as the server writes it, in milliseconds since 1970. NaN for a value that no answer of ours can show:
- * infinity, or a year before 1 or after 9999. Date.parse would read the year 50 as 1950, and would not read the
- * offsets with seconds that zones had before 1900.
+ * A timestamptz in the server's format, in milliseconds since 1970. NaN for a value that the API cannot show:
+ * infinity, or a year before 1 or after 9999. Date.parse would read the year 50 as 1950, and does not read
+ * the offsets with seconds that zones had before 1900.
  */
 export function parseTimestamp(text: string): number {
   const match = TIMESTAMP.exec(text);

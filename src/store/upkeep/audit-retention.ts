@@ -3,9 +3,9 @@ import type { Database } from '../database/database.ts';
 import { projectRetentions } from './project-retention.ts';
 
 /**
- * Removes entries of the audit log that are older than the retention of the instance or the shorter one of their
- * project, in chunks, so that no statement holds many locks for long. They are kept as long as events but do not wait
- * for open deliveries, which need none of them.
+ * Removes audit entries that are older than the retention of the instance or the shorter one of their
+ * project. It works in chunks, so that no statement holds many locks for long. Entries are kept as long as
+ * events but do not wait for open deliveries, which do not need them.
  */
 const CHUNK = 1_000;
 

@@ -4,11 +4,11 @@ import type { Partition, PartitionedTable } from './partitions.ts';
 import { inTime } from './upkeep-lock.ts';
 
 /**
- * A partition is exported while it is in use, so that its rows can be read until it goes, and without a lock, so that
- * nothing waits. A comment on the table says which transaction was the oldest one open when that began. Once the
- * partition is detached, a row written by that transaction or a later one means that the file may not have it.
+ * A partition is exported while it is in use, so that its rows stay readable until it is removed, and without
+ * a lock, so that nothing waits. A comment on the table records the oldest transaction open at the start of
+ * the export. After the detach, a row written by that transaction or a later one may be missing in the file.
  */
-/** The primary key of each table, and how many bytes a row may need in memory beyond the small. */
+/** The primary key of each table, and the size of a row's large columns in bytes. */
 const SHAPES: Record<PartitionedTable, { key: readonly string[]; bytes: string }> = {
   delivery_attempts: {
     key: ['project_id', 'delivery_id', 'id'],
@@ -19,10 +19,10 @@ const SHAPES: Record<PartitionedTable, { key: readonly string[]; bytes: string }
   meta_events: { key: ['id'], bytes: 'octet_length(payload) + coalesce(octet_length(response_body), 0)' },
 };
 
-/** Rows lie this many pages together (256 MB) where they are looked at, so that no statement takes long. */
+/** The check reads this many pages (256 MB) at a time, so that no statement takes long. */
 const PAGES = 32_768;
 
-/** `session` holds the lock of upkeep. Waiting: another statement on the table, such as a vacuum, is in the way. */
+/** `session` has the upkeep lock. Waiting: another statement on the table, such as a vacuum, blocks it. */
 export async function exportPartition(
   { db, session }: { db: Database; session: Queryable },
   { table, name }: Partition,
@@ -36,7 +36,7 @@ export async function exportPartition(
   return (await inTime(session, mark)) ? 'done' : 'waiting';
 }
 
-/** Of a detached partition: whether it was exported, and no row was written since that began. */
+/** For a detached partition: whether it was exported, and no row was written since the start of the export. */
 export async function isWhollyExported(db: Queryable, name: string): Promise<boolean> {
   const [table] = await db.query<{ begun: string | null; pages: number }>(
     `select substring(obj_description($1::regclass, 'pg_class') from 'exported as of transaction (\\d+)') as begun,
@@ -49,7 +49,7 @@ export async function isWhollyExported(db: Queryable, name: string): Promise<boo
   return true;
 }
 
-/** Rows have the lower half of the number of their transaction, which begins again after 2^32. */
+/** Rows have the lower half of their transaction's number, which wraps around after 2^32. */
 async function hasNewRows(
   db: Queryable,
   { name, begun }: { name: string; begun: string },

@@ -3,12 +3,12 @@ import { GzipFile } from '../../platform/gzip-file.ts';
 import type { Queryable } from '../database/database.ts';
 
 /**
- * Rows as lines of JSON, one object per row with every column of the table. Bytes are exact: a column of bytes is its
- * text where it is UTF-8, and else, under the column's name with `_base64` added, base64. Times keep their
+ * Rows as lines of JSON, one object per row with every column of the table. Bytes are exact: a bytea column
+ * is its text if it is UTF-8, else base64 under the column's name plus `_base64`. Times keep their
  * microseconds.
  */
 export interface RowFormat {
-  /** What to select. */
+  /** The select list. */
   columns: string;
   line(row: object): string;
 }
@@ -35,14 +35,14 @@ function line(row: object): string {
   return `${JSON.stringify(Object.fromEntries(readable))}\n`;
 }
 
-/** Rows read at once; fewer where they are large. */
+/** Rows read at once, fewer if they are large. */
 const CHUNK_ROWS = 500;
 const CHUNK_BYTES = 2_097_152;
 
 /**
- * Writes a table, read in ranges of its key, each by a statement of its own: no snapshot is held while others work. Rows
- * that are written meanwhile may be missing or old. A table without rows makes no file. False: told to stop, nothing was
- * left behind.
+ * Writes a table, read in ranges of its key, each by a statement of its own, so that no snapshot stays open.
+ * Rows that are written meanwhile may be missing or old. A table without rows creates no file. False: it was
+ * stopped, and nothing was left behind.
  */
 export async function exportTable(
   db: Queryable,
@@ -60,8 +60,8 @@ export async function exportTable(
       chunk = await nextChunk(db, table, after)
     ) {
       if (to.signal.aborted) return false;
-      // By their number and not up to the last: with a limit the key is read in order, whatever the planner takes the
-      // range for.
+      // By number and not up to the last key. With a limit the key is read in order, for any row estimate of
+      // the planner.
       const rows = await db.query(
         `select ${format.columns} from ${table.name}
          where (${key}) > (${parameters(table.key)}) order by ${key} limit ${chunk.rows}`,
@@ -79,7 +79,7 @@ export async function exportTable(
 
 const parameters = (key: readonly string[]) => key.map((_, n) => `$${n + 1}`).join(', ');
 
-/** How many of the next rows fit in memory, and the key of the last of them; undefined: there are none. */
+/** How many of the next rows fit in memory, and the key of the last of them. Undefined: there are none. */
 async function nextChunk(
   db: Queryable,
   table: { name: string; key: readonly string[]; bytes: string },
@@ -96,7 +96,7 @@ async function nextChunk(
   return last && { rows: chunk.length, last: table.key.map((column) => last[column] ?? '') };
 }
 
-/** The first of some rows, as many as are no larger together; at least one. */
+/** The longest prefix of the rows that fits into the bytes, at least one. */
 export function withinBytes<Row extends { bytes: number }>(rows: readonly Row[], maxBytes: number): Row[] {
   let bytes = 0;
   return rows.filter((row, n) => {

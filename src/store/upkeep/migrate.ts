@@ -7,13 +7,14 @@ import type { Database, Queryable } from '../database/database.ts';
 import { isLockFailure } from '../database/pg-errors.ts';
 
 /**
- * Brings the schema to the newest version, under nodes that are at work. Forward only; each file runs in one
- * transaction with its entry in `schema_migrations`. An advisory lock lets nodes that start together take turns. It is
- * asked for again and again, so that no limit of a statement ends the wait: a node waits for another's migration for as
- * long as a migration may take, and says so every few seconds.
+ * Migrates the schema to the newest version while nodes run. Forward only; each file runs in one transaction
+ * with its entry in `schema_migrations`. An advisory lock serialises nodes that start together. It is polled,
+ * so that no statement timeout ends the wait. A node waits for another's migration for as long as a migration
+ * may take, and logs that every few seconds.
  *
- * Whoever waits for an exclusive lock makes everybody wait who comes after, accepts included. So a migration that
- * does not get its locks within LOCK_WAIT (a backup reads, a long search) lets go, pauses for as long and tries again.
+ * A queued `ACCESS EXCLUSIVE` lock blocks every later query on the table, event inserts included. So a
+ * migration that does not get its locks within LOCK_WAIT (because of a backup or a long search) rolls back,
+ * pauses for as long and tries again.
  *
  * A migration that takes away what older nodes use says so in a line `-- needs: NNNN`: it is refused while a node that
  * does not know migration NNNN is alive, and such a node is refused afterwards. Where NNNN is its own number no node is
@@ -27,9 +28,9 @@ const OLDEST_SERVER = 150_000;
 const LOCK_WAIT_MS = 1_000;
 const TRIES = 60;
 const SAY_EVERY_MS = 5_000;
-/** For one that reads all that is stored; a server that has vanished meanwhile is not waited for any longer. */
+/** For a migration that reads all stored rows. A server that has vanished is not awaited longer. */
 const LONGEST_MS = 6 * 3_600_000;
-/** A node that has been silent for longer has lost its rows to the others. */
+/** A node that is silent for longer has lost its rows to the others. */
 const ALIVE = '10 seconds';
 const NEEDS = /^-- needs: (\d{4})$/m;
 
@@ -57,13 +58,13 @@ function numberOf(name: string): string {
   return name.slice(0, 4);
 }
 
-/** The schema as it was with these migrations, in the transaction of the caller. */
+/** Creates the schema of these migrations, in the caller's transaction. */
 export async function applyMigrations(tx: Queryable, names: readonly string[]): Promise<void> {
   await applied(tx);
   for (const name of names) await apply(tx, MIGRATIONS, name);
 }
 
-/** The name of the one it applied; null: there was none left. */
+/** The name of the applied migration. Null: none was left. */
 async function applyNext(
   { db, log }: { db: Database; log: Logger },
   directory: string,
@@ -100,13 +101,13 @@ async function takeLock(tx: Queryable): Promise<boolean> {
   return row?.taken === true;
 }
 
-/** The wait for the turn of another node: says what it waits for, and gives up when no migration can take so long. */
+/** The wait for another node's migration. It logs the wait, and gives up when no migration can take so long. */
 class TurnWait {
   readonly #db: Database;
   readonly #log: Logger;
   readonly #startedAt = performance.now();
   #saidAt = performance.now();
-  /** Most turns are over in a moment: nodes that start together find that there is nothing left to do. */
+  /** Most waits are short: nodes that start together find that nothing is left to do. */
   #pauseMs = 50;
 
   constructor(db: Database, log: Logger) {
@@ -128,13 +129,13 @@ class TurnWait {
     const waitedSeconds = Math.round((now - this.#startedAt) / 1000);
     if (now - this.#startedAt > LONGEST_MS)
       throw new StartupError(
-        `another node has been bringing the schema up to date for ${waitedSeconds} seconds (database session ${pid}): see what it does, and start again`,
+        `another node has been migrating the schema for ${waitedSeconds} seconds (database session ${pid}): check that session, and start again`,
       );
-    this.#log.warn({ pid, waitedSeconds }, 'waiting for another node, which brings the schema up to date');
+    this.#log.warn({ pid, waitedSeconds }, 'waiting for another node, which migrates the schema');
   }
 }
 
-/** The database session that has the lock; null: none any more. */
+/** The database session that has the lock. Null: none. */
 async function lockHolder(db: Database): Promise<number | null> {
   const [row] = await db.query<{ pid: number }>(
     `select pid from pg_locks where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
@@ -195,11 +196,11 @@ async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Pro
   );
   if (older.length > 0)
     throw new StartupError(
-      `${name} takes away what nodes of an older version use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): ${wayOut(name, needs)}`,
+      `${name} removes something that older nodes use, and ${older.length} of them still run (${older.map(({ id }) => id).join(', ')}): ${wayOut(name, needs)}`,
     );
 }
 
-/** Where only nodes that know the migration itself can live with it, no older version can run beside them. */
+/** If only nodes that know the migration itself can work with it, older versions must stop. */
 function wayOut(name: string, needs: string): string {
   return needs === numberOf(name)
     ? 'stop all of them first'
@@ -212,7 +213,7 @@ async function describeWait(db: Database): Promise<string> {
        and xact_start < clock_timestamp() - ${LOCK_WAIT_MS} * interval '1 millisecond' order by xact_start`,
   );
   const pids = rows.map(({ pid }) => pid).join(', ');
-  return `the schema cannot be brought up to date while other sessions use its tables (such as a backup; pids ${pids}): start again when they have ended`;
+  return `the schema cannot be migrated while other sessions use its tables (such as a backup; pids ${pids}): start again when they have ended`;
 }
 
 async function refuseOldServer(db: Database): Promise<void> {

@@ -3,18 +3,20 @@ import { firstIdAt } from '../../domain/ids.ts';
 import type { Database, Queryable } from '../database/database.ts';
 
 /**
- * Partitions of the hot tables, by id and so by time. They are made ahead of need, under an advisory lock, as a
- * plain table that is then attached: creating a partition directly would lock the parent against inserts.
- * Bounds are multiples of the width since 1970, so that nodes with the same retention always agree on them.
+ * Partitions of the hot tables, by id and so by time. They are created ahead of need, under an advisory lock,
+ * as a plain table that is then attached, because creating a partition directly would lock the parent against
+ * inserts. Bounds are multiples of the width since 1970, so that nodes with the same retention always agree
+ * on them.
  */
 const LOCK = 7_305_502;
 const AHEAD = 2;
 const DAY_MS = 86_400_000;
 
 /**
- * Storage per table. Pages of deliveries are filled to less than half, so that finishing one is a HOT update on the same
- * page, even where one batch finishes all of them: then every old version is still there, and a new one is longer by the
- * latency and maybe a description. At 50 % one in sixteen did not fit; 45 % leaves room for 80 bytes more of each.
+ * Storage per table. Pages of deliveries are filled to less than half, so that a finish is a HOT update on
+ * the same page. This holds even if one batch finishes all rows of a page: every old version is still there,
+ * and a new one is longer by the latency and perhaps a description. At 50 % one in sixteen did not fit; 45 %
+ * leaves room for 80 bytes more of each.
  */
 const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
@@ -43,7 +45,7 @@ function rangeAt(ms: number, widthMs: number): Range {
   };
 }
 
-/** Makes the partition of `nowMs` and the next ones, for every hot table. Returns the names of the new ones. */
+/** Creates the partition of `nowMs` and the next ones, for every hot table. Returns the names of the new ones. */
 export async function ensurePartitions(db: Database, nowMs: number, widthMs: number): Promise<string[]> {
   const ranges = Array.from({ length: AHEAD + 1 }, (_, i) => rangeAt(nowMs + i * widthMs, widthMs));
   return db.transaction(async (tx) => {
@@ -53,7 +55,7 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
     for (const [table, storage] of Object.entries(TABLES) as [PartitionedTable, string][]) {
       for (const range of ranges) {
         const name = `${table}_${range.suffix}`;
-        // Overlapping: made already, or of another width from before the retention setting was changed.
+        // An overlap: it exists, or has another width from before a change of the retention setting.
         if (existing.some((p) => p.table === table && p.from < range.to && range.from < p.to)) continue;
         await createPartition(tx, { table, name, ...range }, storage);
         made.push(name);
@@ -63,7 +65,7 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
   });
 }
 
-/** Makes given partitions, as a backup names them. */
+/** Creates the given partitions, as a backup names them. */
 export async function createPartitions(tx: Queryable, partitions: readonly NewPartition[]): Promise<void> {
   const storages = new Map(Object.entries(TABLES));
   for (const partition of partitions) {
@@ -88,12 +90,12 @@ export interface Partition {
   /** Ids from here, up to but not including `to`. */
   from: string;
   to: string;
-  /** pending: its detaching has begun, and queries no longer see it. */
+  /** pending: its detach has begun, and queries no longer see it. */
   state: 'attached' | 'pending' | 'detached';
 }
 
 interface PartitionRow extends Pick<Partition, 'table' | 'name' | 'state'> {
-  /** Null where the partition was dropped while the query ran: bounds are looked up in the catalog as it is now. */
+  /** Null if the partition was dropped while the query ran, because bounds come from the current catalog. */
   bounds: string | null;
 }
 

@@ -6,23 +6,23 @@ import { type RowFormat, rowFormat, withinBytes } from './export-rows.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
 
 /**
- * Removes what projects keep for a shorter time than the instance does (retention.ts). Their rows share partitions
- * with those of others, so they go one by one, in chunks, and only below the project's oldest open event or delivery.
- * An event goes after its deliveries, and its idempotency key with it.
+ * Removes data of projects with a shorter retention than the instance (retention.ts). Their rows share
+ * partitions with other projects, so they are deleted one by one, in chunks, and only below the project's
+ * oldest open event or delivery. An event is deleted after its deliveries, together with its idempotency key.
  *
- * An export is written from the rows that a chunk's statement has deleted, and its files are on the disk before the
- * chunk is committed: what is deleted and what is written cannot differ. Files are named after the first row of the
- * chunk. If the commit does not come about, the next run begins with that row again and replaces them.
+ * An export is written from the rows that a chunk's statement has deleted, and its files are synced before
+ * the commit. So the deleted and the exported rows cannot differ. Files are named after the first row of the
+ * chunk. If the commit fails, the next run begins with that row again and replaces them.
  */
 const CHUNK_ROWS = 1_000;
 const CHUNK_BYTES = 16_777_216;
 const ENDED = `status in ('Success', 'Failure', 'Discarded')`;
 const UNUSED = 'not exists (select from event_deliveries d where d.event_id = e.id)';
-/** Locked, so that nobody opens one of them again before it is deleted. */
+/** Locked, so that none of them is reopened before it is deleted. */
 const chunk = (table: string) => `order by id limit ${CHUNK_ROWS} for update of ${table} skip locked`;
 
 interface Removal {
-  /** Finds ids of a project ($1) below an id ($2) that may go, with their size; in id order. */
+  /** Finds ids of a project ($1) below an id ($2) that may be deleted, with their size, in id order. */
   candidates: string;
   /** Each deletes rows of the project ($1) by the chosen ids ($2). */
   deletions: readonly { table: string; where: string }[];
@@ -42,7 +42,7 @@ const REMOVALS: readonly Removal[] = [
   {
     candidates: `select id, octet_length(payload)::float8 as bytes from events e
       where project_id = $1 and id < $2 and ${UNUSED} ${chunk('e')}`,
-    // Looked at again, now that it is locked: a replay may just have made a delivery.
+    // Checked again under the lock, because a replay may just have created a delivery.
     deletions: [{ table: 'events', where: `id = any($2) and ${UNUSED}` }],
   },
   {
@@ -57,7 +57,7 @@ export interface ProjectRetention {
   retentionMs: number;
 }
 
-/** Projects that keep things for a time of their own. */
+/** Projects with their own retention. */
 export async function projectRetentions(db: Queryable): Promise<ProjectRetention[]> {
   const projects = await db.query<{ id: string; policy: string }>(
     `select id, config #>> '{retention_policy,policy}' as policy from projects
@@ -83,7 +83,7 @@ export async function removeExpiredOfProjects(options: RemovalOptions, nowMs: nu
   }
 }
 
-/** False: there was nothing left to remove. */
+/** False: nothing was left to remove. */
 async function removeChunk(
   { db, exportDirectory }: RemovalOptions,
   removal: Removal,

@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
 
 /**
- * Removes rows of plain tables that nothing needs any more, in chunks, so that no statement holds many locks for long,
- * and never waiting for a row that somebody else is using.
+ * Removes unneeded rows of plain tables, in chunks, so that no statement holds many locks for long. It never
+ * waits for a locked row.
  *
- * Deleted config stays for a while: nodes learn of a deletion from the row that says so, and lists of what is still
- * kept show the names of what it went through.
+ * Deleted config stays for a while: nodes learn of a deletion from the row, and lists of retained data show
+ * its names.
  */
 const CHUNK = 1_000;
 
@@ -20,7 +20,8 @@ const hasNo = (table: string, id: string) =>
 const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['endpoint_counters', `minute < ${RETENTION}`],
   ['alert_failures', `at < ${RETENTION}`],
-  // One that is raised stays, as long as there is what it is about. Of a certificate that is `<endpoint> <side> …`.
+  // A raised alert stays while its subject exists. The subject of a certificate alert is `<endpoint> <side>
+  // …`.
   [
     'alerts',
     `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', 'subject_id')})`,
@@ -38,7 +39,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['intake_windows', 'coalesce(times[cardinality(times)], 0) + seconds + 3600 < extract(epoch from now())'],
   // No limit reaches back further than a day.
   ['rate_leases', `node_id is null and quiet_since < now() - interval '2 days'`],
-  // A fan-out of a deleted project goes nowhere.
+  // A fan-out of a deleted project is not delivered.
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['endpoints', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],

@@ -5,41 +5,40 @@ import { detachedPartitions, type Partition, type PartitionedTable, partitionBou
 import { inTime } from './upkeep-lock.ts';
 
 /**
- * Removes partitions as wholes. One goes through these states, each found again by the next run, should the node be
- * killed in it:
- *
- *   attached -> exported: if that is wanted; still in use, and a mark on it says as of when it was written
+ * Removes whole partitions. A partition goes through these states. If the node is killed, the next run
+ * continues from any of them:
+ *   attached -> exported: if an export is configured; still in use, and a mark on it records the start of the export
  *   exported -> pending:  queries no longer see it; waits for transactions that may have seen it
- *   pending  -> detached: a table of its own that nothing changes any more
- *   detached -> attached: something in it was opened again before it was detached, or its file does not have every row
+ *   pending  -> detached: a separate table that no longer changes
+ *   detached -> attached: a delivery in it was reopened before the detach, or its file does not have every row
  *   detached -> dropped:  after its idempotency keys were removed
  *
- * Nothing here takes a lock that accepting, claiming or finishing could wait for: detaching holds no lock on the
- * parent while it waits, and locks the partition only once nobody's plans have it. Waits are short (upkeep-lock.ts):
- * behind a long read the partition stays as it is until the next run.
+ * No step takes a lock that accept, claim or finish could wait for: detaching holds no lock on the parent
+ * while it waits, and locks the partition only once no plan uses it. Waits are short (upkeep-lock.ts). Behind
+ * a long read the partition stays as it is until the next run.
  */
 export interface RemovalOptions {
   db: Database;
-  /** Holds the lock of upkeep. */
+  /** Has the upkeep lock. */
   session: Queryable;
   signal: AbortSignal;
-  /** Where to write what is removed; empty: nowhere. */
+  /** The export directory. Empty: no export. */
   exportDirectory: string;
 }
 
 export interface RemovedPartitions {
   removed: string[];
-  /** Still there because of a transaction that may read them. */
+  /** Not removed yet, because a transaction may still read them. */
   waiting: string[];
   /** Why the export, and with it the removal, stopped. */
   exportProblem: string | null;
 }
 
-/** What depends on others goes first, so that an interrupted run leaves no delivery without its event. */
+/** Dependent tables go first, so that an interrupted run leaves no delivery without its event. */
 const ORDER: readonly PartitionedTable[] = ['delivery_attempts', 'event_deliveries', 'events', 'meta_events'];
 const KEYS_CHUNK = 10_000;
 
-/** Removes what lies below an id, and whatever an earlier run began to remove. */
+/** Removes partitions below an id, and finishes removals that an earlier run began. */
 export async function removePartitions(options: RemovalOptions, below: string): Promise<RemovedPartitions> {
   const attached = await partitionBounds(options.db);
   const leaving = [
@@ -56,7 +55,7 @@ export async function removePartitions(options: RemovalOptions, below: string): 
       if (end === 'removed') result.removed.push(partition.name);
       if (end !== 'waiting') continue;
       result.waiting.push(partition.name);
-      // A table can have only one partition half detached.
+      // A table can have only one partition with a pending detach.
       break;
     }
   }
@@ -102,8 +101,8 @@ function isDetached(session: Queryable, { table, name, state }: Partition): Prom
 }
 
 /**
- * Whether something open needs the partition: resent or replayed after it was found to be of no more use. Reads the
- * queue once, whatever its project: 100,000 waiting rows take 20 ms, for each partition that goes.
+ * Whether an open delivery needs the partition, because it was resent or replayed after the check. Reads the
+ * queue of all projects once per partition: 100,000 waiting rows take 20 ms.
  */
 async function isNeeded(db: Database, { from, to }: Partition): Promise<boolean> {
   const [row] = await db.query<{ needed: boolean }>(
@@ -115,7 +114,7 @@ async function isNeeded(db: Database, { from, to }: Partition): Promise<boolean>
   return row?.needed === true;
 }
 
-/** No rows are read: the check that detaching left says that they fit. */
+/** No rows are read: the check that the detach left proves that they fit. */
 function attachAgain(session: Queryable, { table, name, from, to }: Partition): Promise<boolean> {
   return inTime(
     session,
@@ -123,7 +122,7 @@ function attachAgain(session: Queryable, { table, name, from, to }: Partition): 
   );
 }
 
-/** Idempotency keys go with the events they belong to. */
+/** Idempotency keys are removed with their events. */
 async function removeKeys(db: Database, events: string): Promise<void> {
   let after: { project_id: string; id: string } | undefined = { project_id: '', id: '' };
   while (after !== undefined) {

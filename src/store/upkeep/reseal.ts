@@ -4,10 +4,10 @@ import type { Database, Queryable } from '../database/database.ts';
 import { resealedHeaders, SEALED_HEADERS } from '../database/stored-headers.ts';
 
 /**
- * Seals again, under the key that seals now, whatever another key has sealed: table by table, in chunks in order of
- * id. What is done needs nothing done, so it may be killed and run again, or run twice at once. A row is changed only
- * if it still holds what was read, and one that is locked is left for the next round: no node ever waits for this to
- * wait for it. Neither versions nor times of rows change: to nodes, which have both keys, nothing has happened.
+ * Reseals, with the current key, every value that another key has sealed: table by table, in chunks in order
+ * of id. It is idempotent, so it may be killed and run again, or run twice at once. A row changes only if it
+ * still has the value that was read. A locked row is left for the next round, so no node ever waits for this.
+ * Versions and times of rows do not change, because nodes have both keys.
  */
 const CHUNK_ROWS = 200;
 const CHUNK_EVENTS = 5_000;
@@ -30,15 +30,15 @@ const columns: readonly SealedColumn[] = [
 
 export interface Resealed {
   table: string;
-  /** Values sealed again, events in rows. */
+  /** Resealed values; for events, rows. */
   done: number;
-  /** Left as they are: locked, or changed meanwhile. */
+  /** Not changed: locked, or modified meanwhile. */
   skipped: number;
   /** Why values could not be opened. */
   failures: string[];
 }
 
-/** One round over everything, one table at a time. */
+/** One round over all tables, one at a time. */
 export async function* resealAll(db: Database, sealer: Sealer): AsyncGenerator<Resealed> {
   for (const column of columns) yield await resealColumn(db, sealer, column);
   yield await resealEvents(db, sealer);
@@ -123,7 +123,7 @@ async function resealEvents(db: Database, sealer: Sealer): Promise<Resealed> {
 }
 
 interface Fresh {
-  /** Where the table is keyed by project. */
+  /** If the table is keyed by project. */
   projectId?: string;
   id: string;
   old: string;

@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 import { type RemovalOptions, type RemovedPartitions, removePartitions } from './remove-partitions.ts';
 
 /**
- * Removes what is older than the retention, in whole partitions, and only below the oldest event or delivery that is
- * still open: an open delivery is never dropped, nor the event it needs.
+ * Removes data older than the retention, in whole partitions, and only below the oldest open event or
+ * delivery. An open delivery is never dropped, nor the event it needs.
  */
 export async function removeExpired(
   options: RemovalOptions,

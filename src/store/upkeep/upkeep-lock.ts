@@ -2,18 +2,18 @@ import type { Database, Queryable } from '../database/database.ts';
 import { isLockTimeout } from '../database/pg-errors.ts';
 
 /**
- * Upkeep is done by one node at a time, on a session that holds a lock: what must not be done twice, such as dropping
- * a table, is done on that session, so a node that has lost it cannot do it any more.
+ * One node at a time does upkeep, on a session that has a lock. A step that must not happen twice, such as
+ * dropping a table, runs on that session. A node that has lost the session therefore cannot run it.
  *
- * No statement on the session waits for a lock, or for others' transactions, longer than LOCK_MS. A wait is given up
- * as soon as `signal` says so.
+ * No statement on the session waits for a lock, or for other transactions, longer than LOCK_MS. `signal` ends
+ * a wait at once.
  */
 const LOCK = 7_305_505;
 const LOCK_MS = 2_000;
-/** Under the limit of the client, which would give up the session. */
+/** Below the limit of the client, which would close the session. */
 const STATEMENT_MS = 50_000;
 
-/** Null: another node is at it. */
+/** Null: another node does it. */
 export async function withUpkeepLock<T>(
   db: Database,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function withUpkeepLock<T>(
     await session.query(`set lock_timeout = ${LOCK_MS}; set statement_timeout = ${STATEMENT_MS}`);
     if (!(await inTime(session, `select pg_advisory_lock(${LOCK})`))) return null;
     const cancel = () => {
-      // The session ends without it as well, after at most LOCK_MS.
+      // Without it the session ends too, after at most LOCK_MS.
       db.query('select pg_cancel_backend($1)', [backend?.pid]).catch(() => undefined);
     };
     signal.addEventListener('abort', cancel);
@@ -43,7 +43,7 @@ export async function withUpkeepLock<T>(
   }
 }
 
-/** On the session. False: others' transactions were in the way for too long. */
+/** On the session. False: other transactions blocked it for too long. */
 export async function inTime(session: Queryable, statement: string): Promise<boolean> {
   try {
     await session.query(statement);
