@@ -20,7 +20,7 @@ const alert: Alert = {
   lastFailure: { status: '410 Gone', reason: 'The endpoint answered 410 Gone' },
 };
 
-test('an alert says which endpoint, what happened, the last status and reason, and what to do', () => {
+test('an alert names the endpoint, the event, the last status and reason, and the next step', () => {
   expect(alertTitle(alert)).toBe('Webhook endpoint orders needs attention');
   expect(alertLines(alert)).toEqual([
     'Endpoint: orders (e1)',
@@ -32,13 +32,13 @@ test('an alert says which endpoint, what happened, the last status and reason, a
   ]);
 });
 
-test('an all-clear asks for nothing', () => {
+test('an all-clear needs no action', () => {
   const cleared: Alert = { ...alert, state: 'cleared', lastFailure: null };
   expect(alertTitle(cleared)).toBe('Webhook endpoint orders recovered');
   expect(alertLines(cleared).at(-1)).toBe('What to do: Nothing.');
 });
 
-test('foreign text cannot add lines or fill the message', () => {
+test('untrusted text cannot add lines or fill the message', () => {
   const hostile: Alert = {
     ...alert,
     endpoint: { ...alert.endpoint, name: 'a\r\nBcc: x@example.com\u2028b', url: 'no url' },
@@ -51,6 +51,6 @@ test('foreign text cannot add lines or fill the message', () => {
   expect(lines.join('').length).toBeLessThan(2_000);
 });
 
-test('a meta event leaves out the addresses of chat services', () => {
+test('a meta event omits the addresses of chat services', () => {
   expect(JSON.stringify(alertData(alert, 'p'))).not.toMatch(/slack|teams/);
 });

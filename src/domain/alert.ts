@@ -3,16 +3,16 @@ import type { CertificateSide, SeenCertificate } from './certificate.ts';
 import type { EndpointSecrets } from './endpoint.ts';
 
 /**
- * What an endpoint's owner is told of: raised once when trouble begins, cleared once when it is over.
- *
- * failures: a subscription's attempts failed too often; breaker: the endpoint's circuit breaker opened; disabled: the
- * service made the endpoint inactive; certificate: one that its connections are made with expires soon.
+ * Alerts for the owner of an endpoint, raised once when a problem begins and cleared once when it ends.
+ * failures: a subscription's attempts failed too often; breaker: the endpoint's circuit breaker opened;
+ * disabled: the service made the endpoint inactive; certificate: a certificate of its connections expires
+ * soon.
  */
 export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
 
-/** How the last attempt that failed ended. */
+/** The result of the last failed attempt. */
 export interface LastFailure {
-  /** As the endpoint answered, such as `503 Service Unavailable`; null where it did not. */
+  /** The endpoint's status line, such as `503 Service Unavailable`. Null if it did not answer. */
   status: string | null;
   reason: string;
 }
@@ -27,23 +27,26 @@ export interface Alert {
     support_email: string;
     secret: Secret<Pick<EndpointSecrets, 'slack_webhook_url' | 'teams_webhook_url'>>;
   };
-  /** Of the kind failures. */
+  /** Only for the kind failures. */
   subscription: { id: string; name: string } | null;
-  /** Of the kind certificate: the one that expires or the one that came instead; null: none is used any more. */
+  /** Only for the kind certificate: the one that expires or its replacement. Null: none is used any more. */
   certificate?: { side: CertificateSide; seen: SeenCertificate | null };
   /** What happened, as one sentence. */
   summary: string;
   lastFailure: LastFailure | null;
 }
 
-/** What an alert is about, each raised by itself. All of an endpoint's certificates on one side are cleared together. */
+/**
+ * The subject of an alert. Each subject is raised separately. All certificates of an endpoint on one side are
+ * cleared together.
+ */
 export function alertSubject({ subscription, endpoint, certificate, state }: Alert): string {
   if (certificate === undefined) return subscription?.id ?? endpoint.id;
   const { side, seen } = certificate;
   return certificateSubject(endpoint.id, side, state === 'raised' ? seen?.fingerprint : '');
 }
 
-/** Of one certificate, or the beginning that all of an endpoint's certificates on that side share. */
+/** The subject of one certificate, or the prefix of all certificates of an endpoint on that side. */
 export function certificateSubject(endpointId: string, side: CertificateSide, fingerprint = ''): string {
   return `${endpointId} ${side} ${fingerprint}`;
 }
@@ -51,11 +54,11 @@ export function certificateSubject(endpointId: string, side: CertificateSide, fi
 const ADVICE: Record<AlertKind, string> = {
   failures: 'Check that the endpoint is reachable and answers with a 2xx status.',
   breaker:
-    'Check that the endpoint is reachable and answers with a 2xx status. Its deliveries are held and go out once it does.',
+    'Check that the endpoint is reachable and answers with a 2xx status. Its deliveries wait until it does.',
   disabled:
-    'Deliveries to it are discarded. Once the endpoint works again, activate it and resend what it missed.',
+    'Deliveries to it are discarded. Once the endpoint works again, activate it and resend the discarded deliveries.',
   certificate:
-    'Renew the certificate before then: deliveries fail once it has expired. A client certificate is renewed by updating the endpoint.',
+    'Renew the certificate before then, because deliveries fail once it has expired. To renew a client certificate, update the endpoint.',
 };
 
 export function alertTitle({ state, endpoint }: Alert): string {
@@ -83,7 +86,10 @@ export function alertLines(alert: Alert): string[] {
   ];
 }
 
-/** As the meta event shows it. Where else it was sent is left out: whoever knows such an address may post there. */
+/**
+ * The alert as the meta event shows it, without the other recipients, because anyone with such an address can
+ * post there.
+ */
 export function alertData(alert: Alert, projectId: string): object {
   const { endpoint, subscription, certificate, lastFailure } = alert;
   return {
@@ -116,7 +122,7 @@ function shownUrl(text: string): string {
 
 const MAX_CHARS = 500;
 
-/** Names and reasons come from tenants and endpoints: they cannot begin lines of their own, nor fill a screen. */
+/** Names and reasons come from tenants and endpoints. They must not add lines or fill a screen. */
 function oneLine(text: string): string {
   return text.slice(0, MAX_CHARS).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

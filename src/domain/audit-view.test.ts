@@ -3,7 +3,7 @@ import { auditView, CHANGED_SECRET, SECRET } from './audit-view.ts';
 
 const view = (before: object | null, after: object | null) => auditView({ before, after });
 
-test('bookkeeping and bytes go, instants become texts, the rest stays', () => {
+test('internal fields and bytes are removed, times become texts, the rest stays', () => {
   const row = { id: 'i', project_id: 'p', version: 3, updated_at: 1, deleted_at: null, last_used_at: 2 };
   expect(
     view(null, { ...row, name: 'n', expires_at: 0, hash: Buffer.from('h'), list: [1, null, true] }),
@@ -17,15 +17,15 @@ describe('a secret', () => {
   const config = (secret: string) => ({ config: { meta_event: { url: 'https://example.com', secret } } });
   const shown = (value: string) => config(value);
 
-  test('that stayed has the same mark before and after', () => {
+  test('that is unchanged has the same mark before and after', () => {
     expect(view(config('s'), config('s'))).toEqual({ before: shown(SECRET), after: shown(SECRET) });
   });
 
-  test('that is another has another mark after', () => {
+  test('that is changed has another mark after', () => {
     expect(view(config('s'), config('t'))).toEqual({ before: shown(SECRET), after: shown(CHANGED_SECRET) });
   });
 
-  test('that was not there, or is gone, shows as empty on that side', () => {
+  test('that was added or removed is empty on the other side', () => {
     expect(view(config(''), config('t'))).toEqual({ before: shown(''), after: shown(SECRET) });
     expect(view(config('s'), config(''))).toEqual({ before: shown(SECRET), after: shown('') });
   });
@@ -35,8 +35,8 @@ describe('a secret', () => {
   });
 });
 
-describe('what is sealed', () => {
-  test('shows only what is known to be no secret', () => {
+describe('a sealed value', () => {
+  test('shows only fields known to be no secret', () => {
     const verifier = {
       type: 'hmac',
       hmac: { header: 'X-Sig', hash: 'SHA256', secret: 's', encoding: 'hex' },
@@ -50,14 +50,14 @@ describe('what is sealed', () => {
     });
   });
 
-  test('shows no text that may hold a name and password', () => {
+  test('shows no text that may contain a name and password', () => {
     const settings = { host: 'u:p@broker', queue: 'q', endpoint: 'https://u:p@sqs.example.com/x' };
     expect(view(null, { secret: settings }).after).toEqual({
       secret: { host: SECRET, queue: 'q', endpoint: `https://${SECRET}@sqs.example.com/x` },
     });
   });
 
-  test('compares the items of a list by uid, wherever they stand', () => {
+  test('compares the items of a list by uid, in any order', () => {
     const list = (...items: object[]) => ({ secret: { secrets: items } });
     const [a, b] = [
       { uid: 'a', value: '1' },

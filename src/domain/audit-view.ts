@@ -2,12 +2,12 @@ import { Secret } from '../platform/secret.ts';
 import type { AuditNote } from './audit.ts';
 
 /**
- * A changed resource as the audit log shows it. Bookkeeping goes, and secrets are replaced by a mark: the same before
- * and after where the secret stayed, another after where it is a different one. A mark says nothing else about it, not
- * even to somebody who can guess.
+ * A changed resource as the audit log shows it. Internal fields are removed, and secrets are replaced by a
+ * mark. The mark is the same before and after if the secret is unchanged, and different otherwise. It reveals
+ * nothing else, so a guess cannot be tested against it.
  *
- * What is sealed in the database comes as an object named `secret`; in there every text is a secret unless its name
- * is known to be none, so a new credential is hidden before anybody thinks of it. Elsewhere names decide.
+ * Sealed values arrive as an object named `secret`. In it every text counts as a secret unless its name is
+ * listed below, so a new credential is hidden by default. Elsewhere names decide.
  */
 export const SECRET = '[secret]';
 export const CHANGED_SECRET = '[secret, changed]';
@@ -18,11 +18,11 @@ const SECRETS = new Set([
   'token',
   'password',
   'authorization',
-  // Whoever knows one may post there.
+  // Anyone with the address can post there.
   'slack_webhook_url',
   'teams_webhook_url',
 ]);
-/** What of a sealed part is none: what kind it is, where it goes, when it ends. */
+/** Fields inside a sealed object that are not secret. */
 const PLAIN_IN_SEALED = new Set([
   'uid',
   'type',
@@ -62,7 +62,7 @@ export function auditView({ before, after }: Pick<AuditNote, 'before' | 'after'>
   };
 }
 
-/** Plain JSON of a row: without bookkeeping and without bytes, which are hashes and seals; instants as texts. */
+/** Plain JSON of a row, with times as texts, without internal fields and bytes (hashes and sealed values). */
 function resource(row: object | null): Json {
   if (row === null) return null;
   const kept = Object.entries(row)
@@ -77,9 +77,9 @@ function resource(row: object | null): Json {
 }
 
 interface Place {
-  /** The side after the change, which tells whether a secret is another than before. */
+  /** The side after the change, which shows whether a secret changed. */
   isLater?: boolean;
-  /** Within what is sealed. */
+  /** Inside a sealed object. */
   isSealed?: boolean;
   name?: string;
 }
@@ -108,7 +108,7 @@ function hideText(text: string, other: Json | undefined, place: Place): Json {
     const known = typeof other === 'string' ? userInfoOf(URL.parse(other)) : null;
     return `${url.protocol}//${mark(userInfo, known, place)}@${url.host}${url.pathname}${url.search}${url.hash}`;
   }
-  // In a sealed part anything with an @ may be a name and password before a host.
+  // In a sealed object any text with an @ may be a name and password before a host.
   return place.isSealed === true && text.includes('@') ? mark(text, other, place) : text;
 }
 
@@ -120,7 +120,7 @@ function mark(secret: string, other: Json | undefined, { isLater }: Place): stri
   return isLater === true && isAnother ? CHANGED_SECRET : SECRET;
 }
 
-/** What an item of a list was: the one of the same uid, or the same place. */
+/** The earlier form of a list item: the one with the same uid, or at the same position. */
 function twin(item: Json, others: Json | undefined, index: number): Json | undefined {
   if (!Array.isArray(others)) return undefined;
   if (!isObject(item) || item['uid'] === undefined) return others[index];

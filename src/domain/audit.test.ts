@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { actorFrom, changeOf, INSTANCE } from './audit.ts';
 
-test('an actor is read back from its columns; where nobody was named it is the service', () => {
+test('an actor is read back from its columns; without a name it is the service', () => {
   expect(actorFrom('portal_link', 'l')).toEqual({ type: 'portal_link', id: 'l' });
   expect(actorFrom('instance', null)).toEqual(INSTANCE);
   expect(actorFrom('api_key', null)).toEqual(INSTANCE);
 });
 
-test('a change names its row, whichever side it is on', () => {
+test('a change names its row, whether it was added, changed or removed', () => {
   const row = { id: 'r' };
   expect(changeOf('key.created', undefined, row)).toMatchObject({
     resourceId: 'r',

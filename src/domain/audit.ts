@@ -1,41 +1,41 @@
-/** Who changed what: the words of the audit log. */
+/** The actions of the audit log. */
 export const auditActions = {
-  'project.created': 'A project was made, with its first key.',
-  'project.updated': 'Its name, logo or settings were changed.',
-  'project.deleted': 'It was deleted; its keys ended with it.',
-  'key.created': 'A key was made.',
+  'project.created': 'A project was created, with its first key.',
+  'project.updated': 'The name, logo or settings of a project were changed.',
+  'project.deleted': 'A project was deleted. Its keys were revoked with it.',
+  'key.created': 'A key was created.',
   'key.revoked': 'A key was revoked.',
-  'endpoint.created': 'An endpoint was made: by hand, by an onboarding or by a dynamic event.',
-  'endpoint.updated': 'It was changed, or given to the owner of a portal link.',
-  'endpoint.deleted': 'It was deleted; each of its subscriptions has an entry of its own.',
-  'endpoint.paused': 'Its deliveries are held.',
-  'endpoint.activated': 'It was made active.',
-  'endpoint.disabled': 'The service made it inactive; `after.reason` says why.',
-  'endpoint.secret_rolled': 'It got a new signing secret.',
+  'endpoint.created': 'An endpoint was created: by hand, by an onboarding or by a dynamic event.',
+  'endpoint.updated': 'An endpoint was changed, or assigned to the owner of a portal link.',
+  'endpoint.deleted': 'An endpoint was deleted. Each of its subscriptions has its own entry.',
+  'endpoint.paused': 'An endpoint was paused. Its deliveries wait.',
+  'endpoint.activated': 'An endpoint was activated.',
+  'endpoint.disabled': 'The service made an endpoint inactive. `after.reason` says why.',
+  'endpoint.secret_rolled': 'An endpoint got a new signing secret.',
   'subscription.created':
-    'A subscription was made: by hand, by an onboarding or for an event sent to an endpoint.',
-  'subscription.updated': 'It was changed.',
-  'subscription.activated': 'Its status was switched to active.',
-  'subscription.deactivated': 'Its status was switched to inactive.',
-  'subscription.deleted': 'It was deleted, or ended with its endpoint or source.',
+    'A subscription was created: by hand, by an onboarding or for an event sent to an endpoint.',
+  'subscription.updated': 'A subscription was changed.',
+  'subscription.activated': 'A subscription was activated.',
+  'subscription.deactivated': 'A subscription was deactivated.',
+  'subscription.deleted': 'A subscription was deleted, by itself or with its endpoint or source.',
   'filter.created': 'A filter was added to a subscription.',
   'filter.updated': 'A filter was changed.',
-  'filter.deleted': 'A filter was taken from a subscription.',
-  'source.created': 'A source was made.',
-  'source.updated': 'It was changed.',
-  'source.deleted': 'It was deleted; each of its subscriptions has an entry of its own.',
-  'portal_link.created': 'A portal link was made.',
-  'portal_link.updated': 'It was changed.',
-  'portal_link.revoked': 'It and its tokens were ended.',
-  'portal_link.token_made': 'A token was asked for with `refresh_token`.',
+  'filter.deleted': 'A filter was removed from a subscription.',
+  'source.created': 'A source was created.',
+  'source.updated': 'A source was changed.',
+  'source.deleted': 'A source was deleted. Each of its subscriptions has its own entry.',
+  'portal_link.created': 'A portal link was created.',
+  'portal_link.updated': 'A portal link was changed.',
+  'portal_link.revoked': 'A portal link and its tokens were revoked.',
+  'portal_link.token_made': 'A token was requested with `refresh_token`.',
   'event_type.created': 'An event type was added, by hand or by an import.',
-  'event_type.updated': 'It was described anew, by hand or by an import.',
-  'event_type.deprecated': 'It was marked as deprecated.',
-  'job.started': 'A batch or an onboarding was started; `after` has its type and filter.',
-  'job.cancelled': 'It was ended before it was done.',
+  'event_type.updated': 'An event type was changed, by hand or by an import.',
+  'event_type.deprecated': 'An event type was marked as deprecated.',
+  'job.started': 'A batch or an onboarding was started. `after` has its type and filter.',
+  'job.cancelled': 'A job was cancelled.',
   'event.replayed': 'An event was sent again.',
   'event_delivery.resent': 'A failed or discarded delivery was sent again.',
-  'event_delivery.force_resent': 'Successful deliveries were sent once more; `after.ids` names them.',
+  'event_delivery.force_resent': 'Successful deliveries were sent again. `after.ids` names them.',
   'meta_event.resent': 'A meta event was sent again.',
 } as const satisfies Record<`${string}.${string}`, string>;
 
@@ -43,28 +43,28 @@ export type AuditAction = keyof typeof auditActions;
 
 export const actorTypes = ['api_key', 'portal_link', 'instance_key', 'cli', 'instance'] as const;
 
-/** Who makes a change: the holder of a key or link, the user of the operating system who gave a command, or the service. */
+/** The actor of a change: the holder of a key or link, the system user who ran a command, or the service. */
 export type Actor =
   | { type: 'api_key' | 'portal_link' | 'instance_key' | 'cli'; id: string }
   | { type: 'instance'; id: null };
 
 /**
- * By which a command says whose it is, percent-encoded. It is believed of the instance key only, whose holder may do
- * anything: it tells people apart and protects nothing.
+ * The user of a command, percent-encoded. It is trusted only with the instance key, whose holder may do
+ * anything. It identifies people and protects nothing.
  */
 export const CLI_USER_HEADER = 'x-posthorn-cli-user';
 
-/** The service itself: what it does on its first start, or because of what an endpoint answered. */
+/** The service itself: its first start, or a reaction to an endpoint's response. */
 export const INSTANCE: Actor = { type: 'instance', id: null };
 
-/** One change, as it happened; secrets are taken out where it is stored. */
+/** One change, with secrets. They are removed when it is stored. */
 export interface AuditNote {
   action: AuditAction;
-  /** null: many at once. */
+  /** Null: many at once. */
   resourceId: string | null;
-  /** null: there was none. */
+  /** Null: it did not exist. */
   before: object | null;
-  /** null: there is none any more. */
+  /** Null: it no longer exists. */
   after: object | null;
 }
 
@@ -74,7 +74,7 @@ export function actorFrom(type: string, id: string | null): Actor {
   return known === 'instance' || id === null ? INSTANCE : { type: known, id };
 }
 
-/** The change of a row from what it was to what it is; null where there was or is none. */
+/** The change of a row. `null` means that it did not or does not exist. */
 export function changeOf(
   action: AuditAction,
   before: { id: string } | null | undefined,

@@ -1,13 +1,13 @@
-/** A certificate that a connection was made with. */
+/** A certificate of a connection. */
 export interface SeenCertificate {
   /** SHA-256, as hex pairs with colons. */
   fingerprint: string;
-  /** Foreign text, as one line. */
+  /** Untrusted text, as one line. */
   subject: string;
   expiresAtMs: number;
 }
 
-/** The endpoint's own, and the one that we showed it. */
+/** The endpoint's certificate, and our client certificate. */
 export interface SeenCertificates {
   server: SeenCertificate | null;
   client: SeenCertificate | null;

@@ -45,11 +45,11 @@ test.each([
   'X-Request-Id',
   'traceparent',
   'x-broker-message-id',
-])('%s is none', (name) => {
+])('%s is not a credential', (name) => {
   expect(isCredentialName(name, visible)).toBe(false);
 });
 
-test('a project shows the names it lists and those it gave to headers of ours, in any case', () => {
+test('a project shows the headers it lists and the custom names of our headers, in any case', () => {
   const own = visibleHeaders({
     ...config,
     visible_headers: ['X-Sort-KEY'],
@@ -61,7 +61,7 @@ test('a project shows the names it lists and those it gave to headers of ours, i
   expect(isCredentialName('X-Sort-Keys', own)).toBe(true);
 });
 
-test('authorization and cookie stay credentials whatever is listed', () => {
+test('authorization and cookie stay credentials even if listed', () => {
   for (const name of ['Authorization', 'Proxy-Authorization', 'Cookie', 'Set-Cookie']) {
     expect(mayBeVisible(name)).toBe(false);
     expect(isCredentialName(name, new Set([name.toLowerCase()]))).toBe(true);
@@ -69,13 +69,13 @@ test('authorization and cookie stay credentials whatever is listed', () => {
   expect(mayBeVisible('X-Api-Key')).toBe(true);
 });
 
-test('a name that carries a credential in one request is one there, even if it is listed', () => {
+test('a name that has the credential of one request is hidden there, even if it is listed', () => {
   const owner = { credentials: ['x-own'], visible: new Set(['x-own']) };
   expect(isCredential('X-Own', owner)).toBe(true);
   expect(isCredential('X-Other', owner)).toBe(false);
 });
 
-test('names beyond any number are classed as before', () => {
+test('names beyond the cache limit are classified the same way', () => {
   for (let index = 0; index < 5_000; index += 1) {
     expect(isCredentialName(`X-${index}`, visible)).toBe(false);
     expect(isCredentialName(`X-${index}-Token`, visible)).toBe(true);

@@ -2,15 +2,14 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**
- * Headers that say who a sender is. A reader of such a value can send as that sender does, so it is sealed where it
- * must be kept, left out where it need not be, and never shown. A header is one of them by its name:
- *
+ * Headers that authenticate a sender. A reader of such a value can impersonate the sender, so it is sealed if
+ * it must be stored, dropped otherwise, and never shown. The name of a header decides:
  *   always  -> `authorization` and `cookie` in their four forms;
- *   usually -> the name holds a word such as `token` or `key`, or is a vendor's; a project may list it as visible;
- *   never   -> every other name, and names known to be harmless though they hold such a word.
+ *   usually -> the name contains a word such as `token` or `key`, or is a vendor's; a project may list it as visible;
+ *   never   -> every other name, and names known to be harmless although they contain such a word.
  *
- * The class of a name is worked out once and remembered, for at most MAX_REMEMBERED names of usual length, so that a
- * delivery costs one look-up per header and a sender of made-up names costs no memory.
+ * The class of a name is computed once and cached, for at most MAX_REMEMBERED names of usual length. A
+ * delivery costs one lookup per header, and invented names cost no memory.
  */
 type NameClass = 'always' | 'usually' | 'never';
 
@@ -32,10 +31,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'public-key-pins',
   'public-key-pins-report-only',
 ]);
-/** Keys that tell repeats apart, under any prefix, and counts of tokens left. */
+/** Idempotency keys, under any prefix, and counts of remaining tokens. */
 const HARMLESS_FORMS = /(^|-)idempotency-?key$|ratelimit.*-tokens$/;
 
-/** Names that a source does not even store: no filter has ever seen them. Others are stored sealed. */
+/** Names that a source does not store at all. No filter has ever seen them. Others are stored sealed. */
 const NOT_STORED: ReadonlySet<string> = new Set([
   ...ALWAYS,
   'x-api-key',
@@ -46,7 +45,7 @@ const NOT_STORED: ReadonlySet<string> = new Set([
   'x-gitlab-token',
 ]);
 
-/** What is shown of such a value. */
+/** Shown instead of such a value. */
 export const HIDDEN = '***';
 
 const MAX_REMEMBERED = 2_000;
@@ -71,11 +70,11 @@ function classify(name: string): NameClass {
 /** Names in lower case. */
 export type VisibleHeaders = ReadonlySet<string>;
 
-/** Whose headers they are. */
+/** The context of the headers. */
 export interface HeaderOwner {
-  /** What the project shows. */
+  /** The headers that the project shows. */
   visible: VisibleHeaders;
-  /** Names, in lower case, that are credentials of this request or event whatever they are called. */
+  /** Names, in lower case, that are credentials of this request or event in any case. */
   credentials: readonly string[];
 }
 
@@ -90,7 +89,7 @@ export function isCredentialName(name: string, visible: VisibleHeaders): boolean
   return found === 'always' || (found === 'usually' && !visible.has(name.toLowerCase()));
 }
 
-/** Whether a source leaves the header out of what it stores. `name` in lower case. */
+/** Whether a source drops the header instead of storing it. `name` in lower case. */
 export function isNotStored(name: string, visible: VisibleHeaders): boolean {
   return NOT_STORED.has(name) && isCredentialName(name, visible);
 }
@@ -105,7 +104,7 @@ type Named = Pick<ProjectConfig, 'visible_headers' | 'request_id_header'> & {
 };
 const visibleOf = new WeakMap<Named, VisibleHeaders>();
 
-/** The names a project lists, and those it gave to headers of ours. Made once per version of the config. */
+/** The names a project lists, and its custom names of our headers. Computed once per config version. */
 export function visibleHeaders(config: Named): VisibleHeaders {
   let names = visibleOf.get(config);
   if (names === undefined) {

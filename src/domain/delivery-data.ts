@@ -32,7 +32,7 @@ const types: Partial<Record<DeliveryStatus, MetaEventType>> = {
   Discarded: 'eventdelivery.discarded',
 };
 
-/** What a state is told as, if it is the end of a delivery. */
+/** The meta event type of a terminal state. */
 export function endingType(status: DeliveryStatus): MetaEventType | undefined {
   return types[status];
 }

@@ -2,15 +2,16 @@ import { AppError } from './errors.ts';
 import { isEventTypePattern } from './subscription.ts';
 
 /**
- * The part of a project that a portal caller may see: the endpoints of one owner, and through them their
- * subscriptions, deliveries and events; of these two only some event types, where the link lists them. Undefined stands for the whole project, which is what API keys see. It comes
- * with every call and every list takes it; an owner without endpoints sees nothing, not everything.
+ * The part of a project that a portal caller may see: the endpoints of one owner, and their subscriptions,
+ * deliveries and events. If the link lists event types, deliveries and events are limited to those. Undefined
+ * means the whole project, as for API keys. It comes with every call and every list applies it. An owner
+ * without endpoints sees nothing, not everything.
  */
 export interface EndpointScope {
   readonly ownerId: string;
   readonly endpointIds: ReadonlySet<string>;
   readonly canManage: boolean;
-  /** Names, `*` and trailing globs, as subscriptions have them; empty: all. */
+  /** Names, `*` and trailing globs, as in subscriptions. Empty: all. */
   readonly eventTypes: readonly string[];
 }
 
@@ -21,18 +22,18 @@ export function inScope(scope: EndpointScope | undefined, endpointId: string): b
 export function seesEventType(scope: EndpointScope | undefined, eventType: string): boolean {
   if (scope === undefined || scope.eventTypes.length === 0) return true;
   return scope.eventTypes.some((known) =>
-    // A glob takes in names and narrower globs alike.
+    // A glob includes names and narrower globs.
     isEventTypePattern(known) ? eventType.startsWith(known.slice(0, -1)) : known === eventType,
   );
 }
 
-/** Refuses event types beyond those that the link lists: what is sent to an endpoint is seen there. */
+/** Refuses event types that the link does not list, because the endpoint would receive them. */
 export function requireEventTypes(scope: EndpointScope | undefined, eventTypes: readonly string[]): void {
   const closed = eventTypes.find((type) => !seesEventType(scope, type));
   if (closed !== undefined) throw new AppError('portal_forbidden', { what: `the event type ${closed}` });
 }
 
-/** A delivery, or what is known of one, if its endpoint and its event type are in scope. */
+/** A delivery, or a part of one, if its endpoint and its event type are in scope. */
 export function seesDelivery(
   scope: EndpointScope | undefined,
   delivery: { endpoint_id: string; event_type: string },
@@ -40,7 +41,7 @@ export function seesDelivery(
   return inScope(scope, delivery.endpoint_id) && seesEventType(scope, delivery.event_type);
 }
 
-/** The value if its endpoint is in scope. What is out of scope is as if it were not there: the caller gets a 404. */
+/** The value if its endpoint is in scope. Otherwise it counts as missing, and the caller gets a 404. */
 export function visible<T>(
   scope: EndpointScope | undefined,
   value: T | undefined,
@@ -49,7 +50,7 @@ export function visible<T>(
   return value !== undefined && inScope(scope, endpointId(value)) ? value : undefined;
 }
 
-/** An endpoint as just read, if it is the owner's: more exact than the ids, which may be a second old. */
+/** An endpoint just read, if it belongs to the owner. This is more exact than the ids, which may be a second old. */
 export function owned<T extends { owner_id: string }>(
   scope: EndpointScope | undefined,
   endpoint: T | undefined,

@@ -1,4 +1,4 @@
-/** What an endpoint keeps secret: sealed together in one column, never logged. */
+/** The secrets of an endpoint, sealed together in one column, never logged. */
 export interface EndpointSecret {
   uid: string;
   value: string;
@@ -12,9 +12,9 @@ export interface EndpointSecrets {
   secrets: EndpointSecret[];
   authentication: EndpointAuthentication | null;
   mtls_client_cert: { client_cert: string; client_key: string } | null;
-  /** PEM of an ed25519 private key; adds v1a signatures. */
+  /** PEM of an ed25519 private key. It adds v1a signatures. */
   signing_key: { private_key: string; public_key: string } | null;
-  /** Whoever knows the address of a chat channel may post there. Empty: none. */
+  /** Anyone with the address of a chat channel can post there. Empty: none. */
   slack_webhook_url: string;
   teams_webhook_url: string;
 }

@@ -1,13 +1,13 @@
 /**
- * Every error a caller of the API can meet: a stable machine word, the HTTP status and the message. `{name}` in
- * a message is filled from the error's parameters. docs/errors.md lists the same table; a test holds the two
- * together. What is not in this table is a bug and reaches the caller only as `internal`.
+ * Every error that the API returns: a stable code, the HTTP status and the message. `{name}` in a message is
+ * filled from the error's parameters. docs/errors.md lists the same table, and a test compares the two. Any
+ * other error is a bug and reaches the caller only as `internal`.
  */
 export const errorTable = {
   bad_json: { status: 400, message: 'The request body is not valid JSON: {detail}' },
   body_required: {
     status: 400,
-    message: 'This request needs a JSON body; send an object with Content-Type: application/json.',
+    message: 'This request needs a JSON body. Send an object with Content-Type: application/json.',
   },
   validation_failed: { status: 400, message: '{fields}' },
   bad_query: { status: 400, message: 'Query parameter {name}: {detail}' },
@@ -17,7 +17,7 @@ export const errorTable = {
   bad_encoding: { status: 400, message: 'The request body cannot be decoded: {detail}' },
   project_required: {
     status: 400,
-    message: 'The instance key belongs to no project; use a project key or a portal token here.',
+    message: 'The instance key belongs to no project. Use a project key or a portal token.',
   },
   unauthenticated: {
     status: 401,
@@ -28,9 +28,9 @@ export const errorTable = {
   project_forbidden: { status: 403, message: 'This API key does not belong to project {project}.' },
   instance_key_required: {
     status: 403,
-    message: 'Only the instance key may do this; see instance_key in credentials.json.',
+    message: 'This operation needs the instance key. It is instance_key in credentials.json.',
   },
-  source_disabled: { status: 403, message: 'This source is disabled; it takes no events.' },
+  source_disabled: { status: 403, message: 'This source is disabled and accepts no events.' },
   unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
   portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },
   not_found: { status: 404, message: 'There is no {resource} {id} in this project.' },
@@ -48,46 +48,46 @@ export const errorTable = {
   },
   headers_too_large: {
     status: 431,
-    message: 'The headers and the address of the request together are larger than {limit} bytes.',
+    message: 'The URL and the headers of the request together are larger than {limit} bytes.',
   },
   request_timeout: { status: 408, message: 'The request did not arrive in time; try again.' },
-  bad_request: { status: 400, message: 'This is not a request of HTTP/1.1 that can be read: {detail}' },
+  bad_request: { status: 400, message: 'This is not a valid HTTP/1.1 request: {detail}' },
   rate_limited: {
     status: 429,
     message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.',
   },
   overloaded: {
     status: 429,
-    message: 'The service is taking in more than it can store right now; try again in {retry} s.',
+    message: 'The service is overloaded; try again in {retry} s.',
   },
   internal: {
     status: 500,
-    message: 'Something went wrong on our side; the request id {request} finds it in the log.',
+    message: 'An internal error occurred. Search the log for the request id {request}.',
   },
   secret_unreadable: {
     status: 500,
-    message: 'A secret that this needs cannot be opened: {detail}.',
+    message: 'A required secret cannot be decrypted: {detail}.',
   },
   row_damaged: {
     status: 500,
-    message:
-      'What is stored of this cannot be shown: {detail}. Lists leave it out; nothing else is affected.',
+    message: 'The stored row cannot be shown: {detail}. Lists omit it. Other rows are not affected.',
   },
   search_timeout: {
     status: 504,
-    message: 'This took more than {seconds} s; narrow it with startDate and endDate or further filters.',
+    message:
+      'The search took more than {seconds} s. Narrow it with startDate and endDate or further filters.',
   },
   test_timeout: {
     status: 504,
-    message: 'No attempt was made within {seconds} s; delivery {id} shows what becomes of it.',
+    message: 'No attempt was made within {seconds} s. Check delivery {id} later.',
   },
   database_unavailable: {
     status: 503,
-    message: 'The database cannot be reached right now; this was not done, try again.',
+    message: 'The database cannot be reached. Nothing was changed; try again.',
   },
   outcome_unknown: {
     status: 503,
-    message: 'The database did not answer; this may or may not have been done. {advice}',
+    message: 'The database did not answer, so the outcome is unknown. {advice}',
   },
   stopping: { status: 503, message: 'This node is shutting down; nothing was stored, try again.' },
 } as const satisfies Record<string, { status: number; message: string }>;
@@ -98,9 +98,9 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly status: number;
-  /** Seconds for the Retry-After header, where trying again later helps. */
+  /** Seconds for the Retry-After header, if a retry helps. */
   readonly retryAfterSeconds: number | undefined;
-  /** More about it, for the answer. */
+  /** Further data for the response. */
   readonly data: unknown;
   readonly params: Readonly<Record<string, string | number>>;
 

@@ -12,7 +12,7 @@ test('ids strictly increase, also within a millisecond and when the clock steps 
   expect(made.every(isId)).toBe(true);
 });
 
-test('an id carries its time to the millisecond', () => {
+test('an id contains its time to the millisecond', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 47 }), (ms) => {
       const id = new IdFactory(() => ms).next();
@@ -22,7 +22,7 @@ test('an id carries its time to the millisecond', () => {
   );
 });
 
-test('text that is not an id is told apart', () => {
+test('text that is not an id is recognised', () => {
   for (const text of [
     '',
     'x',

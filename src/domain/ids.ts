@@ -3,10 +3,9 @@ import { randomText } from '../platform/random.ts';
 
 /**
  * ULIDs: 48 bits of milliseconds, 80 bits of randomness, 26 characters of Crockford's base 32. Text order is
- * time order, so an id is also a cursor and a partition key, and a row's creation time is read off its id.
- *
- * Ids of one factory strictly increase: within a millisecond the random part counts up by a random step, and
- * when the clock steps back the last time is kept. Uniqueness across nodes rests on the 80 random bits.
+ * time order, so an id is also a cursor and a partition key, and contains a row's creation time. Ids of one
+ * factory strictly increase: within a millisecond the random part increases by a random step, and when the
+ * clock steps back the last time is kept. Uniqueness across nodes relies on the 80 random bits.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;
@@ -29,24 +28,24 @@ export function isId(text: string): boolean {
   return ID_PATTERN.test(text);
 }
 
-/** Milliseconds since 1970 at which an id was made. */
+/** Milliseconds since 1970 at which an id was created. */
 export function idTime(id: string): number {
   let ms = 0;
   for (let i = 0; i < TIME_CHARS; i++) ms = ms * 32 + (decodeTable.get(id[i] ?? '') ?? 0);
   return ms;
 }
 
-/** The smallest id of a millisecond: ids of that time and later compare greater or equal. */
+/** The smallest id of a millisecond. Ids of that time and later compare greater or equal. */
 export function firstIdAt(ms: number): string {
   return encode(Math.max(0, Math.floor(ms)), TIME_CHARS) + '0'.repeat(RANDOM_CHARS);
 }
 
-/** A new id with the time of another: for parts of a row that are made where no factory is at hand. */
+/** A new id with the time of another, for parts of a row that are created without a factory. */
 export function siblingId(id: string): string {
   return id.slice(0, TIME_CHARS) + randomText(RANDOM_CHARS, ALPHABET);
 }
 
-/** Hands out ids in the time given by `now`, which should be the database's. */
+/** Generates ids with the time of `now`, which should be the database's. */
 export class IdFactory {
   readonly #now: () => number;
   #lastMs = 0;
@@ -72,7 +71,7 @@ export class IdFactory {
     this.#lastMs = ms;
     this.#timeText = encode(ms, TIME_CHARS);
     const bytes = this.#randomBytes(10);
-    // The top bit stays clear so that counting up cannot run over within a millisecond.
+    // The top bit stays clear so that increments cannot overflow within a millisecond.
     this.#high = bytes.readUIntBE(0, 5) % 2 ** 39;
     this.#low = bytes.readUIntBE(5, 5);
   }

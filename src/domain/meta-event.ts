@@ -2,9 +2,9 @@ import type { RetryPolicy } from './delivery.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**
- * Meta events: what the service tells a project about itself. Each is stored with the change it describes, in the same
- * commit, and sent by the engine like a delivery, under a queue key of its project that no endpoint has. Sending one
- * never makes another.
+ * Meta events: notifications of the service to a project. Each is stored with the change it describes, in the
+ * same commit, and sent by the engine like a delivery, under a queue key of its project that no endpoint has.
+ * Sending one never creates another.
  */
 export const metaEventTypes = [
   'endpoint.created',
@@ -33,12 +33,12 @@ export interface NewMetaEvent {
   id: string;
   projectId: string;
   eventType: MetaEventType;
-  /** JSON of `{event_type, data}`; the bytes that are sent. */
+  /** JSON of `{event_type, data}`. These bytes are sent. */
   payload: Buffer;
   retry: RetryPolicy;
 }
 
-/** Whether a project asked for a type: by its name, `*`, or a beginning such as `endpoint.*`. */
+/** Whether a project subscribed to a type: by its name, `*`, or a prefix such as `endpoint.*`. */
 export function wantsMetaEvent(config: ProjectConfig['meta_event'], type: MetaEventType): boolean {
   if (!config.is_enabled) return false;
   return config.event_type.some((wanted) =>
@@ -48,7 +48,7 @@ export function wantsMetaEvent(config: ProjectConfig['meta_event'], type: MetaEv
 
 const PREFIX = 'meta:';
 
-/** What the meta events of a project are queued and claimed by. */
+/** The queue key of a project's meta events. */
 export function metaQueueKey(projectId: string): string {
   return `${PREFIX}${projectId}`;
 }

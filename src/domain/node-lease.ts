@@ -1,5 +1,5 @@
-/** A node starts no send unless its last confirmed beat is younger than this. */
+/** A node starts no send unless its last confirmed heartbeat is younger than this. */
 export const FRESH_SECONDS = 8;
 
-/** A node that has been silent for this long loses what it holds. */
+/** A node that is silent for this long loses the rows it holds. */
 export const SILENT_SECONDS = 10;

@@ -1,12 +1,12 @@
 /**
- * Cursor pagination as the wire has it. A cursor is a row's id. `next_page_cursor` names the first row of the
- * next page and is included in it; `prev_page_cursor` names the first row of this page and is not included in
- * the page before. Since ids only grow, rows that arrive during a walk neither shift nor repeat others.
+ * Cursor pagination of the API. A cursor is a row's id. `next_page_cursor` is the first row of the next page,
+ * inclusive. `prev_page_cursor` is the first row of this page, exclusive for the page before. Ids only grow,
+ * so rows that arrive between pages neither shift nor repeat others.
  */
 export interface PageRequest {
   perPage: number;
   direction: 'next' | 'prev';
-  /** Row to continue from; null at the start of a walk. */
+  /** The row to continue from. Null for the first page. */
   cursor: string | null;
   order: 'ASC' | 'DESC';
 }
@@ -27,7 +27,7 @@ export const MAX_PER_PAGE = 1000;
 
 type Query = Record<string, string | string[] | undefined>;
 
-/** The last value of a parameter; an empty one counts as absent, since some clients send every parameter always. */
+/** The last value of a parameter. An empty one counts as absent, because some clients always send every parameter. */
 export function queryValue(query: Query, name: string): string | undefined {
   const value = query[name];
   const last = Array.isArray(value) ? value.at(-1) : value;

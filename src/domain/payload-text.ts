@@ -1,6 +1,6 @@
 /**
- * A payload as JSON text, as functions and the API see it: itself, or, where it is not JSON, a string of its text, or
- * of its base64 if it is no text.
+ * A payload as JSON text, for functions and the API. A payload that is not JSON becomes a string of its text,
+ * or of its base64 if it is not text.
  */
 export function payloadText(payload: Buffer, contentType: string | null): string {
   const text = payload.toString();

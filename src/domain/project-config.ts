@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { signatureHashes } from './signature-hash.ts';
 
-/** A project's settings: the one definition that validation, storage, the wire and the docs share. */
+/** A project's settings: the one definition for validation, storage, the API and the docs. */
 const seconds = (description: string, minimum = 0) =>
   Type.Integer({ minimum, maximum: 31_536_000, description });
 
@@ -9,45 +9,49 @@ const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
 export const Strategy = Type.Object({
-  type: oneOf(['linear', 'exponential'], 'How the wait between tries grows.'),
-  duration: seconds('Seconds between tries (the first wait, if exponential).', 1),
+  type: oneOf(['linear', 'exponential'], 'How the wait between attempts grows.'),
+  duration: seconds('Seconds between attempts (the first wait, if exponential).', 1),
   retry_count: Type.Integer({
     minimum: 1,
     maximum: 1000,
-    description: 'Total number of tries, the first included.',
+    description: 'Total number of attempts, the first included.',
   }),
 });
 
 const SignatureVersion = Type.Object({
   uid: Type.String(),
   hash: oneOf(signatureHashes, 'Hash of the HMAC.'),
-  encoding: oneOf(['hex', 'base64'], 'How the digest is written.'),
+  encoding: oneOf(['hex', 'base64'], 'Encoding of the digest.'),
   created_at: Type.String(),
 });
 
 export const CircuitBreaker = Type.Object({
-  sample_rate: seconds('Seconds between two looks at the failure rate.', 1),
+  sample_rate: seconds('Seconds between two checks of the failure rate.', 1),
   error_timeout: seconds('Seconds the breaker stays open before a probe.', 1),
   failure_threshold: Type.Integer({
     minimum: 1,
     maximum: 100,
-    description: 'Percent of failures that opens it.',
+    description: 'Percentage of failures that opens the breaker.',
   }),
   success_threshold: Type.Integer({
     minimum: 1,
     maximum: 100,
-    description: 'Percent of successes while half open that closes it.',
+    description: 'Percentage of successes while half-open that closes the breaker.',
   }),
   minimum_request_count: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Attempts needed before the rate counts.',
+    description: 'Minimum number of attempts before the rate counts.',
   }),
-  observability_window: Type.Integer({ minimum: 1, maximum: 1440, description: 'Minutes looked back.' }),
+  observability_window: Type.Integer({
+    minimum: 1,
+    maximum: 1440,
+    description: 'Length of the observed window in minutes.',
+  }),
   consecutive_failure_threshold: Type.Integer({
     minimum: 1,
     maximum: 1000,
-    description: 'Times it opens in a row before disable_endpoint acts.',
+    description: 'How often the breaker opens in a row before disable_endpoint applies.',
   }),
 });
 
@@ -65,7 +69,7 @@ export const RetentionPolicy = Type.Object({
     description: 'How long events are kept, as a duration such as 720h; empty = the instance policy.',
   }),
   retention_policy_enabled: Type.Boolean({
-    description: 'Whether the policy holds. True by default where a policy is given.',
+    description: 'Whether the policy applies. True by default if a policy is set.',
   }),
 });
 
@@ -76,26 +80,26 @@ export const ProjectConfig = Type.Object({
     description: 'Largest accepted payload in bytes.',
   }),
   replay_attacks_prevention_enabled: Type.Boolean({
-    description: 'Every endpoint of the project signs with timestamps.',
+    description: 'Deliveries to every endpoint of the project are signed with timestamps.',
   }),
   add_event_id_trace_headers: Type.Boolean({
     description: 'Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID.',
   }),
-  disable_endpoint: Type.Boolean({ description: 'An endpoint that keeps failing becomes inactive.' }),
+  disable_endpoint: Type.Boolean({ description: 'Whether an endpoint that keeps failing becomes inactive.' }),
   multiple_endpoint_subscriptions: Type.Boolean({
     description: 'Whether an endpoint may have several subscriptions.',
   }),
   verify_dynamic_events: Type.Boolean({
     description:
-      'A dynamic event whose URL the settings of the project do not allow is refused, not stored as failed.',
+      'Refuse a dynamic event whose URL the project does not allow, instead of storing it as failed.',
   }),
   allow_unmatched_dynamic_urls: Type.Boolean({
-    description: 'A dynamic event with a new URL makes an endpoint.',
+    description: 'Whether a dynamic event with a new URL creates an endpoint.',
   }),
   search_policy: Type.String({
     maxLength: 32,
     description:
-      'How far back a search without dates reaches, as a duration such as 720h; empty = everything kept.',
+      'How far back a search without dates reaches, as a duration such as 720h; empty = all stored events.',
   }),
   retention_policy: RetentionPolicy,
   ratelimit: Type.Object({
@@ -108,18 +112,18 @@ export const ProjectConfig = Type.Object({
     header: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the signature header.' }),
     versions: Type.Array(SignatureVersion, { minItems: 1, maxItems: 10 }),
     schemes: Type.Array(oneOf(['convoy', 'standard'], 'Signature scheme.'), {
-      description: 'Schemes that deliveries are signed with.',
+      description: 'Signature schemes of deliveries.',
     }),
   }),
   request_id_header: Type.String({
     minLength: 1,
     maxLength: 128,
-    description: 'Header that carries the idempotency key of an event.',
+    description: 'Header with the idempotency key of an event.',
   }),
   visible_headers: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
     maxItems: 100,
     description:
-      'Headers that are no credentials though their names look like it: their values are stored and shown in clear.',
+      'Headers whose names look like credentials but are not. Their values are stored and shown in clear.',
   }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,

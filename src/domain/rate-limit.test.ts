@@ -7,7 +7,7 @@ const limitOf = fc.record({
   durationMs: fc.integer({ min: 1, max: 5_000 }),
 });
 
-test('no interval of the duration holds more sends than allowed', () => {
+test('no interval of the duration contains more sends than allowed', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 200 });
   fc.assert(
     fc.property(limitOf, steps, (limit, pauses) => {
@@ -26,7 +26,7 @@ test('no interval of the duration holds more sends than allowed', () => {
   );
 });
 
-test('a place ahead starts when it would if every send before it started as soon as it may', () => {
+test('the start time of a later place assumes that every send before it starts as early as allowed', () => {
   fc.assert(
     fc.property(
       limitOf,
@@ -71,7 +71,7 @@ test('after a change of the limit the sends before it still count', () => {
   expect(window.startAt({ count: 5, durationMs: 1_000 }, 2, 400)).toBe(apart);
 });
 
-test('what is handed to another node keeps blocking there', () => {
+test('sends passed to another node keep blocking there', () => {
   const limit = { count: 2, durationMs: 1_000 };
   const here = new SendWindow();
   for (const at of [0, 600, 900]) here.add(limit, at);

@@ -1,33 +1,32 @@
-/** At most `count` sends in any interval of `durationMs`, wherever it starts. */
+/** At most `count` sends in any interval of `durationMs`. */
 export interface RateLimit {
   count: number;
   durationMs: number;
 }
 
-/** Either figure zero: no limit. */
+/** Null, no limit, if either number is zero. */
 export function rateLimit(count: number, durationSeconds: number): RateLimit | null {
   return count > 0 && durationSeconds > 0 ? { count, durationMs: durationSeconds * 1000 } : null;
 }
 
 /**
- * Added to each interval: the node that counts, its wall clock, the receiver and their clocks' drift (500 ppm at most)
- * do not agree to the millisecond. It costs 0.3 % of a limit per second.
+ * Added to each interval, because the counting node, its wall clock, the receiver and their clock drift (500
+ * ppm at most) differ by milliseconds. It costs 0.3 % of a limit per second.
  */
 export const slackMs = (durationMs: number): number => 2 + durationMs / 1000;
 
-/** So that the list is not copied for every send. */
+/** Slack, so that the list is not copied for every send. */
 const SPARE = 64;
 
 /**
- * The sends of one limit by one clock: an exact sliding window. A send may start when the send `count` places before it
- * lies a full interval back. Fixed windows or token buckets would let up to twice the count through.
- *
- * It keeps times and no figures of the limit, so after a change of the limit the sends before it still count.
+ * The sends of one limit by one clock: an exact sliding window. A send may start when the send `count` places
+ * before it is a full interval old. Fixed windows or token buckets would allow up to twice the count. It
+ * stores only times, so earlier sends still count after a change of the limit.
  */
 export class SendWindow {
   /** Ascending. */
   #times: number[];
-  /** How many of the last ones are not yet known to be written. */
+  /** How many of the last sends are not yet known to be written. */
   #unwritten = 0;
 
   constructor(times: readonly number[] = []) {
@@ -38,10 +37,10 @@ export class SendWindow {
     return this.#times.at(-1) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** When the send `place` places from now may start at the earliest; 1 is the next one. */
+  /** The earliest start of the send `place` places from now. 1 is the next one. */
   startAt({ count, durationMs }: RateLimit, place: number, now: number): number {
     const apartMs = durationMs + slackMs(durationMs);
-    // Going back `count` places at a time, this many steps lead to a send that has been made.
+    // Going back `count` places at a time, this many steps reach a send that has happened.
     const steps = Math.ceil(place / count);
     const made = this.#times[this.#times.length + place - 1 - steps * count] ?? Number.NEGATIVE_INFINITY;
     return Math.max(now, made + apartMs) + (steps - 1) * apartMs;
@@ -55,13 +54,13 @@ export class SendWindow {
     if (this.#times.length > 2 * count + SPARE) this.#times = this.#times.slice(-count);
   }
 
-  /** The sends since the last call have been written by now, possibly later than they were added. */
+  /** The sends since the last call are written by now, possibly later than they were added. */
   written(at: number): void {
     this.#times.fill(at, Math.max(0, this.#times.length - this.#unwritten));
     this.#unwritten = 0;
   }
 
-  /** How long ago each send was that may still block others, oldest first. */
+  /** The age of each send that may still block others, oldest first. */
   ages({ count }: RateLimit, now: number): number[] {
     return this.#times.slice(-count).map((at) => now - at);
   }

@@ -1,4 +1,4 @@
-// The hash names that signatures may use, going out and coming in, each with the name node:crypto knows it by.
+// The hash names of outgoing and incoming signatures, each with its name in node:crypto.
 const digestNames = {
   MD5: 'md5',
   SHA1: 'sha1',

@@ -1,4 +1,7 @@
-/** Where events come from. Verifier and broker settings hold credentials: sealed together, never logged. */
+/**
+ * Where events come from. Verifier and broker settings contain credentials, which are sealed together and
+ * never logged.
+ */
 export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream'] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
@@ -13,7 +16,7 @@ export interface SqsSettings {
   access_key_id: string;
   secret_key: string;
   default_region: string;
-  /** Another server that speaks the protocol; empty: the region's. */
+  /** Another server that speaks the protocol. Empty: the server of the region. */
   endpoint: string;
 }
 

@@ -9,23 +9,23 @@ export interface FilterConditions {
 export const filterScopes = ['body', 'headers', 'query', 'path'] as const;
 
 /**
- * What a subscription asks of one event type (or `*`, or a trailing glob). A record follows the subscription's own
- * conditions, scope by scope, except where `own` holds others: those were set through the filter routes, and stay
- * until the subscription is given new conditions for that scope.
+ * The conditions of a subscription for one event type (or `*`, or a trailing glob). A record inherits the
+ * subscription's own conditions, scope by scope, except those in `own`. These were set through the filter
+ * routes, and stay until the subscription gets new conditions for that scope.
  */
 export interface FilterRecord {
   uid: string;
   event_type: string;
-  /** null: switched off. */
+  /** Null: disabled. */
   enabled_at: string | null;
   own: Partial<FilterConditions>;
 }
 
 export interface RetryConfig {
   type: 'linear' | 'exponential';
-  /** Seconds between tries. */
+  /** Seconds between attempts. */
   duration: number;
-  /** Retries after the first try. */
+  /** Retries after the first attempt. */
   retry_count: number;
 }
 
@@ -35,7 +35,7 @@ export function recordConditions(subscription: FilterConditions, record: FilterR
   return { ...subscription, ...record.own };
 }
 
-/** One record per event type, in the order of the types: those there are, and new ones for the rest. */
+/** One record per event type, in the order of the types: existing ones, and new ones for the rest. */
 export function recordsFor(
   eventTypes: readonly string[],
   known: readonly FilterRecord[],
@@ -47,7 +47,7 @@ export function recordsFor(
   );
 }
 
-/** `*` and trailing globs stand for types; they are none themselves. */
+/** `*` and trailing globs match types. They are not types themselves. */
 export function isEventTypePattern(eventType: string): boolean {
   return eventType.endsWith('*');
 }

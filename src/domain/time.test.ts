@@ -10,7 +10,7 @@ test.each([
   ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
   ['0050-06-01T00:00:00Z', '0050-06-01T00:00:00.000Z'],
   ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-])('%s is read as %s', (text, shown) => {
+])('%s is parsed as %s', (text, shown) => {
   expect(new Date(readTime(text) ?? Number.NaN).toISOString()).toBe(shown);
 });
 
@@ -37,7 +37,7 @@ test.each([
   '-000001-01-01T00:00:00Z',
   '2026-01-31T15:04:05Z\n',
   '٢٠٢٦-01-31T15:04:05Z',
-])('%j is no time', (text) => {
+])('%j is not a time', (text) => {
   expect(readTime(text)).toBeNull();
 });
 

@@ -1,9 +1,8 @@
 import { AppError } from './errors.ts';
 
 /**
- * The one reader of times that come in from outside. A time is RFC 3339, of a day that exists, and lies in the years
- * 1 to 9999 once it is in UTC: those are the times that PostgreSQL and our own answers can both show. A leap second
- * is no instant here.
+ * The one parser of external times. A time is RFC 3339, of an existing day, in the years 1 to 9999 in UTC.
+ * PostgreSQL and our own responses can both show those times. Leap seconds are refused.
  */
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const SHORT = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?$/;
@@ -22,7 +21,7 @@ interface Parts {
   ms?: number;
 }
 
-/** Milliseconds since 1970; null: the text is no time that is taken. */
+/** Milliseconds since 1970. Null: not a valid time. */
 export function readTime(text: string): number | null {
   const match = RFC_3339.exec(text);
   if (match === null) return null;
@@ -37,25 +36,25 @@ export function readTime(text: string): number | null {
   return withinYears(utcMs({ year, month, day, hour, minute, second, ms }) - offsetMs);
 }
 
-/** The same for a list's dates, which may lack the zone (then it is UTC), the seconds, or the time of day. */
+/** The same for a list's dates, which may lack the zone (default UTC), the seconds, or the time of day. */
 export function readDate(text: string): number | null {
   if (!SHORT.test(text)) return readTime(text);
   const [date = '', time = '00:00'] = text.split(/[Tt ]/);
   return readTime(`${date}T${time.length === 5 ? `${time}:00` : time}Z`);
 }
 
-/** RFC 3339 in UTC. Throws where what is stored is no time that can be shown, such as infinity. */
+/** RFC 3339 in UTC. Throws if the stored value cannot be shown, such as infinity. */
 export function formatTime(ms: number): string {
   if (Number.isNaN(ms)) throw new AppError('row_damaged', { detail: 'a time is not in the years 1 to 9999' });
   return new Date(ms).toISOString();
 }
 
-/** Null: outside of the years that are taken. */
+/** Null: outside the allowed years. */
 export function withinYears(ms: number): number | null {
   return ms >= FIRST_MS && ms < END_MS ? ms : null;
 }
 
-/** Milliseconds since 1970. Date.UTC reads the years 0 to 99 as 1900 to 1999; this does not. */
+/** Milliseconds since 1970. Unlike Date.UTC, it does not read the years 0 to 99 as 1900 to 1999. */
 export function utcMs({ year, month, day, hour = 0, minute = 0, second = 0, ms = 0 }: Parts): number {
   return new Date(0).setUTCFullYear(year, month - 1, day) + ((hour * 60 + minute) * 60 + second) * 1000 + ms;
 }

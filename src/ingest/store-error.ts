@@ -4,9 +4,9 @@ import type { EventRow } from '../store/queue/accept-events.ts';
 
 export const RETRY_SECONDS = 1;
 const REPEAT =
-  'Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.';
+  'Send it again with the same idempotency key. If it was stored, the response names it in duplicate_of and nothing is sent twice.';
 const LOOK_FIRST =
-  'Look for it among the events before you send it again; with an idempotency key a repeat is never sent twice.';
+  'Look for it among the events before you send it again. With an idempotency key a repeat is never sent twice.';
 
 /** A statement was sent and not answered, so its rows may be stored. */
 export class LostAnswer extends Error {

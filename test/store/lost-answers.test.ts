@@ -13,8 +13,8 @@ let receiver: Receiver;
 let client: ApiClient;
 let nodeUrl: string;
 
-const NOT_DONE = 'The database cannot be reached right now; this was not done, try again.';
-const UNKNOWN = 'The database did not answer; this may or may not have been done.';
+const NOT_DONE = 'The database cannot be reached. Nothing was changed; try again.';
+const UNKNOWN = 'The database did not answer, so the outcome is unknown.';
 
 beforeEach(async () => {
   app = await startTestApp({ POSTHORN_ROLES: 'api' });
@@ -48,7 +48,7 @@ test('an event whose storing was not confirmed may or may not be stored; a repea
   const refusal = (await response.json()) as Json;
   expect(refusal).toMatchObject({ status: false, code: 'outcome_unknown' });
   expect(refusal.message).toBe(
-    `${UNKNOWN} Send it again with the same idempotency key: if it was stored, the answer names it in duplicate_of and nothing is sent twice.`,
+    `${UNKNOWN} Send it again with the same idempotency key. If it was stored, the response names it in duplicate_of and nothing is sent twice.`,
   );
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toBe('1');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { StartupError } from '../../platform/startup-error.ts';
 import { BackupReader } from './backup-reader.ts';
 
-/** Rows that look like the end of a table as far as COPY lets them. */
+/** Rows that look like the end of a table as far as COPY allows. */
 const TABLES: Record<string, string> = {
   full: 'a\t\\\\.\n\\\\.\n\\N\n.\n',
   empty: '',
@@ -24,7 +24,7 @@ function backup(tables: Record<string, string>, header: object = { posthorn_back
   return Buffer.from(`${text}${JSON.stringify({ rows, sha256 })}\n`);
 }
 
-/** The bytes in pieces of these lengths, over and over. */
+/** The bytes in pieces of these lengths, repeated. */
 async function* pieces(bytes: Buffer, lengths: number[]): AsyncGenerator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const length = lengths[turn % lengths.length] ?? 1;
@@ -48,7 +48,7 @@ async function readAll(bytes: Buffer, lengths: number[]): Promise<Record<string,
 }
 
 describe('a backup is read', () => {
-  it('the same however its bytes are cut', async () => {
+  it('the same for any cut of its bytes', async () => {
     const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(lengths, async (cut) => {
@@ -72,13 +72,13 @@ describe('a backup is read', () => {
 describe('a backup is refused', () => {
   const good = backup(TABLES);
 
-  it('wherever it is cut off', async () => {
+  it('at any truncation', async () => {
     for (let length = 0; length < good.length; length += 1)
       await expect(readAll(good.subarray(0, length), [64]), `at ${length}`).rejects.toThrow(StartupError);
   });
 
-  it('whichever byte is changed', async () => {
-    // Of the trailer only the hash is asked for: its row counts are for the operator.
+  it('if any byte is changed', async () => {
+    // The trailer is checked only for the hash. Its row counts are for the operator.
     const hashed = good.lastIndexOf('{"rows"');
     for (let at = 0; at < hashed; at += 1) {
       const bad = Buffer.from(good);

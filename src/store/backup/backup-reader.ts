@@ -9,20 +9,19 @@ import {
 } from './backup-header.ts';
 
 /*
- * Reads the lines of a backup in order: header, then each table's line and its rows, then the trailer. Nothing of it
- * is to be trusted before the trailer has been read and its hash compared: `tables` ends only then, or throws.
- *
- * Rows are passed on as they come, cut anywhere. `#pending` is what has been read of the source and not been given
- * out; while rows are read its last bytes are held back, since they may be the beginning of the mark of their end.
+ * Reads the lines of a backup in order: header, then each table's line and its rows, then the trailer. Its
+ * content is untrusted until the trailer is read and its hash compared. `tables` ends only then, or throws.
+ * Rows are passed on as received, cut anywhere. `#pending` has the bytes that were read and not yet returned.
+ * While rows are read its last bytes stay there, since they may begin the end mark.
  */
 const MARK = Buffer.from(END_OF_TABLE);
 const MARK_AFTER_ROW = Buffer.from(`\n${END_OF_TABLE}`);
 const LINE_BREAK = 10;
-/** A line longer than this is no header. */
+/** A longer line is not a header. */
 const MOST_LINE_BYTES = 16 * 1024 * 1024;
 
 export interface BackupTable extends TableLine {
-  /** To be read to its end before the next table. */
+  /** Must be read to its end before the next table. */
   readonly rows: AsyncGenerator<Buffer>;
 }
 
@@ -36,7 +35,7 @@ export class BackupReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** How many rows there were; known at the end. */
+  /** The number of rows, known at the end. */
   get rowCount(): number {
     return this.#rowCount;
   }

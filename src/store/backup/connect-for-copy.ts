@@ -4,8 +4,8 @@ import type { Connection, Queryable } from '../database/database.ts';
 import { connectPatiently } from '../database/patient-client.ts';
 
 /**
- * A connection for one long piece of work: without the limits of the pools, and with the settings that make text of
- * a value mean the same to every server.
+ * A connection for one long operation: without the limits of the pools, and with settings that give values
+ * the same text form on every server.
  */
 const SETTINGS =
   "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set timezone = 'UTC'; set extra_float_digits = 1; set bytea_output = hex";

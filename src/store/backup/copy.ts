@@ -3,15 +3,14 @@ import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 
 /*
- * COPY over a connection of `pg`, which knows the messages but has no call for them: a query object of our own gets
- * them as they come. One COPY at a time on a connection. Whoever gives up in the middle has to close the connection.
- *
- * Out: the socket is paused while more than MOST_WAITING_BYTES wait for the reader, so memory stays bounded however
- * slow the reader. In: the writer waits for the socket to drain.
+ * COPY over a connection of `pg`, which has the messages but no call for them, so our own query object
+ * receives them. One COPY at a time on a connection. A caller that stops in the middle must close the
+ * connection. Out: the socket is paused while more than MOST_WAITING_BYTES wait for the reader, so memory is
+ * bounded for a slow reader. In: the writer waits for the socket to drain.
  */
 const MOST_WAITING_BYTES = 1024 * 1024;
 
-/** The messages of `pg`'s connection that its types leave out. */
+/** The messages of `pg`'s connection that its types omit. */
 interface CopyConnection {
   readonly stream: Duplex;
   query(text: string): void;
@@ -27,7 +26,7 @@ class CopyQuery {
 
   constructor(text: string) {
     this.#text = text;
-    // The failure is kept and told to whoever asks; one that comes before must not end the process.
+    // A reader gets the failure later. A failure before that must not end the process.
     this.ended.catch(() => {});
   }
 
@@ -64,7 +63,7 @@ class CopyOut extends CopyQuery {
   #news = Promise.withResolvers<void>();
 
   handleCopyData({ chunk }: { chunk: Buffer }, connection: CopyConnection): void {
-    // The parser uses its buffer again.
+    // The parser reuses its buffer.
     this.#rows.push(Buffer.from(chunk));
     this.#bytes += chunk.length;
     this.#connection = connection;
@@ -105,7 +104,7 @@ class CopyOut extends CopyQuery {
 class CopyIn extends CopyQuery {
   readonly #started = Promise.withResolvers<CopyConnection>();
 
-  /** Rejects where the server refuses the statement. */
+  /** Rejects if the server refuses the statement. */
   get started(): Promise<CopyConnection> {
     return this.#started.promise;
   }
@@ -131,7 +130,7 @@ export function copyOut(client: pg.Client, text: string): AsyncGenerator<Rows> {
   return client.query(new CopyOut(text)).read();
 }
 
-/** `text` is a COPY ... FROM STDIN in text format. Where the source fails the statement does, with its error. */
+/** `text` is a COPY ... FROM STDIN in text format. If the source fails, the statement fails with its error. */
 export async function copyIn(client: pg.Client, text: string, source: AsyncIterable<Buffer>): Promise<void> {
   const copy = client.query(new CopyIn(text));
   const connection = await copy.started;

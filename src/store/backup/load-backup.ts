@@ -24,9 +24,9 @@ export async function refuseUnknownSchema({ schema, version }: BackupHeader): Pr
 }
 
 /**
- * Fills an empty database from a backup whose header has been read: the schema as it was, by the migrations of then,
- * and every row. In one transaction, which commits only when the whole backup has proved to be sound. What has been
- * added to the schema since comes with the next start, as for any other database of that age.
+ * Fills an empty database from a backup whose header has been read: the schema of that time, by its
+ * migrations, and every row. It uses one transaction, which commits only when the whole backup has been
+ * verified. The next start applies newer migrations, as for any other old database.
  */
 export async function loadBackup(
   connection: Connection,
@@ -42,7 +42,7 @@ export async function loadBackup(
     for await (const { table, columns, rows } of reader.tables()) {
       const name = pg.escapeIdentifier(table);
       const names = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
-      // A migration may have put rows of its own into it; the backup has them as they were last.
+      // A migration may have inserted rows. The backup has their latest state.
       await db.query(`truncate ${name}`);
       await copyIn(client, `copy ${name} (${names}) from stdin`, rows).catch(asDamage);
     }
@@ -61,7 +61,7 @@ async function refuseUsedDatabase(db: Queryable): Promise<void> {
     throw new StartupError('the database is not empty: a backup is restored into a new database only');
 }
 
-/** What the server cannot read was not written by a server. */
+/** A row that the server cannot read was not written by a server. */
 function asDamage(error: unknown): never {
   if (error instanceof pg.DatabaseError && error.code?.startsWith('22') === true)
     throw damaged(error.message);

@@ -9,8 +9,8 @@ import { connectForCopy } from './connect-for-copy.ts';
 import { copyOut } from './copy.ts';
 
 /**
- * The lines of a backup, read in one snapshot: what was committed when it began is in it, together or not at all.
- * It takes no lock that a running node could feel. Rows that die meanwhile are cleaned up only when it ends.
+ * The lines of a backup, read in one snapshot: all that was committed when it began, consistently. It takes
+ * no lock that affects a running node. Rows that die meanwhile are vacuumed only when it ends.
  */
 export async function* writeBackup(
   connection: Connection,
@@ -65,8 +65,8 @@ async function makeHeader(
 }
 
 /**
- * Every table but the one that the migrations write themselves, and partitions that have been taken off for good and
- * are not dropped yet: those are told by the time in their names.
+ * Every table except the one that the migrations write, and except detached partitions that are not dropped
+ * yet. The time in their names identifies those.
  */
 function listTables(db: Queryable): Promise<TableLine[]> {
   return db.query<TableLine>(
@@ -79,7 +79,7 @@ function listTables(db: Queryable): Promise<TableLine[]> {
   );
 }
 
-/** A query, since COPY of a partitioned table by its name is refused before PostgreSQL 18. */
+/** A query, because PostgreSQL before 18 refuses COPY of a partitioned table by its name. */
 function copyStatement({ table, columns }: TableLine): string {
   const names = columns.map((column) => pg.escapeIdentifier(column)).join(', ');
   return `copy (select ${names} from ${pg.escapeIdentifier(table)}) to stdout`;

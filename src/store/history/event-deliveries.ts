@@ -30,7 +30,7 @@ export interface StoredDelivery extends RetryColumns {
   url_query_params: string | null;
   source_id: string | null;
   acknowledged_at: number;
-  /** Whether a node holds it; null: it is not in the queue. */
+  /** Whether a node holds it. Null: it is not in the queue. */
   is_held: boolean | null;
 }
 
@@ -55,7 +55,7 @@ export async function getDelivery(
   return row;
 }
 
-/** Which deliveries; an absent part leaves all. */
+/** A filter of deliveries. An absent field matches all. */
 export interface DeliveryFilter {
   fromMs?: number | undefined;
   toMs?: number | undefined;
@@ -71,8 +71,8 @@ export interface DeliveryFilter {
 }
 
 /**
- * Deliveries open at this moment have a row in the queue, so a list of only those walks the queue; any other walks the
- * deliveries in id order, along the index of whatever the filter names: event, endpoint, or the whole project.
+ * Open deliveries have a row in the queue, so a list of only those scans the queue. Any other list scans the
+ * deliveries in id order, by the index of the event, the endpoint or the project in the filter.
  */
 export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<ListOptions, 'page'> {
   const { statuses = [], endpointIds = [] } = filter;
@@ -80,7 +80,7 @@ export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<Li
   const where = deliveryConditions(projectId, filter);
   if (isOpen && filter.eventId === undefined) {
     where.add('q.project_id = ?', projectId);
-    // The offset keeps the planner from turning this round and walking all deliveries for the few open ones.
+    // The offset keeps the planner from reversing the join and scanning all deliveries for the few open ones.
     const from = `delivery_queue q cross join lateral (
         select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
     addIdRange(where, 'q.delivery_id', filter);
@@ -101,7 +101,7 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
   const hasOwnIndex = [filter.eventId, filter.idempotencyKey, filter.endpointIds?.[0]].some(
     (value) => value !== undefined,
   );
-  // An expression keeps the project's index out: without statistics the planner takes it for the better one.
+  // An expression rules out the project's index, which the planner would prefer without statistics.
   const where = new Where().add(hasOwnIndex ? "d.project_id || '' = ?" : 'd.project_id = ?', projectId);
   addIdRange(where, 'd.id', filter);
   where
@@ -136,7 +136,7 @@ export async function listDeliveries(
   return { ...ids, rows: await deliveriesByIds(db, projectId, wanted) };
 }
 
-/** In the order of the ids; those that do not exist are left out. */
+/** In the order of the ids. Missing ones are omitted. */
 export async function deliveriesByIds(
   db: Queryable,
   projectId: string,
@@ -164,7 +164,7 @@ export async function countDeliveries(
   return row?.count ?? 0;
 }
 
-/** The same of some endpoints, each by itself. */
+/** The same per endpoint. */
 export async function countDeliveriesByEndpoint(
   db: Queryable,
   projectId: string,
@@ -182,7 +182,7 @@ export async function countDeliveriesByEndpoint(
   );
 }
 
-/** How many deliveries of some dates are in each state. */
+/** The number of deliveries in each state, for a range of dates. */
 export async function countDeliveriesByStatus(
   db: Queryable,
   projectId: string,

@@ -14,7 +14,10 @@ export interface StoredEvent {
   status: string;
   failure_reason: string | null;
   is_duplicate: boolean;
-  /** The first event with its idempotency key; null where it is none, or that is no longer known. */
+  /**
+   * The first event with its idempotency key. Null if it is not a duplicate, or the first event is no longer
+   * known.
+   */
   duplicate_of: string | null;
   idempotency_key: string | null;
   endpoints: string[];
@@ -26,11 +29,11 @@ export interface StoredEvent {
   metadata: string | null;
   acknowledged_at: number;
   forwarded_headers: string | null;
-  /** JSON of where it was meant to go; null: to whatever subscription matches. */
+  /** JSON of its target. Null: every matching subscription. */
   target: string | null;
 }
 
-/** Of a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
+/** For a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
 const DUPLICATE_OF = `case when is_duplicate then (
     select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
   ) end as duplicate_of`;
@@ -52,7 +55,7 @@ export async function getEvent(
   return row;
 }
 
-/** An event names at most this many of the endpoints it went to; beyond, its deliveries tell. */
+/** An event lists at most this many of its endpoints. Its deliveries have the rest. */
 const NAMED_ENDPOINTS = 1000;
 
 function withinScope(where: Where, scope: EndpointScope | undefined): Where {
@@ -67,7 +70,7 @@ function withinScope(where: Where, scope: EndpointScope | undefined): Where {
   );
 }
 
-/** Which events; an absent part leaves all. */
+/** A filter of events. An absent field matches all. */
 export interface EventFilter {
   scope?: EndpointScope | undefined;
   fromMs?: number | undefined;
@@ -78,20 +81,20 @@ export interface EventFilter {
   eventTypes?: readonly string[];
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
-  /** Part of the idempotency key or event type, or the beginning of the id; case does not matter. */
+  /** Part of the idempotency key or event type, or the beginning of the id, in any case. */
   text?: string | undefined;
-  /** Sources whose events count as found by the text. */
+  /** Sources whose events also match the text. */
   textSourceIds?: string[];
 }
 
-/** How the message id of a broker stands in an event's stored headers. */
+/** The form of a broker's message id in an event's stored headers. */
 export function brokerMessageHeader(id: string): string {
   return `"x-broker-message-id":[${JSON.stringify(id)}`;
 }
 
 /**
- * Walks the project's events newest (or oldest) first. Ids and idempotency keys given whole are found by index; the
- * other conditions are tested on the way, which is why the caller sets a time limit.
+ * Scans the project's events newest (or oldest) first. Complete ids and idempotency keys are found by index.
+ * The other conditions are tested during the scan, so the caller sets a time limit.
  */
 export function eventConditions(projectId: string, filter: EventFilter): Where {
   const where = new Where().add('project_id = ?', projectId);
@@ -127,12 +130,13 @@ export function listEvents(
   return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
 }
 
-/** How many of a project's latest events are looked through for those of some types; no index finds them by type. */
+/** How many of a project's latest events are searched for some types. No index finds them by type. */
 const LATEST_SEARCHED = 10_000;
 
 /**
- * The latest events of some types (exact names, `*` or trailing globs), newest first: at most `limit`, and no more than have `maxBytes` of payload together, but one at
- * least. Sizes are known without reading the payloads, so that those left out cost nothing.
+ * The latest events of some types (exact names, `*` or trailing globs), newest first: at most `limit`, with
+ * at most `maxBytes` of payload together, but at least one. Sizes are known without reading the payloads, so
+ * omitted ones cost nothing.
  */
 export async function latestEvents(
   db: Queryable,
@@ -169,7 +173,7 @@ export async function latestEvents(
   return { events: rows, isCut: rows.length < (rows[0]?.found ?? 0) };
 }
 
-/** Duplicates of events are left out: a replay sends none of them. */
+/** Duplicates of events are excluded, because a replay skips them. */
 export async function countEvents(db: Queryable, projectId: string, filter: EventFilter): Promise<number> {
   const where = eventConditions(projectId, filter).add('not is_duplicate');
   const [row] = await db.query<{ count: number }>(
@@ -192,7 +196,7 @@ export function eventsAfter(
   );
 }
 
-/** Ids and payloads of the next events of a walk, up to a number of rows and about a number of bytes. */
+/** Ids and payloads of the next events of a scan, up to a number of rows and about a number of bytes. */
 export function payloadRun(
   db: Queryable,
   where: Where,

@@ -58,7 +58,7 @@ with m as materialized (
 ${insertQueueRows({ from: 'm order by id', kind: 1, lane: LANE.first })}
 on conflict do nothing`;
 
-/** Stores meta events and queues them, as part of the transaction that made them true. */
+/** Stores meta events and queues them, in the transaction of the change they describe. */
 export async function insertMetaEvents(tx: Queryable, events: readonly NewMetaEvent[]): Promise<void> {
   if (events.length > 0) await tx.query(INSERT, insert.values(events));
 }
@@ -90,8 +90,8 @@ export function listMetaEvents(
 const REQUEUED = '(values ($1::text, $1::text, $2::text, $3::text)) as m(id, event_id, project_id, key)';
 
 /**
- * Queues a meta event again with a fresh retry budget. One that still waits becomes due now; one that is being sent at
- * this moment stays as it is.
+ * Queues a meta event again with a fresh retry budget. A waiting one becomes due now. One that is being sent
+ * does not change.
  */
 export async function resendMetaEvent(
   tx: Queryable,

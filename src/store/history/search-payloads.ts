@@ -5,9 +5,10 @@ import type { Queryable } from '../database/database.ts';
 import { type EventFilter, eventConditions, eventsByIds, payloadRun, type StoredEvent } from './events.ts';
 
 /**
- * Events whose payload contains a JSON object, found by reading payloads in id order, a bounded run at a time, until
- * the page is full, the walk has ended or the time is up. Payloads are compared here and not in SQL: one that its
- * JSON type does not take (a NUL, a number too large, nesting too deep) would fail the whole search.
+ * Finds events whose payload contains a JSON object. It reads payloads in id order, a bounded run at a time,
+ * until the page is full, the scan ends or the time is up. Payloads are compared here and not in SQL, because
+ * a payload that the json type refuses (a NUL, a number too large, nesting too deep) would fail the whole
+ * search.
  */
 const RUN_ROWS = 1_000;
 const RUN_BYTES = 2 * 1024 * 1024;
