@@ -29,7 +29,7 @@ export function answer(handlers: Handlers): void {
       );
   });
   process.on('disconnect', () => process.exit(0));
-  // A Ctrl-C reaches the whole group; the parent decides when we end.
+  // A Ctrl-C reaches the whole group. The parent decides when we end.
   process.on('SIGINT', () => {});
 }
 

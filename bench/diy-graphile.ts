@@ -5,12 +5,11 @@ import { Pool as HttpPool } from 'undici';
 import { answer } from './child.ts';
 
 /**
- * What one would write instead of using Posthorn, a process of its own: a route that adds a job and a task that
- * posts it, on graphile-worker. No signature, no record of attempts, no config, no fairness.
- *
- * Tuned as its documentation says: the local queue fetches jobs many at a time and completed jobs are recorded in
- * batches, both off by default; 64 jobs at a time, as many as Posthorn sends to one endpoint; connections enough
- * that a request does not wait for one.
+ * The do-it-yourself alternative to Posthorn, in a process of its own: a route that adds a job and a task
+ * that posts it, on graphile-worker. It has no signature, no record of attempts, no config and no fairness.
+ * It is tuned as its documentation says: the local queue fetches many jobs at a time and completed jobs are
+ * recorded in batches, both off by default. It runs 64 jobs at a time, the same limit that Posthorn has per
+ * endpoint, and has enough connections that a request does not wait for one.
  */
 const CONCURRENT_JOBS = 64;
 const DATABASE_CONNECTIONS = 24;

@@ -1,18 +1,18 @@
 import type { Stage } from './stage.ts';
 
-/** One thing measured: run once per round, interleaved with the others, so that a busy moment hits all alike. */
+/** One measurement. It runs once per round, interleaved with the others, so that a busy moment affects all alike. */
 export interface Figure {
   name: string;
-  /** How many rounds it takes part in. */
+  /** The number of rounds it takes part in. */
   rounds(plan: Plan): number;
   /** Only with --full. */
   isLong?: true;
   run(stage: Stage): Promise<Sample>;
-  /** What is known only when all rounds are over. */
+  /** Figures that are known only after all rounds. */
   conclude?(stage: Stage): Promise<Sample>;
 }
 
-/** Numbers by name. Over the rounds the median is taken, of counts named in TOTALS the sum. */
+/** Numbers by name. The result is the median of the rounds, or the sum for counts named in TOTALS. */
 export type Sample = Record<string, number>;
 
 export const TOTALS: ReadonlySet<string> = new Set(['events', 'lost', 'duplicates']);
@@ -23,10 +23,10 @@ export function median(values: number[]): number {
   return ((sorted[Math.floor(middle - 0.5)] as number) + (sorted[Math.ceil(middle - 0.5)] as number)) / 2;
 }
 
-/** This figure cannot be measured here, and why. */
+/** This figure cannot be measured here. The message says why. */
 export class Skipped extends Error {}
 
-/** How long and how much; seconds are per round. */
+/** Durations and sizes. Seconds are per round. */
 export interface Plan {
   rounds: number;
   warmUpSeconds: number;
@@ -43,7 +43,7 @@ export interface Plan {
   storedDeliveries: number;
   soakSeconds: number;
   soakSlices: number;
-  /** Where the service's CPU profile goes. */
+  /** The directory of the service's CPU profile. */
   profileDir?: string;
 }
 
@@ -73,7 +73,7 @@ const FULL: Plan = {
   soakSlices: 30,
 };
 
-/** Proves that every part still works, nothing about speed. */
+/** Proves that every part still works. It says nothing about speed. */
 const SMOKE: Plan = {
   ...DEFAULT,
   rounds: 1,

@@ -1,8 +1,7 @@
 /**
- * Small transforms per second through one sandbox process, message channel included, and beside it the
- * same for code that changes a builtin and so gets a fresh context per event. Under 5 s.
- *
- * Usage: node bench/functions.ts
+ * Small transforms per second through one sandbox process, message channel included. For comparison, the same
+ * for code that changes a builtin and so gets a fresh context per event. Takes under 5 s. Usage: node
+ * bench/functions.ts
  */
 import { availableParallelism, cpus } from 'node:os';
 import { functionVersion } from '../src/sandbox/contract.ts';

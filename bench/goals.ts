@@ -1,6 +1,6 @@
 import type { Sample } from './figure.ts';
 
-/** What we hold ourselves to. Ratios come from one run; a goal whose figures were not measured is left out. */
+/** Our goals. Ratios come from one run. A goal whose figures were not measured is omitted. */
 export interface Goal {
   name: string;
   value: number;
@@ -44,9 +44,9 @@ const RULES: Rule[] = [
   { name: 'idle publish to receive, p50', most: 5, unit: 'ms', value: (f) => f('idle_latency')['p50Ms'] },
   { name: 'idle publish to receive, p99', most: 25, unit: 'ms', value: (f) => f('idle_latency')['p99Ms'] },
   { name: 'retry lateness, p99', most: 250, unit: 'ms', value: (f) => f('retry_lateness')['p99Ms'] },
-  { name: "others' p99 beside a toxic endpoint", most: 1.2, value: (f) => f('toxic')['ratio'] },
+  { name: "others' p99 next to a toxic endpoint", most: 1.2, value: (f) => f('toxic')['ratio'] },
   {
-    name: "others' p99 beside failing endpoints",
+    name: "others' p99 next to failing endpoints",
     most: 1.2,
     value: (f) => f('failing_endpoints')['ratio'],
   },
@@ -64,11 +64,11 @@ const RULES: Rule[] = [
     value: (figure: (name: string) => Sample) =>
       ratio(figure('soak')[`${name}Last`], figure('soak')[`${name}First`]),
   })),
-  // Of events, deliveries and attempts together. Autovacuum comes when a tenth of the deliveries are dead.
+  // Of events, deliveries and attempts together. Autovacuum starts when a tenth of the deliveries are dead.
   { name: 'soak: share of dead rows, most at a minute', most: 0.1, value: (f) => f('soak')['deadShareMost'] },
   { name: 'round trips per delivery', most: 0.2, value: (f) => f('end_to_end')['roundTripsPerDelivery'] },
   {
-    name: 'WAL beside payload and attempt',
+    name: 'WAL minus payload and attempt',
     most: 1_200,
     unit: 'bytes',
     value: (f) => f('end_to_end')['walBesidePayloadAndAttempt'],

@@ -1,6 +1,6 @@
 /**
- * Just enough HTTP/1.1 for both ends of a measurement: finds where a message that carries Content-Length ends. The
- * bench's own processes share the machine with what they measure, so they must cost as little as they can.
+ * A minimal HTTP/1.1 parser for both ends of a measurement: it finds the end of a message with
+ * Content-Length. The bench's own processes share the machine with the measured ones, so they must be cheap.
  */
 export interface Message {
   bodyAt: number;
@@ -9,7 +9,7 @@ export interface Message {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** null while the message is not whole. */
+/** Null while the message is incomplete. */
 export function wholeMessage(buffer: Buffer, from: number): Message | null {
   const headEnd = buffer.indexOf(HEAD_END, from);
   if (headEnd === -1) return null;
@@ -24,7 +24,7 @@ function contentLength(head: string): number {
   return Number(match[1]);
 }
 
-/** Cuts a socket's bytes into messages. A chunk is nearly always one whole message and is then not copied. */
+/** Splits a socket's bytes into messages. A chunk is nearly always one whole message and is then not copied. */
 export function readMessages(onMessage: (buffer: Buffer, at: number, message: Message) => void) {
   let rest: Buffer | null = null;
   return (chunk: Buffer): void => {

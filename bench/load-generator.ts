@@ -5,20 +5,19 @@ import { readMessages } from './http-message.ts';
 import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from './payload.ts';
 
 /**
- * The load generator, a process of its own. Each connection has one request in flight at a time and one buffer for
- * it, in which only digits change. Three ways to send:
- *
- *   closed loop -> every connection sends again as soon as it is answered;
- *   paced       -> `pauseMs` between an answer and the next request of a connection;
- *   rate        -> requests fall due at a fixed rate whatever the answers do; each is stamped with the time it was
- *                  due, so that a server that stalls is charged for those that waited.
+ * The load generator, in a process of its own. Each connection has one request in flight at a time and one
+ * buffer for it, in which only digits change. Three modes:
+ *   closed loop -> every connection sends again as soon as it gets a response;
+ *   paced       -> `pauseMs` between a response and the next request of a connection;
+ *   rate        -> requests are due at a fixed rate, independent of responses. Each is stamped with its due time, so
+ *                  that a server that stalls is charged for the requests that waited.
  */
 export interface Load {
   url: string;
   authorization: string;
-  /** The event type to wrap the payload in for the events API; absent: the payload alone. */
+  /** The event type to wrap the payload in for the events API. Absent: the payload alone. */
   eventType?: string;
-  /** Event types in turn: five digits, below this number, follow the name. */
+  /** The number of event types, used in turn. Five digits below this number follow the name. */
   eventTypes?: number;
   run: number;
   connections: number;
@@ -32,7 +31,7 @@ export interface Load {
 export interface LoadResult {
   accepted: number;
   refused: number;
-  /** First refusal, for the report. */
+  /** The first refusal, for the report. */
   refusal: string;
   elapsedMs: number;
   /** Requests accepted in each second. */
@@ -48,7 +47,7 @@ class LoadRun {
   readonly #load: Load;
   readonly #prefix: Buffer;
   readonly #payloadAt: number;
-  /** Of the type's digits, from the start of the request. */
+  /** Position of the type's digits, from the start of the request. */
   readonly #typeAt: number;
   readonly #acks = createHistogram();
   readonly #perSecond: number[] = [];

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, totalmem, type } from 'node:os';
 
-/** What the figures were made on; without it they mean nothing. */
+/** The machine of the figures. Without it they mean nothing. */
 export interface Machine {
   system: string;
   cores: number;

@@ -5,7 +5,10 @@ import { usageOf } from './process-usage.ts';
 import type { SinkReport } from './sink.ts';
 import type { Stage } from './stage.ts';
 
-/** What is measured: where to publish, which process does the work, and how to tell that all of it is recorded. */
+/**
+ * The measured system: where to publish, which process does the work, and how to check that all of it is
+ * recorded.
+ */
 export interface Subject {
   url: string;
   authorization: string;
@@ -17,8 +20,9 @@ const ARRIVAL_MS = 120_000;
 const POLL_MS = 10;
 
 /**
- * Publishes, waits until every accepted event has arrived at the sink and is recorded, and reconciles by number. The
- * rate is events accepted, delivered and recorded over the time all three took.
+ * Publishes, waits until every accepted event has arrived at the sink and is recorded, and compares the
+ * numbers. The rate is events accepted, delivered and recorded, divided by the time until all three were
+ * done.
  */
 export async function measureDeliveries(
   stage: Stage,
@@ -52,7 +56,7 @@ export async function measureDeliveries(
   };
 }
 
-/** The sink's report once it is as wanted, or as it is after two minutes: what is missing then is lost. */
+/** The sink's report once it is complete, or after two minutes. Events missing then are lost. */
 export async function arrived(stage: Stage, isWanted: (report: SinkReport) => boolean): Promise<SinkReport> {
   for (const startedMs = performance.now(); ; await pause(POLL_MS)) {
     const report = await stage.sink.call<SinkReport>('report');
@@ -72,8 +76,8 @@ function usage(stage: Stage, subject: Subject) {
 type Processes = ReturnType<typeof usage>;
 
 /**
- * Of each process the cores it used, its CPU time per event and its memory, where the system tells. The time per
- * event is what a busy neighbour disturbs least.
+ * For each process: cores used, CPU time per event and memory, if the system reports them. The time per event
+ * is least affected by a busy neighbour.
  */
 function cost(before: Processes, after: Processes, over: { seconds: number; events: number }): Sample {
   const sample: Sample = {};

@@ -1,8 +1,8 @@
 /**
- * The 800 bytes of JSON that every figure sends. The three values a figure needs stand at fixed places, so that the
- * load generator patches digits in a buffer and the sink reads them back without parsing: run (which measurement),
- * number (which event of it) and the microsecond at which it was due to be sent, by the clock that all processes of
- * a machine share.
+ * The 800 bytes of JSON that every figure sends. Three values are at fixed positions, so that the load
+ * generator patches digits in a buffer and the sink reads them without parsing: run (which measurement),
+ * number (which event of it) and the microsecond at which it was due, by the clock that all processes of a
+ * machine share.
  */
 export const PAYLOAD_BYTES = 800;
 

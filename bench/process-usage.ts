@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** CPU and memory of a process and all below it, from /proc; null where there is none. */
+/** CPU and memory of a process and its descendants, from /proc. Null without /proc. */
 export interface Usage {
   cpuSeconds: number;
   memoryBytes: number;
@@ -12,7 +12,7 @@ const PAGE_BYTES = 4096;
 
 interface Stat {
   parent: number;
-  /** Own time and that of children that ended. */
+  /** Its own time and that of ended children. */
   ticks: number;
   residentPages: number;
   sharedPages: number;
@@ -43,11 +43,11 @@ export function usageOf(pid: number): Usage | null {
     pages += stat.residentPages - stat.sharedPages;
     mostShared = Math.max(mostShared, stat.sharedPages);
   }
-  // Shared pages (a database's buffers, the program itself) are counted once for the whole tree.
+  // Shared pages (a database's buffers, the program itself) count once for the whole tree.
   return { cpuSeconds: ticks / TICKS_PER_SECOND, memoryBytes: (pages + mostShared) * PAGE_BYTES };
 }
 
-/** null: the process ended meanwhile. */
+/** Null: the process has ended. */
 function readStat(pid: string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -6,8 +6,8 @@ import { IdFactory } from '../src/domain/ids.ts';
 import { answer } from './child.ts';
 
 /**
- * The relay floor, a process of its own: our HTTP server and our HTTP client with nothing between them. It takes a
- * request, forwards its body, and answers when that was answered: what this machine could do at most.
+ * The relay floor, in a process of its own: our HTTP server and our HTTP client with nothing between them. It
+ * takes a request, forwards its body, and responds after the response. This is the maximum for this machine.
  */
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 51_200;

@@ -2,7 +2,7 @@ import type { Sample } from './figure.ts';
 import type { Figures, Goal } from './goals.ts';
 import type { Machine } from './machine.ts';
 
-/** The tables a person reads, as Markdown, so that they can be pasted into docs/benchmark.md as they are. */
+/** The report tables as Markdown, to paste into docs/benchmark.md. */
 export interface Results {
   machine: Machine;
   figures: Figures;

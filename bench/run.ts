@@ -1,7 +1,7 @@
 /**
- * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR].
- * node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] is bench/scaling.ts instead.
- * What is measured and how to read it: docs/benchmark.md.
+ * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR]. node
+ * bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] runs
+ * bench/scaling.ts. See docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

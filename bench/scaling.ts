@@ -14,11 +14,12 @@ import { Stage } from './stage.ts';
 import { subjectOf } from './subjects.ts';
 
 /**
- * What one event costs as the installation grows along one axis and everything else stays the same: counts, so that a
- * busy machine changes little. Run by `npm run bench -- scaling`; what it found is in docs/scaling.md.
+ * The cost of one event as the installation grows along one axis and everything else stays the same. It
+ * counts instead of timing, so that a busy machine changes little. Run by `npm run bench -- scaling`; results
+ * are in docs/scaling.md.
  *
- * Each step has a service and a database of its own. Events go to an endpoint that answers (`straight`: stored, sent,
- * recorded) and to one that fails each once (`retried`: claimed and sent again besides).
+ * Each step has its own service and database. Events go to an endpoint that answers (`straight`: stored,
+ * sent, recorded) and to one that fails each event once (`retried`: also claimed and sent again).
  */
 interface Axis {
   name: string;
@@ -26,7 +27,7 @@ interface Axis {
   /** Settings of the service at a step. */
   env?(step: number): Record<string, string>;
   nodes?(step: number): number;
-  /** Event types in turn. */
+  /** The number of event types, used in turn. */
   types?(step: number): number;
   grow?(service: Service, pairs: { straight: Pair; retried: Pair }, step: number): Promise<void>;
 }
@@ -78,7 +79,7 @@ export const AXES: Axis[] = [
   },
 ];
 
-/** Of a delivery with its attempt and its tenth of an event, with room for WAL and what vacuum needs. */
+/** Bytes of a delivery with its attempt and a tenth of an event, with room for WAL and vacuum. */
 const DISK_BYTES_PER_ROW = 3_000;
 
 const resultsOf = (stage: Stage, figures: ScalingResults['figures']): ScalingResults => ({
@@ -108,7 +109,7 @@ export async function runScaling(options: ScalingOptions): Promise<void> {
           events: Number(options.events ?? (options.smoke ? 300 : 4_000)),
         });
         figures[axis.name] = steps;
-        // After each step: the long ones take a while, and what was measured is not to be lost.
+        // Written after each step, because long steps take a while and results must not be lost.
         if (options.json !== undefined)
           await writeFile(options.json, `${JSON.stringify(resultsOf(stage, figures), null, 2)}\n`);
       }
@@ -119,7 +120,7 @@ export async function runScaling(options: ScalingOptions): Promise<void> {
   }
 }
 
-/** A connection at rest reports what it counted within ten seconds: what was before must not be counted as part of it. */
+/** An idle connection reports its counts within ten seconds. Earlier work must not be counted. */
 const STATISTICS_LATE_MS = 11_000;
 
 async function measureStep(
@@ -134,7 +135,7 @@ async function measureStep(
   const retried = await subscribe(service, `${stage.sinkUrl}/flaky`, 'retried');
   const nodes = axis.nodes?.(step) ?? 1;
   const types = { eventTypes: axis.types?.(step) ?? 1 };
-  // The load of each node stays the same: it is what its batches depend on.
+  // The load of each node stays the same, because its batches depend on it.
   const connections = stage.plan.connections * nodes;
   const load = { connections, count: events * nodes, ...types };
   const warmUp = { ...load, count: Math.ceil(load.count / 2) };
@@ -173,13 +174,13 @@ async function subscribe(service: Service, url: string, eventType: string): Prom
   return { endpointId: endpoint.uid, subscriptionId: subscription.uid, eventType };
 }
 
-/** Every retried event fails once: no reason to hold back the others here. */
+/** Every retried event fails once. That must not open a breaker here. */
 async function neverOpenBreakers(service: Service): Promise<void> {
   await service.db.query(
     `update projects set version = version + 1,
        config = jsonb_set(config::jsonb, '{circuit_breaker,minimum_request_count}', '1000000000')`,
   );
-  // The poll that notices it comes each second.
+  // The poll that notices the change runs each second.
   await pause(1_500);
 }
 
@@ -192,10 +193,10 @@ async function refuseSmallDisk(deliveries: number): Promise<void> {
     );
 }
 
-/** The largest step against the smallest. An index one level deeper and a fuller counter table are allowed. */
+/** The ratio of the largest step to the smallest. It allows an index one level deeper and a fuller counter table. */
 const MOST = 1.25;
 const COUNTS = ['buffers', 'walBytes', 'rowVersions'];
-/** Batches are as large as chance makes them, so round trips have a bound of their own: what a delivery may take at load. */
+/** Batch sizes vary by chance, so round trips have their own bound: the limit of a delivery under load. */
 const MOST_ROUND_TRIPS = 0.2;
 
 export function goalsOf(figures: ScalingResults['figures']): Goal[] {
@@ -218,7 +219,7 @@ const goal = (name: string, value: number, most: number): Goal => ({
   met: value <= most,
 });
 
-/** Less than a hundredth per event is nothing, however many times it is there. */
+/** Less than a hundredth per event counts as zero. */
 function ratio(last = Number.NaN, first = Number.NaN): number {
   return Math.max(last, 0.01) / Math.max(first, 0.01);
 }

@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { Credentials } from '../src/start/first-start.ts';
 import { NODE_FLAGS } from './node-flags.ts';
 
-/** Posthorn itself, started as a user would start it, on a database of its own. */
+/** Posthorn itself, started as a user would start it, on its own database. */
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export const SECRET_KEY = 'a secret key for the benchmark only';
 const START_MS = 120_000;
@@ -28,7 +28,7 @@ export interface ServiceOptions {
 
 export class Service {
   readonly credentials: Credentials;
-  /** A connection of the bench's own to the service's database. */
+  /** The bench's own connection to the service's database. */
   readonly db: pg.Client;
   readonly #process: ChildProcess;
   #queries = 0;
@@ -57,7 +57,7 @@ export class Service {
         ...env,
       },
     });
-    // Whatever becomes of the bench, the service does not outlive it.
+    // The service must not outlive the bench.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     child.once('exit', () => process.off('exit', kill));
@@ -84,7 +84,7 @@ export class Service {
     return `Bearer ${this.credentials.api_key}`;
   }
 
-  /** Statements this bench sent to the service's database, to be taken off what the database counted. */
+  /** Statements that the bench sent to the service's database. They are subtracted from the database's counts. */
   get queries(): number {
     return this.#queries;
   }
@@ -105,7 +105,7 @@ export class Service {
     return post(`${url}/api/v1/projects/${project_id}${path}`, api_key, body);
   }
 
-  /** The same service as the owner of a new project sees it. */
+  /** The same service for the owner of a new project. */
   async newTenant(name: string, config: object = {}): Promise<Service> {
     const { url, instance_key } = this.credentials;
     const made = await post<{ project: Created; api_key: { key: string } }>(
@@ -137,7 +137,7 @@ export class Service {
     await ended;
   }
 
-  /** Can be called twice. */
+  /** Safe to call twice. */
   stop(): Promise<void> {
     this.#stopping ??= this.halt().then(() => this.db.end());
     return this.#stopping;

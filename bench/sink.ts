@@ -5,17 +5,16 @@ import { readMessages } from './http-message.ts';
 import { NUMBER, RUN, readField, SENT, sharedMicros } from './payload.ts';
 
 /**
- * Where deliveries arrive, a process of its own: counts each event of the current run by its number, so that lost
- * and doubled ones are known and not guessed, and how long each took from publish to here. By path:
- *
+ * The receiver of deliveries, in a process of its own. It counts each event of the current run by its number,
+ * so that lost and duplicate ones are known exactly, and measures the time from publish to here. By path:
  *   /ok     -> 200 at once;
- *   /flaky  -> 500 the first time an event comes, 200 after, and how late the second try was against a second;
+ *   /flaky  -> 500 the first time an event arrives, 200 after, and how late the second attempt was against a second;
  *   /hang   -> never answered, not counted.
  */
 export interface SinkReport {
   received: number;
   distinct: number;
-  /** Of other runs, which the present one did not expect. */
+  /** Events of other runs. */
   strays: number;
   p50Ms: number;
   p99Ms: number;
@@ -112,7 +111,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     'data',
     readMessages((buffer, at, { bodyAt }) => onRequest(socket, { buffer, at, bodyAt })),
   );
-  // A service that is stopped leaves its connections; nothing here depends on them.
+  // A stopped service drops its connections. Nothing here depends on them.
   socket.on('error', () => socket.destroy());
 });
 

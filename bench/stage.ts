@@ -9,9 +9,9 @@ import type { Plan } from './figure.ts';
 import { Service } from './service.ts';
 
 /**
- * All that the figures play on: one PostgreSQL server with the settings the program itself gives it (durable), a
- * sink, a load generator, and whatever is measured, each in a process of its own, started when first needed and
- * kept. Only one figure runs at a time; the others' processes are idle meanwhile.
+ * The environment of all figures: one PostgreSQL server with the program's own settings (durable), a sink, a
+ * load generator, and the measured systems, each in its own process, started when first needed and kept. Only
+ * one figure runs at a time; the other processes are idle.
  */
 export class Stage {
   readonly plan: Plan;
@@ -39,7 +39,7 @@ export class Stage {
     this.#postgres = parts.postgres;
   }
 
-  /** With `settings` of the server besides, or instead of, what the program gives it. */
+  /** `settings` of the server are added to, or replace, those of the program. */
   static async start(plan: Plan, settings: Record<string, string> = {}): Promise<Stage> {
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-bench-'));
     let postgresPid = 0;
@@ -68,7 +68,7 @@ export class Stage {
     });
   }
 
-  /** A number for a measurement; the sink counts only what carries it. */
+  /** A number for a measurement. The sink counts only events with it. */
   async newRun(): Promise<number> {
     this.#runs += 1;
     await this.sink.call('begin', this.#runs);
@@ -85,7 +85,7 @@ export class Stage {
     return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`;
   }
 
-  /** Posthorn on an empty database. Stopped at the end, if not before. */
+  /** Posthorn on an empty database. It is stopped at the latest at the end. */
   async startService(options: { profileDir?: string; env?: Record<string, string> } = {}): Promise<Service> {
     const databaseUrl = await this.createDatabase();
     const dataDir = await mkdtemp(join(this.#directory, 'service-'));
@@ -94,7 +94,7 @@ export class Stage {
     return service;
   }
 
-  /** Made on first use, the same afterwards, stopped at the end. */
+  /** Created on first use, then reused, stopped at the end. */
   keep<T>(name: string, make: () => Promise<{ value: T; stop?(): Promise<void> }>): Promise<T> {
     const known = this.#kept.get(name) as Promise<T> | undefined;
     if (known !== undefined) return known;

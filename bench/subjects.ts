@@ -5,7 +5,7 @@ import { measureDeliveries, type Subject } from './measure.ts';
 import type { Service } from './service.ts';
 import type { Stage } from './stage.ts';
 
-/** The things measured, each warmed up once: the first seconds of a process are the compiler's. */
+/** The measured systems, each warmed up once, because the first seconds of a process go to the compiler. */
 export const LOAD_EVENT = 'load';
 
 export function subjectOf(service: Service): Subject {
@@ -17,7 +17,7 @@ export function subjectOf(service: Service): Subject {
   };
 }
 
-/** The service that takes the load: one endpoint, one subscription. Nothing else runs on its database. */
+/** The service under load: one endpoint, one subscription. Nothing else runs on its database. */
 export function loadedService(stage: Stage): Promise<Service> {
   return stage.keep('loaded service', async () => {
     const { profileDir } = stage.plan;
@@ -30,7 +30,7 @@ export function loadedService(stage: Stage): Promise<Service> {
 
 export const CORES = availableParallelism();
 
-/** A service of one process for each core. */
+/** A service with one process per core. */
 export function spreadService(stage: Stage): Promise<Service> {
   return stage.keep('spread service', async () => {
     const service = await stage.startService({ env: { POSTHORN_PROCESSES: String(CORES) } });
@@ -40,7 +40,7 @@ export function spreadService(stage: Stage): Promise<Service> {
   });
 }
 
-/** Another service for what is measured at rest. */
+/** Another service for measurements at rest. */
 export function quietService(stage: Stage): Promise<Service> {
   return stage.keep('quiet service', async () => {
     const service = await stage.startService();

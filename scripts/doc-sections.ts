@@ -10,7 +10,7 @@ import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
 import { settings } from '../src/settings/settings.ts';
 
-/** The parts of our Markdown pages that are made from the program. */
+/** The generated sections of our Markdown pages. */
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
@@ -100,7 +100,7 @@ export function commandSection(): string {
   return `\`\`\`text\n${helpText()}\n\`\`\`\n`;
 }
 
-/** What each folder may import, from the same file that the import rules are made from. */
+/** The allowed imports of each folder, from the same file as the import rules. */
 export function layerSection(): string {
   const layers = JSON.parse(readFileSync(join(import.meta.dirname, '../layers.json'), 'utf8')) as Record<
     string,
@@ -115,7 +115,7 @@ export function layerSection(): string {
   );
 }
 
-/** Every operation, by the OpenAPI document; those of the portal only repeat others. */
+/** Every operation of the OpenAPI document, without those of the portal, which repeat others. */
 export function operationSection(openApi: string): string {
   const { paths } = JSON.parse(openApi) as {
     paths: Record<string, Record<string, { summary: string; responses: object }>>;

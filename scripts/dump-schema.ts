@@ -1,6 +1,7 @@
 /**
- * A readable dump of a schema from the catalogs, since the embedded server comes without pg_dump. It can be run
- * on an empty database and then dumps the same again. Partitions are left out: the program makes them by date.
+ * A readable dump of a schema from the catalogs, because the embedded server comes without pg_dump. Run on an
+ * empty database, the dump reproduces itself. Partitions are omitted, because the program creates them by
+ * date.
  */
 export type Ask = (text: string) => Promise<Record<string, unknown>[]>;
 

@@ -19,8 +19,8 @@ import { makeSchema } from './make-schema.ts';
 import { resourceSettings, settingSection } from './setting-sections.ts';
 
 /**
- * Writes every generated file, or with --check says which are out of date and exits with 1. Whole files are made
- * from nothing; a section is the part of a hand-written page between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+ * Writes every generated file. With --check it lists outdated files and exits with 1. A section is the part
+ * of a hand-written page between `<!-- begin NAME -->` and `<!-- end NAME -->`.
  */
 const ROOT = join(import.meta.dirname, '..');
 

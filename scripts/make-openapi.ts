@@ -6,7 +6,7 @@ import { IdFactory } from '../src/domain/ids.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { createLogger } from '../src/platform/logger.ts';
 
-/** The OpenAPI document of the real routes. No handler runs, so what they work with is never there. */
+/** The OpenAPI document of the real routes. No handler runs, so their dependencies are absent. */
 export async function makeOpenApi(): Promise<string> {
   const server = await createServer({
     ids: new IdFactory(Date.now),
@@ -29,7 +29,7 @@ export async function makeOpenApi(): Promise<string> {
   return `${document}\n`;
 }
 
-/** Anything can be taken from it, nothing in it can be called. */
+/** Every property exists, but none can be called. */
 function absent(name: string): unknown {
   const refuse = () => {
     throw new Error(`${name} was called while only the document is made`);

@@ -7,7 +7,7 @@ import { Database } from '../src/store/database/database.ts';
 import { migrate } from '../src/store/upkeep/migrate.ts';
 import { dumpSchema } from './dump-schema.ts';
 
-/** The schema after every migration, read back from a real server that lives for this call only. */
+/** The schema after every migration, read back from a real server that exists only for this call. */
 export async function makeSchema(): Promise<string> {
   const log = createLogger('silent');
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-schema-'));

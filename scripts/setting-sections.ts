@@ -7,7 +7,7 @@ import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions
 import { defaultProjectConfig, ProjectConfig } from '../src/domain/project-config.ts';
 import { settingDefaults, settingTexts } from './setting-texts.ts';
 
-/** The settings of each resource with their limits, from the schemas that requests are checked against. */
+/** The settings of each resource with their limits, from the request schemas. */
 interface Schema {
   type?: string;
   properties?: Record<string, Schema>;
@@ -45,7 +45,7 @@ export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Obj
   ]),
 );
 
-/** Whether a name stands for a setting: itself, or `group.*` for all of a group. */
+/** Whether a name covers a setting: itself, or `group.*` for all of a group. */
 export const covers = (name: string, setting: string): boolean =>
   name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
 

@@ -7,17 +7,18 @@ import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
 /**
- * All endpoints of one tenant begin to fail within half a minute and all their circuit breakers open; how much later do
- * another tenant's deliveries come? Against the same events to the same endpoints while they answer.
+ * All endpoints of one tenant begin to fail within half a minute and all their circuit breakers open. How
+ * much later do another tenant's deliveries arrive? Compared with the same events to the same endpoints while
+ * they answer.
  */
 const RATE_PER_SECOND = 300;
 const CONNECTIONS = 64;
 const TYPE = 'failing';
-/** Nothing listens there. */
+/** No server listens there. */
 const REFUSED = 'http://127.0.0.1:9/';
-/** Each endpoint had a success before: one failure is half of its attempts. */
+/** Each endpoint had a success before, so one failure is half of its attempts. */
 const BREAKER = { sample_rate: 1, minimum_request_count: 1, failure_threshold: 50, error_timeout: 30 };
-/** The sink counts what carries the number of the measurement; this is none. */
+/** The sink counts events with the number of a measurement. This number belongs to none. */
 const UNCOUNTED = 0;
 
 export const failingEndpoints: Figure = {
@@ -45,7 +46,7 @@ export const failingEndpoints: Figure = {
   },
 };
 
-/** Every endpoint of the tenant moves to where nothing listens. */
+/** Every endpoint of the tenant moves to a URL where no server listens. */
 async function fail(tenant: Service): Promise<void> {
   const project = tenant.credentials.project_id;
   await tenant.db.query(
@@ -67,7 +68,7 @@ async function measure(stage: Stage, of: { tenant: Service; others: Service }): 
     count,
     ratePerSecond: count / seconds,
   };
-  // Open deliveries of the tenant are left over, so only the others' arrival is waited for.
+  // Open deliveries of the tenant remain, so it waits only for the others' arrival.
   const subject = { ...subjectOf(of.others), isRecorded: async () => true };
   const [sample, { refused, refusal }] = await Promise.all([
     measureDeliveries(stage, subject, {

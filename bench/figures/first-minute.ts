@@ -6,7 +6,7 @@ import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
-/** A start on an empty database, with no statistics and nothing compiled, against the time right after. */
+/** A start on an empty database, without statistics and compiled code, compared with the time right after. */
 export const firstMinute: Figure = {
   name: 'first_minute',
   rounds: () => 1,
@@ -19,7 +19,7 @@ export const firstMinute: Figure = {
     }),
 };
 
-/** The same where rows begin to fall into new, empty partitions while the service runs. */
+/** The same when rows begin to go into new, empty partitions while the service runs. */
 export const partitionChange: Figure = {
   name: 'partition_change',
   rounds: ({ rounds }) => Math.min(rounds, 2),
@@ -64,7 +64,7 @@ interface Partition {
   storage: string;
 }
 
-/** Cuts the present partition of each hot table, which is empty, in two at an id that is still to come. */
+/** Splits the current partition of each hot table, which is empty, in two at a future id. */
 async function splitPartitions(service: Service, at: string): Promise<void> {
   const { rows } = await service.db.query<Partition>(
     `select i.inhparent::regclass::text as parent, c.relname as name,

@@ -5,7 +5,7 @@ import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, loadedService, subjectOf, warmUp } from '../subjects.ts';
 
-/** End to end with millions of ended deliveries stored in the same partitions, against the service without them. */
+/** End to end with millions of ended deliveries in the same partitions, compared with the service without them. */
 export const fullTables: Figure = {
   name: 'full_tables',
   rounds: ({ rounds }) => rounds,
@@ -26,7 +26,7 @@ function fullService(stage: Stage): Promise<Service> {
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     await addStoredRows(service, stage.plan.storedDeliveries);
-    // What the filling left to write goes out before anything is measured, not into its first seconds.
+    // A checkpoint writes the pages of the filling now, not in the first seconds of the measurement.
     await service.db.query('checkpoint');
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     return { value: service };

@@ -20,7 +20,7 @@ export const idleLatency: Figure = {
   },
 };
 
-/** The endpoint fails each event once; the second try is due a second after that, whatever else happens. */
+/** The endpoint fails each event once. The second attempt is due a second later. */
 const RETRIES_PER_SECOND = 200;
 
 export const retryLateness: Figure = {

@@ -4,9 +4,9 @@ import type { Service } from '../service.ts';
 import { LOAD_EVENT, loadedService, subjectOf } from '../subjects.ts';
 
 /**
- * Half an hour at 70 % of what the closed loop did just before, in slices of a minute: nothing lost, nothing growing.
- * The last third is put against the first. A delivery that ends leaves one dead row in its table and one in the
- * queue's: the share of the former and the size of the latter show whether autovacuum keeps up.
+ * Half an hour at 70 % of the closed loop's rate just before, in slices of a minute: no loss, no growth. The
+ * last third is compared with the first. A delivery that ends leaves one dead row in its table and one in the
+ * queue. The share of the former and the size of the latter show whether autovacuum keeps up.
  */
 const SHARE = 0.7;
 

@@ -14,7 +14,7 @@ import {
   subjectOf,
 } from '../subjects.ts';
 
-/** The three that stand side by side: Posthorn, the machine's ceiling, and what one would write instead. */
+/** The three compared systems: Posthorn, the machine's ceiling, and the do-it-yourself alternative. */
 const closedLoop = ({ plan }: Stage) => ({ seconds: plan.seconds, connections: plan.connections });
 
 export const endToEnd: Figure = {
@@ -34,7 +34,7 @@ export const endToEnd: Figure = {
   conclude: async (stage) => databaseWork(await loadedService(stage)),
 };
 
-/** The same by one process for each core of the machine, which the database, the load and the sink share with them. */
+/** The same with one process per core of the machine, shared with the database, the load and the sink. */
 export const allCores: Figure = {
   name: 'all_cores',
   rounds: ({ rounds }) => rounds,
@@ -80,9 +80,9 @@ interface Work {
 const STATISTICS_MS = 15_000;
 
 /**
- * What the database counted over the life of the loaded service, its idle time included. Every statement of the
- * service outside of config changes is a transaction of its own, so transactions are round trips. A connection
- * reports what it counted up to ten seconds late, or when it ends: so the service is ended first.
+ * The database's counts over the life of the loaded service, its idle time included. Every statement of the
+ * service outside config changes is its own transaction, so transactions are round trips. A connection
+ * reports its counts up to ten seconds late, or when it ends. So the service is ended first.
  */
 async function databaseWork(service: Service): Promise<Sample> {
   await service.halt();

@@ -6,10 +6,11 @@ import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
 /**
- * One endpoint never answers and has a backlog due; how much later do the others' deliveries come? Against the same
- * run without it: as many events were taken in right before, by an endpoint that answers. What the server still had to
- * vacuum and write back from taking them in is done before either is measured: it is the price of the events, not of
- * their endpoint, and tenths of a second of it would fall into one or the other by chance.
+ * One endpoint never answers and has a backlog that is due. How much later do the others' deliveries arrive?
+ * Compared with the same run without it, in which an endpoint that answers received as many events right
+ * before. The server's vacuum and write-back of those events finishes before either measurement. It is the
+ * cost of the events, not of their endpoint, and tenths of a second of it would affect one or the other by
+ * chance.
  */
 const RATE_PER_SECOND = 500;
 const TIMEOUT_SECONDS = 10;
@@ -72,7 +73,7 @@ interface Others {
 async function others(stage: Stage, service: Service): Promise<Others> {
   await service.db.query('vacuum (analyze)');
   await service.db.query('checkpoint');
-  // The toxic backlog is never recorded within the measurement, so only arrival is waited for.
+  // The toxic backlog is never recorded within the measurement, so it waits only for arrival.
   const subject = { ...subjectOf(service), isRecorded: async () => true };
   const { seconds, connections } = stage.plan;
   return (await measureDeliveries(stage, subject, {

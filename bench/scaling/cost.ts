@@ -7,21 +7,23 @@ import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 
 /**
- * What the database had to do for a number of events, counted by the database itself: pg_stat_statements counts round
- * trips, buffers and WAL by statement, at once; the table statistics count row versions, up to ten seconds late, so they
- * are awaited. Statements that come with time and not with events (heartbeats, polls, sweeps) are counted apart.
+ * The database's work for a number of events, counted by the database itself. pg_stat_statements counts round
+ * trips, buffers and WAL by statement, at once. The table statistics count row versions, up to ten seconds
+ * late, so they are awaited. Statements that depend on time and not on events (heartbeats, polls, sweeps) are
+ * counted separately.
  */
 export const STATISTICS_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track_utility': 'off',
-  // A page's first change after a checkpoint writes the whole page: chance, where WAL per event is compared.
+  // A page's first change after a checkpoint writes the whole page. That would add chance to the WAL per
+  // event.
   full_page_writes: 'off',
   autovacuum: 'off',
 };
 
 export interface Work {
   load: Omit<Load, 'url' | 'authorization' | 'run'> & { count: number };
-  /** Attempts that each delivery takes. */
+  /** Attempts of each delivery. */
   attempts: number;
   nodes: number;
 }
@@ -100,7 +102,7 @@ async function statementCosts(service: Service, events: number): Promise<Sample>
     }
   }
   const marks = Object.values(STATEMENTS);
-  // What this bench itself asks is not the service's.
+  // Statements of the bench itself do not count.
   const own = /pg_stat|select not exists/;
   for (const row of rows)
     if (!marks.some((mark) => mark.test(row.query)) && !own.test(row.query)) add('otherCalls', row.calls);
@@ -143,8 +145,8 @@ async function settled(
 }
 
 /**
- * Looks again and again at what connections do: of those at work, the share that waited for a lock of a row, a
- * transaction or the like, and the share that waited for another to make a table longer.
+ * Samples the connections: of the active ones, the share that waits for a lock of a row or transaction, and
+ * the share that waits for another to extend a table.
  */
 function watchLocks(service: Service): { stop(): Promise<Sample> } {
   const over = new AbortController();

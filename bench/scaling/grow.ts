@@ -3,8 +3,8 @@ import { Sealer } from '../../src/platform/sealer.ts';
 import { SECRET_KEY, type Service } from '../service.ts';
 
 /**
- * What a project grows by, made in the database by statements over whole sets: through the API a hundred thousand
- * subscriptions would take minutes. Rows are copies of one that the API made, under new ids.
+ * Adds rows to a project directly in the database, by set-based statements. Through the API a hundred
+ * thousand subscriptions would take minutes. Rows are copies of one that the API created, under new ids.
  */
 type Column = string;
 
@@ -14,7 +14,7 @@ type Changes = Record<Column, string>;
 const BATCH = 50_000;
 const DELIVERIES_PER_EVENT = 10;
 
-/** Endpoints 1 to count - 1 beside the first, each with a subscription to the event type that has its number. */
+/** Endpoints 1 to count - 1 in addition to the first, each with a subscription to the event type with its number. */
 export async function addEndpoints(service: Service, first: Pair, count: number): Promise<void> {
   await configChange(service, async (version) => {
     await copies(
@@ -55,7 +55,7 @@ export async function addSubscriptions(service: Service, first: Pair, count: num
   );
 }
 
-/** Secrets are sealed for the row they are in: the same secret, sealed once more for each copy. */
+/** A sealed secret is bound to its row, so the same secret is sealed again for each copy. */
 async function sealAgain(service: Service, modelId: string, count: number): Promise<void> {
   const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
   const place = (id: string) => `endpoint ${id}`;
@@ -80,7 +80,7 @@ export interface Pair {
   eventType: string;
 }
 
-/** A name of the model's time and the copy's number. */
+/** An id with the model's time and the copy's number. */
 const idOf = (id: string, mark: string) => `'${id.slice(0, 10)}${mark}' || upper(lpad(to_hex(n), 15, '0'))`;
 
 function filtersFor(eventType: string): Changes {
@@ -101,7 +101,7 @@ async function configChange(service: Service, change: (version: string) => Promi
   await service.db.query(`update projects set version = ${version} where id = '${project}'`);
 }
 
-/** Ended deliveries with an attempt each, and a tenth as many events, spread from the partition's start until now. */
+/** Ended deliveries with an attempt each, and a tenth as many events, from the partition's start until now. */
 export async function addStoredRows(service: Service, deliveries: number): Promise<void> {
   const { rows } = await service.db.query<{ event_id: string; id: string; from: string }>(
     `select d.event_id, d.id,

@@ -1,7 +1,7 @@
 import type { Sample } from '../figure.ts';
 import type { ScalingResults } from '../scaling.ts';
 
-/** The tables a person reads, as Markdown, so that they can be pasted into docs/scaling.md as they are. */
+/** The report tables as Markdown, to paste into docs/scaling.md. */
 const COLUMNS: [title: string, name: string][] = [
   ['round trips', 'roundTrips'],
   ['inserted', 'rowsInserted'],

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Character } from './characters.ts';
 
-/** How an endpoint of each character answers a request that it has read. */
+/** How an endpoint of each character responds to a request that it has read. */
 export interface Answering {
-  /** Which request of its connection it is, from one. */
+  /** The number of the request on its connection, from one. */
   nth: number;
-  /** It carries a token of the token server. */
+  /** It has a token of the token server. */
   isAuthorised: boolean;
-  /** Called as 200 is sent. */
+  /** Called when 200 is sent. */
   acknowledged(): void;
 }
 
@@ -15,7 +15,7 @@ const ANSWER_MS = 10;
 const SLOW_MS = 400;
 const FLAP_MS = 3_000;
 const DRIP_MS = 250;
-/** Requests that one connection serves, where a character limits them. */
+/** Requests per connection, if a character limits them. */
 const REQUESTS = 3;
 
 export function answer(character: Character, response: ServerResponse, context: Answering): void {

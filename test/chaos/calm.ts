@@ -1,19 +1,19 @@
 import type { Fault } from './fault-injector.ts';
 import { RECOVERY_MS } from './fault-schedule.ts';
 
-/** The time of a run in which nothing but late answers of the database stands between an endpoint and its limit. */
+/** The time of a run in which only late database answers can delay an endpoint. */
 export interface Stretch {
   from: number;
   to: number;
   delayMs: number;
 }
 
-/** A calm stretch counts from here on: its delay has just begun. */
+/** A calm stretch counts from here on, because its delay has just begun. */
 const SETTLING_MS = 1_000;
 /** These do not stop a node from sending. */
 const HARMLESS = ['calm', 'slow tokens', 'delay database'];
 
-/** The planned calm, without what a fault before it still weighs on. */
+/** The planned calm, without the after-effects of an earlier fault. */
 export function calmStretches(faults: Fault[]): Stretch[] {
   const disturbing = faults
     .filter(({ kind }) => !HARMLESS.includes(kind))
@@ -25,7 +25,7 @@ export function calmStretches(faults: Fault[]): Stretch[] {
   );
 }
 
-/** What is left of the stretches once the spans are cut out. */
+/** The stretches without the spans. */
 export function without(stretches: Stretch[], spans: readonly { from: number; to: number }[]): Stretch[] {
   return spans.reduce(
     (left, span) =>

@@ -9,7 +9,7 @@ import {
 import { killServer } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
-/** A durable server of its own that can be killed, frozen and started again on the same data and address. */
+/** A durable server that can be killed, frozen and restarted on the same data and address. */
 export class ChaosDatabase {
   readonly #dataDir: string;
   #server: EmbeddedPostgres;
@@ -36,13 +36,13 @@ export class ChaosDatabase {
     return join(host, `.s.PGSQL.${port}`);
   }
 
-  /** The address by way of a relay at this port. */
+  /** The address through a relay at this port. */
   urlAt(port: number): string {
     const { user, database } = this.#server.connection;
     return `postgres://${user}@127.0.0.1:${port}/${database}`;
   }
 
-  /** Ends the server without warning and leaves it down for a while. */
+  /** Kills the server and leaves it down for a while. */
   async outage(downMs: number): Promise<void> {
     await killServer(this.#pid);
     await this.#server.died;

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 
 /**
- * A bounded stream of events over keep-alive connections to every node. Each answer is noted; nothing is sent again,
- * except events with an idempotency key, which are sent until they are answered 201.
+ * A bounded stream of events over keep-alive connections to every node. It records each answer and repeats
+ * nothing, except events with an idempotency key, which are sent until they are answered 201.
  */
 export interface Target {
   path: string;
@@ -11,7 +11,7 @@ export interface Target {
   isRepeatable: boolean;
 }
 
-/** The next event, by its number and how many events of each type were accepted so far. */
+/** The next event, by its number and the accepted events of each type so far. */
 export type NextTarget = (n: number, accepted: ReadonlyMap<string, number>) => Target;
 
 export interface ChaosLoadOptions {
@@ -28,10 +28,10 @@ export class ChaosLoad {
   readonly accepted = new Map<string, { eventType: string; at: number }>();
   /** How many events of each type were accepted. */
   readonly acceptedByType = new Map<string, number>();
-  /** Ids of accepted events that were said to be duplicates. */
+  /** Ids of accepted events that were reported as duplicates. */
   readonly duplicates = new Set<string>();
   readonly refused = new Map<string, number>();
-  /** The longest that a request waited for its answer or refusal. */
+  /** The longest wait of a request for its answer or refusal. */
   slowestMs = 0;
   readonly #options: ChaosLoadOptions;
   readonly #pools: Pool[];
@@ -85,7 +85,7 @@ export class ChaosLoad {
       const { data } = JSON.parse(text) as {
         data: { uid: string; event_type: string; is_duplicate_event: boolean };
       };
-      if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was handed out twice`);
+      if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was returned twice`);
       this.accepted.set(data.uid, { eventType: data.event_type, at: Date.now() });
       this.acceptedByType.set(data.event_type, (this.acceptedByType.get(data.event_type) ?? 0) + 1);
       if (data.is_duplicate_event) this.duplicates.add(data.uid);

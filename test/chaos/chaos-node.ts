@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, Program } from '../support/program.ts';
 
-/** Why a process may end by itself. */
+/** Allowed reasons for a process to end by itself. */
 export const LOST_DATABASE = /database|ECONN|ENOENT|terminat|connection error|57P0|starting up/i;
 const SECRET_KEY = 'the same thirty-two or more characters';
 
@@ -49,7 +49,7 @@ export class ChaosNode {
     return this.programs.at(-1) as Program;
   }
 
-  /** Starts a process here; again and again while the database is away, as a supervisor would. */
+  /** Starts a process here, repeatedly while the database is away, as a supervisor would. */
   async start(started: (pid: number) => void = () => {}): Promise<void> {
     for (;;) {
       const program = new Program({ args: ['serve'], env: this.#env });

@@ -12,14 +12,14 @@ import { type Sender, Senders } from './senders.ts';
 import type { TokenServer } from './token-server.ts';
 
 /**
- * Endpoints of different character, by path, until they are healed; then all answer 200 at once. Every request is
- * noted with the delivery it carries, the process it came from and whether it was answered 200.
+ * Endpoints of different character, by path, until they are healed. Then all answer 200 at once. It records
+ * every request with its delivery, its sending process and whether it was answered 200.
  */
 export interface Receipt {
   deliveryId: string;
   character: Character;
   sender: Sender;
-  /** When it was sent, by the signed header: whole seconds. Unlike `at` it does not depend on how busy we are. */
+  /** When it was sent, by the signed header, in whole seconds. Unlike `at` it does not depend on our load. */
   sentAt: number;
   /** It arrived after this and not later than `at`. */
   after: number;
@@ -27,7 +27,7 @@ export interface Receipt {
   isAcknowledged: boolean;
 }
 
-/** How long a connection of `connecting` waits for its handshake: the least and the most. */
+/** How long a connection of `connecting` waits for its handshake: minimum and maximum. */
 const CONNECT_MS = [200, 1_000] as const;
 
 export class ChaosReceiver {
@@ -47,7 +47,7 @@ export class ChaosReceiver {
   readonly #tls = createTlsServer(this.#authority.issue('localhost', 1), (request, response) =>
     this.#receive(request, response),
   );
-  /** Takes connections for the TLS server and keeps each for a while. */
+  /** Accepts connections for the TLS server and delays each for a while. */
   readonly #late: Server = createPlainServer((socket) => this.#connectLate(socket));
 
   private constructor(tokens: TokenServer, dir: string) {
@@ -71,7 +71,7 @@ export class ChaosReceiver {
     return `${isLate ? 'https' : 'http'}://127.0.0.1:${port}/${character}`;
   }
 
-  /** The longest that we may have taken to notice something. */
+  /** The longest delay with which we may have noticed something. */
   get slowestLookMs(): number {
     return this.#watch.slowestMs;
   }
@@ -96,7 +96,7 @@ export class ChaosReceiver {
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    // A sender that goes away in the middle is one of our own faults.
+    // A sender that disconnects in the middle is one of our own faults.
     socket.on('error', () => socket.destroy());
   }
 

@@ -15,8 +15,8 @@ import { TokenServer } from './token-server.ts';
 import { judge, type Verdict } from './verdict.ts';
 
 /**
- * Nodes, a database, endpoints of every character and a load; faults by a seeded schedule while it runs; then the
- * endpoints heal, the queue must drain, and the verdict is given.
+ * Nodes, a database, endpoints of every character and a load, with faults by a seeded schedule. Then the
+ * endpoints heal, the queue must drain, and the verdict is computed.
  */
 export interface ChaosOptions extends ScheduleOptions {
   strictness: Strictness;
@@ -29,10 +29,10 @@ export interface ChaosReport extends Omit<Verdict, 'problems'> {
   refused: Record<string, number>;
   slowestAnswerMs: number;
   drainedInMs: number;
-  /** The longest that the harness itself may have taken to notice a request. */
+  /** The longest delay with which the harness itself may have noticed a request. */
   slowestLookMs: number;
   faults: Fault[];
-  /** What each process said, by node and process. */
+  /** The output of each process, by node and process. */
   logs: Map<string, string>;
 }
 
@@ -67,7 +67,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> {
   const { database, relays, tokens, receiver, nodes } = world;
   const started = (pid: number) => receiver.senders.add(pid);
-  // Each reaches the database by a relay of its own, and trusts the certificate of the receiver.
+  // Each node reaches the database through its own relay, and trusts the certificate of the receiver.
   for (let n = 0; n < options.nodes; n++) {
     const env = { POSTHORN_CA_FILE: receiver.authorityFile };
     nodes.push(await ChaosNode.place(`node-${n}`, relays.urlOf(n), env));

@@ -1,6 +1,6 @@
 /**
- * The endpoints of a run, by how they behave and how they are set up. Each takes events of its own name; those with
- * `takesAll` also take events of type `all`.
+ * The endpoints of a run, by behaviour and settings. Each gets events of its own name. Those with `takesAll`
+ * also get events of type `all`.
  */
 export const CHARACTERS = [
   'healthy',
@@ -28,12 +28,12 @@ export interface Limit {
 
 export interface Profile {
   takesAll: boolean;
-  /** Answers every request with 200, well within the timeout: a second try can only be our own fault. */
+  /** Answers every request with 200, well within the timeout, so a second attempt can only be our own fault. */
   isSteady: boolean;
-  /** At most once: never sent again, whatever happens. */
+  /** At most once: never sent again. */
   isOnce?: true;
   limit?: Limit & { of: 'endpoint' | 'subscription' };
-  /** Work is kept waiting: the endpoint must get what its limit allows. */
+  /** Work is always waiting, so the endpoint must use its full limit. */
   isBusy?: true;
 }
 
@@ -45,9 +45,9 @@ const PROFILES: Record<Character, Profile> = {
   resetting: { takesAll: true, isSteady: false },
   garbage: { takesAll: true, isSteady: false },
   dripping: { takesAll: true, isSteady: false },
-  // Sends a 100 Continue that was not asked for before each answer.
+  // Sends an unrequested 100 Continue before each response.
   continuing: { takesAll: true, isSteady: true },
-  // Reads the third request of each connection and closes it without an answer.
+  // Reads the third request of each connection and closes it without a response.
   closing: { takesAll: true, isSteady: false },
   // As `closing`, with an at-most-once subscription.
   once: { takesAll: false, isSteady: false, isOnce: true },
@@ -63,25 +63,25 @@ const PROFILES: Record<Character, Profile> = {
     isBusy: true,
     limit: { count: 8, seconds: 2, of: 'subscription' },
   },
-  // Wants a token of the token server.
+  // Requires a token of the token server.
   authorised: {
     takesAll: false,
     isSteady: true,
     isBusy: true,
     limit: { count: 5, seconds: 1, of: 'endpoint' },
   },
-  // TLS whose handshake begins late, and each connection serves few requests.
+  // TLS whose handshake begins late. Each connection serves few requests.
   connecting: {
     takesAll: false,
     isSteady: true,
     isBusy: true,
     limit: { count: 6, seconds: 1, of: 'endpoint' },
   },
-  // Far below its limit: nothing has a reason to wait.
+  // Far below its limit, so nothing has a reason to wait.
   sparse: { takesAll: false, isSteady: true, limit: { count: 60, seconds: 2, of: 'endpoint' } },
 };
 
 export const profileOf = (character: Character): Profile => PROFILES[character];
-/** How many deliveries an event of this type makes. */
+/** How many deliveries an event of this type creates. */
 export const endpointsOf = (eventType: string): number =>
   eventType === 'all' ? CHARACTERS.filter((name) => PROFILES[name].takesAll).length : 1;

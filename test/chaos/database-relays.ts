@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { ChaosDatabase } from './chaos-database.ts';
 
-/** The way of each node to the database, whose answers can be made late (relay-thread.ts). */
+/** The path of each node to the database, whose answers can be delayed (relay-thread.ts). */
 export class DatabaseRelays {
   readonly #worker: Worker;
   readonly #database: ChaosDatabase;

@@ -6,7 +6,7 @@ import { clientOf, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ChaosNode } from './chaos-node.ts';
 
-test('a node killed with the probe of a half-open breaker frees it, and the others find out that the endpoint is well', async ({
+test('a node killed with the probe of a half-open breaker frees it, and other nodes probe the endpoint', async ({
   onTestFinished,
 }) => {
   const database = await createTestDatabase();
@@ -33,7 +33,7 @@ test('a node killed with the probe of a half-open breaker frees it, and the othe
       'select state, trips, probe_until is not null as is_taken from endpoint_breakers where endpoint_id = $1',
       [endpoint.uid],
     );
-  // So that the other has the probe.
+  // So that the other node gets the probe.
   staying.program.signal('SIGSTOP');
   await database.query(
     `with v as (update projects set version = version + 1 where id = $2 returning version)

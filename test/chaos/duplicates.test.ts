@@ -49,7 +49,7 @@ test.each<[string, Fault[]]>([
     'its process stopped while the database was away',
     [fault('stop node', FIRST, [101, 110]), fault('kill database', null, [101, 104])],
   ],
-])('a second sending is explained where %s', (_why, faults) => {
+])('a second request is explained if %s', (_why, faults) => {
   expect(explained(faults)).toEqual([true]);
 });
 
@@ -62,18 +62,18 @@ test.each<[string, Fault[]]>([
   ['connections to the database were cut', [fault('cut connections', null, [101, 102])]],
   ['the fault was over before it was sent', [fault('freeze node', FIRST, [80, 99])]],
   ['the fault came after the second', [fault('kill node', FIRST, [115, 120])]],
-])('a second sending is not explained where %s', (_why, faults) => {
+])('a second request is not explained if %s', (_why, faults) => {
   expect(explained(faults)).toEqual([false]);
 });
 
-test('a second sending sooner than a takeover can be is explained by nothing but the end of its process', () => {
+test('a second request sooner than a takeover is explained only by the end of its process', () => {
   const soon = [receipt(100, FIRST), { ...receipt(100, SECOND), at: 100_500 }];
   expect(explained([fault('kill database', null, [99, 101])], soon)).toEqual([false]);
   expect(explained([fault('freeze node', FIRST, [99, 112])], soon)).toEqual([false]);
   expect(explained([fault('kill node', FIRST, [100, 104])], soon)).toEqual([true]);
 });
 
-test('of three sendings each repeated one needs its own explanation', () => {
+test('each repeated one of three requests needs its own explanation', () => {
   const three = [receipt(100, FIRST), receipt(112, SECOND), receipt(130, FIRST)];
   const tries = [stored(130)];
   const first = fault('kill node', FIRST, [101, 105]);
@@ -81,14 +81,14 @@ test('of three sendings each repeated one needs its own explanation', () => {
   expect(explained([first, fault('kill node', SECOND, [113, 118])], three, tries)).toEqual([true]);
 });
 
-test('nothing may follow a recorded answer, whatever the faults', () => {
+test('no request may follow a recorded answer, even with faults', () => {
   const faults = [fault('kill node', FIRST, [101, 105]), fault('kill database', null, [100, 112])];
   expect(findDuplicates(sent, [stored(100), stored(112)], faults).again).toHaveLength(1);
   const late = [stored(100, { is_stale: true }), stored(112)];
   expect(findDuplicates(sent, late, faults).again).toEqual([]);
 });
 
-test('a sending that was recorded as unanswered is no duplicate, and one that was not acknowledged neither', () => {
+test('a request that was recorded as unanswered or not acknowledged is not a duplicate', () => {
   expect(findDuplicates(sent, [stored(100, { is_answered: false }), stored(112)], []).duplicates).toEqual([]);
   const refused = { ...receipt(100, FIRST), isAcknowledged: false };
   expect(findDuplicates([refused, receipt(112, SECOND)], [stored(112)], []).duplicates).toEqual([]);

@@ -5,7 +5,7 @@ import type { DatabaseRelays } from './database-relays.ts';
 import type { FaultKind, PlannedFault } from './fault-schedule.ts';
 import type { TokenServer } from './token-server.ts';
 
-/** A fault that happened: when, and to which process (null: not to one process alone). */
+/** A fault that happened: when, and to which process (null: not to a single process). */
 export interface Fault {
   kind: FaultKind;
   node: string;
@@ -32,9 +32,9 @@ const NODE_FAULTS: readonly FaultKind[] = [
 ];
 
 /**
- * Does what the schedule says. A victim (a node, the database, the relays, the token server) that is under one fault
- * is left alone by the others: a fault of a node takes the next free node, and a fault without a free victim is
- * dropped. The relays are no part of their node, so a node can be killed while the database is slow for it.
+ * Runs the schedule. A victim (a node, the database, the relays, the token server) has one fault at a time: a
+ * fault of a node takes the next free node, and a fault without a free victim is dropped. The relays are not
+ * part of their node, so a node can be killed while the database is slow for it.
  */
 export class FaultInjector {
   readonly faults: Fault[] = [];
@@ -94,7 +94,7 @@ export class FaultInjector {
         return database.outage(lastsMs);
       case 'cut connections':
         return database.terminateConnections().catch((error: unknown) => {
-          // Its own connection may go in the same moment, by another fault.
+          // Another fault may cut its own connection at the same moment.
           if (!(error instanceof Error)) throw error;
         });
       case 'kill node':

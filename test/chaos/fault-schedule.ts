@@ -1,19 +1,19 @@
 /**
- * What goes wrong and when, made from a seed: the same seed makes the same schedule.
+ * The faults and their times, generated from a seed. The same seed gives the same schedule.
  *
- * A run is calm, then a round of faults, then calm, and so on. In a round each kind comes once (more often where only
- * some kinds are wanted), with a pause between two; one that lasts longer than the pause overlaps with the next. A calm stretch begins once the last fault has
- * been recovered from. In it only the database's answers come late, by the next of CALM_DELAYS_MS: limited endpoints
- * must then get what they may.
+ * A run is calm, then a round of faults, then calm, and so on. In a round each kind occurs once (more often
+ * if only some kinds are selected), with a pause between two. A fault that lasts longer than the pause
+ * overlaps with the next. A calm stretch begins after recovery from the last fault. In it only the database's
+ * answers are late, by the next of CALM_DELAYS_MS. Limited endpoints must then use their full limit.
  */
 export const FAULT_KINDS = [
   'kill node',
   'stop node',
-  /** Stands still for longer than the lease. */
+  /** Stopped for longer than the lease. */
   'freeze node',
-  /** Stands still for longer than an endpoint may take, and for less than the lease. */
+  /** Stopped for longer than the endpoint timeout, and shorter than the lease. */
   'stall node',
-  /** Stands still for less than an endpoint may take. */
+  /** Stopped for less than the endpoint timeout. */
   'pause node',
   'kill database',
   'cut connections',
@@ -24,10 +24,10 @@ export type FaultKind = (typeof FAULT_KINDS)[number] | 'calm';
 
 export interface PlannedFault {
   kind: FaultKind;
-  /** Which node, by its place; null: the database, the token server or the ways of all nodes to the database. */
+  /** The node by its position. Null: the database, the token server or the relays of all nodes. */
   node: number | null;
   afterMs: number;
-  /** How long the database stays down, the node still, answers late, or the calm. */
+  /** How long the database is down, the node is stopped, answers are late, or calm lasts. */
   lastsMs: number;
   /** How late answers come. */
   delayMs: number;
@@ -44,7 +44,7 @@ export interface ScheduleOptions {
   kinds: readonly FaultKind[];
 }
 
-/** Longer than it takes until the work of a killed node has moved, which is 15 s. */
+/** Longer than it takes for the work of a killed node to move, which is 15 s. */
 export const RECOVERY_MS = 16_000;
 const CALM_DELAYS_MS = [100, 0, 500, 20];
 const FREEZE_MS = 12_000;

@@ -9,33 +9,35 @@ import { madeAt, workStretches } from './work-stretches.ts';
 
 /**
  * Limits in both directions, as the endpoint sees them.
- *
- *   exact      in no interval of the limit's length do more requests arrive than the limit, at any time of the run;
- *   what it may  while a window's worth of work waits in a calm stretch, at least `minShare` of the limit arrives;
- *   no waiting   an event of an endpoint far below its limit arrives no later than one of an unlimited endpoint, but
- *                for the time it takes to hand it to the node that holds the limit.
+ *   exact       in no interval of the limit's length do more requests arrive than the limit, at any time of the run;
+ *   full use    while a window's worth of work waits in a calm stretch, at least `minShare` of the limit arrives;
+ *   no waiting  an event of an endpoint far below its limit arrives no later than one of an unlimited endpoint,
+ *               except for the time to pass it to the node with the rate lease.
  */
 export interface LimitFigures {
   character: Character;
   /** The most requests that arrived in any interval of the limit's length. */
   most: number;
   limit: number;
-  /** What arrived of what the limit allowed, by the delay of the database's answers in milliseconds. */
+  /** The share of the limit that arrived, by the delay of the database's answers in milliseconds. */
   shares: Record<string, string>;
 }
 
-/** How much of its limit an endpoint must get, and how long handing an event to the node that holds the limit may take. */
+/**
+ * The share of its limit that an endpoint must get, and the maximum time to pass an event to the node with
+ * the rate lease.
+ */
 export interface Strictness {
   minShare: number;
   handoverMs: number;
 }
 
 export const STRICT: Strictness = { minShare: 0.95, handoverMs: 250 };
-/** For a machine that does other work at the same time. */
+/** For a machine with other work at the same time. */
 export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000 };
-/** Between the sender's clock and its write, and between the write and our socket, lies the scheduler. */
+/** The scheduler adds delay between the sender's clock and its write, and between the write and our socket. */
 const JITTER_MS = 25;
-/** Of the handover, each as late as the database's answers are. */
+/** Round trips of the handover, each as late as the database's answers are. */
 const HANDOVER_ROUND_TRIPS = 4;
 
 export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): LimitFigures[] {
@@ -61,7 +63,7 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, limit).requests));
     const figures = { character, most, limit: limit.count };
     if (isBusy === undefined) return { ...figures, shares: {} };
-    // A token that is waited for lets nothing through, and that is the token server's doing.
+    // Waiting for a token blocks all requests, which is the token server's fault.
     const judged = character === 'authorised' ? without(calm, seen.tokenWaits) : calm;
     const deliveries = stored.deliveries.filter((d) => seen.characterOf(d.endpoint_id) === character);
     return {
@@ -71,7 +73,7 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
   });
 }
 
-/** Places of receipts from which one more than the limit arrived within its length, for certain. */
+/** Positions of receipts from which certainly one more than the limit arrived within its length. */
 function overLimit(receipts: Receipt[], { count, seconds }: Limit): number[] {
   return [...receipts.keys()].filter((n) => {
     const oneTooMany = receipts[n + count];
@@ -79,7 +81,7 @@ function overLimit(receipts: Receipt[], { count, seconds }: Limit): number[] {
   });
 }
 
-/** When the request was begun, by its attempt; of several attempts the latest before it arrived. */
+/** When the request was begun, by its attempt. With several attempts, the latest before it arrived. */
 function startOf({ deliveryId, at }: Receipt, { tries }: Stored): number {
   const own = tries.filter(({ delivery_id, started }) => delivery_id === deliveryId && started <= at);
   return own.at(-1)?.started ?? Number.NaN;

@@ -6,9 +6,9 @@ import type { Stored } from './stored.ts';
 import type { Seen } from './verdict.ts';
 
 /**
- * At most once: no delivery arrives twice, for whatever reason, and each ends. It ends as Failure where the endpoint
- * did not answer, or where a fault kept the outcome from being recorded; an answer that we gave to a node which was
- * only paused must count.
+ * At most once: no delivery arrives twice for any reason, and each ends. It ends as Failure if the endpoint
+ * did not answer, or if a fault prevented the outcome from being recorded. An answer to a node that was only
+ * paused must count.
  */
 const PROMISE = 'at most once is sent once';
 

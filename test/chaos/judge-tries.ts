@@ -6,9 +6,9 @@ import type { Stored } from './stored.ts';
 import type { Seen } from './verdict.ts';
 
 /**
- * Requests and attempts belong together one to one, by the delivery and the signed time: a request without an attempt
- * was sent in silence, unless its process was killed before it could record it. And an endpoint that answers every
- * request in time is tried once: a second counted try was caused by a fault of ours.
+ * Requests and attempts correspond one to one, by the delivery and the signed time. A request without an
+ * attempt was not recorded, which is allowed only if its process was killed first. An endpoint that answers
+ * every request in time is tried once. A second counted attempt was caused by a fault of ours.
  */
 export function judgeTries({ deliveries, tries }: Stored, seen: Seen, problems: Problems): void {
   const recorded = new Map<string, number>();
@@ -35,7 +35,7 @@ export function judgeTries({ deliveries, tries }: Stored, seen: Seen, problems: 
   for (const [character, broken] of Map.groupBy(again, (d) => seen.characterOf(d.endpoint_id)))
     problems.expectNone(
       'our faults use no retry',
-      `deliveries to ${character} were tried more than once though each was answered`,
+      `deliveries to ${character} were attempted more than once although each was answered`,
       broken.map(({ id }) => ({
         id,
         tries: triesOf

@@ -12,7 +12,7 @@ import { Problems } from './problems.ts';
 import type { Stored, StoredDelivery, StoredTry } from './stored.ts';
 import type { Seen } from './verdict.ts';
 
-/** Runs made up by hand: each judge finds what it is for, and nothing else. Times are in milliseconds. */
+/** Constructed runs: each judge finds its own problem, and nothing else. Times are in milliseconds. */
 interface Made {
   at: number;
   sent: number[];
@@ -52,7 +52,7 @@ const recorded = ({ deliveryId, sentAt }: Receipt): StoredTry => ({
   error: null,
 });
 
-/** A run in which each event was accepted at its time and its requests arrived at theirs. */
+/** A run in which each event was accepted and its requests arrived at the given times. */
 function run(events: Partial<Record<Character, Made[]>>, faults: Fault[] = []) {
   const accepted = new Map<string, { eventType: string; at: number }>();
   const deliveries: StoredDelivery[] = [];
@@ -83,7 +83,7 @@ function run(events: Partial<Record<Character, Made[]>>, faults: Fault[] = []) {
   return { stored, seen, problems: new Problems() };
 }
 
-/** All accepted at the start, and so many sent every second from then on. */
+/** All accepted at the start, then sent at a steady rate per second. */
 const steadily = (perSecond: number): Made[] =>
   Array.from({ length: 500 }, (_, n) => ({ at: 0, sent: [Math.floor((n * 1000) / perSecond)] }));
 
@@ -101,7 +101,7 @@ test('one request too many in an interval that spans two seconds is found', () =
   expect(problems.list.map(({ promise }) => promise)).toEqual(['a limit is exact']);
 });
 
-test('a request that we may have noticed late is not held against the limit', () => {
+test('a request that we may have noticed late does not count as over the limit', () => {
   const { stored, seen, problems } = run({ limited: steadily(10) });
   for (const one of seen.receipts) {
     one.at += one.at % 1000 === 0 ? 300 : 0;

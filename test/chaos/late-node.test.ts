@@ -19,7 +19,7 @@ const LATE = '00000000000000000000000002';
 test('a finish under an old fence is recorded as a stale attempt and changes no state', async ({
   onTestFinished,
 }) => {
-  // A node without the deliver role stores the delivery for others; the test plays those others.
+  // A node without the deliver role stores the delivery for other nodes. The test acts as those.
   const app = await startTestApp({ POSTHORN_ROLES: 'api' });
   onTestFinished(() => app.stop());
   const { db } = app.app;
@@ -75,7 +75,7 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   ]);
 });
 
-test('rows held by a node that nobody remembers are freed', async ({ onTestFinished }) => {
+test('rows held by an unknown node are freed', async ({ onTestFinished }) => {
   const database = await createTestDatabase();
   const db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
   onTestFinished(async () => {
@@ -108,7 +108,7 @@ test('an event stored by a batch whose answer was lost keeps its deliveries when
   await subscribe(app.project, receiver.url, { eventTypes: ['lost'] });
   const answers = await Promise.all(
     Array.from({ length: 40 }, async (_, n) => {
-      // Connections go while the batches are under way: some commit, and nobody hears of it.
+      // Connections break while batches run. Some commit, and their answers are lost.
       if (n % 8 === 0)
         await app.database.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
@@ -134,7 +134,7 @@ test('an event stored by a batch whose answer was lost keeps its deliveries when
   expect(receiver.requests.length).toBeGreaterThanOrEqual(accepted);
 });
 
-test('an event that is stored again, matched otherwise, gets no second set of deliveries', async ({
+test('an event stored again with another match gets no second set of deliveries', async ({
   onTestFinished,
 }) => {
   const app = await startTestApp({ POSTHORN_ROLES: 'api' });

@@ -4,9 +4,9 @@ import { CHARACTERS, type Character, profileOf } from './characters.ts';
 import { seeded } from './fault-schedule.ts';
 
 /**
- * Which event comes next. Busy endpoints come first: as many of their events are kept waiting as fill a few windows
- * of their limit, so that they never run out of work and the rest is sent soon after the run. The others come by
- * chance, from the seed.
+ * Chooses the next event. Busy endpoints come first: enough of their events wait to fill a few windows of
+ * their limit, so that they never run out of work and the rest is sent soon after the run. The others are
+ * chosen at random, from the seed.
  */
 export interface MixOptions {
   path: string;

@@ -8,14 +8,13 @@ import { showReceipt, showTime } from './show.ts';
 
 /**
  * npm run chaos -- --minutes N --nodes N --seed N
- *
  *   --minutes N   how long the load runs (2)
  *   --nodes N     how many nodes (3)
- *   --seed N      what the schedule and the mix of events are made from
+ *   --seed N      seed of the schedule and the mix of events
  *   --pause N     mean seconds between faults (8)
  *   --calm N      seconds of calm before each round of faults (20)
  *   --faults A,B  only these kinds of fault, such as "pause node,delay database"
- *   --logs DIR    writes what the nodes said to this directory
+ *   --logs DIR    writes the logs of the nodes to this directory
  */
 const { values } = parseArgs({
   options: {

@@ -1,4 +1,4 @@
-/** The promises that a run judges, and what broke them. */
+/** The promises that a run checks, and what broke them. */
 export type Promised =
   | 'nothing is lost'
   | 'a duplicate is explained by a fault'

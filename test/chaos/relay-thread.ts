@@ -2,9 +2,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /**
- * TCP relays to the database, one per node, in a thread of their own so that the work of the harness does not slow
- * them. Requests pass at once. Answers are kept for the relay's delay and pass in order; a delay that shrinks does
- * not let later answers overtake earlier ones.
+ * TCP relays to the database, one per node, in their own thread so that the work of the harness does not slow
+ * them. Requests pass at once. Answers are delayed and pass in order. When a delay shrinks, later answers do
+ * not overtake earlier ones.
  */
 const { count, socketPath } = workerData as { count: number; socketPath: string };
 const delaysMs = Array.from({ length: count }, () => 0);

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 
 /**
- * Finds which process has the other end of a loopback connection, in a thread of its own: a look at /proc takes
- * milliseconds, and connections come by the hundred. One look answers every question that came since the last.
+ * Finds the process at the other end of a loopback connection, in its own thread: reading /proc takes
+ * milliseconds, and connections come by the hundred. One read serves every query since the last.
  */
 const PAUSE_MS = 20;
 
@@ -54,7 +54,7 @@ function processesBySocket(): Map<string, number> {
   return owners;
 }
 
-/** A process that has ended is not asked about again. */
+/** An ended process is not queried again. */
 function descriptorsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`);

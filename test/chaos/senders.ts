@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
-/** Which process a connection came from (senders-thread.ts). The answer comes a little later, into `pid`. */
+/** The process of a connection (senders-thread.ts). It is filled in a little later, in `pid`. */
 export interface Sender {
-  /** Null where it is not known, or not yet. */
+  /** Null if it is unknown, or not known yet. */
   pid: number | null;
 }
 

@@ -7,7 +7,7 @@ import type { TokenServer } from './token-server.ts';
 
 /** The API of the service, without a test around it. */
 const RETRY = { type: 'linear', duration: '1s', retry_count: 1000 };
-/** How long an endpoint may take. Pauses are shorter and longer than this. */
+/** The timeout of an endpoint. Pauses are shorter and longer than this. */
 const HTTP_TIMEOUT_SECONDS = 3;
 
 export class Service {

@@ -31,12 +31,13 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
          (select count(*)::int from delivery_queue where node_id is not null) as held,
          (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
       );
-    // The server notices a closed connection in its own time; nobody opens one any more.
+    // The server notices a closed connection later. No new one is opened.
     const settled = await eventually(left, ([row]) => row?.['connections'] === 0);
     await app.stop();
     return settled;
   };
-  // Whatever a first start leaves behind for good (the resolver, say) is there before the second.
+  // The first start may leave permanent resources behind (the resolver, for instance). They exist before the
+  // second.
   await run();
   const settled = async () => {
     // fetch keeps its own connections to the stopped server for a moment.
@@ -51,7 +52,7 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
 
 const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, n) => sum + n, 0);
 
-test('a delivery under way past the grace is cut off, handed back and sent once more by another node', async (context) => {
+test('a delivery in flight past the grace is aborted, released and sent again by another node', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.drop());
   const receiver = await Receiver.start();
@@ -80,7 +81,7 @@ test('a delivery under way past the grace is cut off, handed back and sent once 
   const signalledAt = performance.now();
   leaving.program.signal('SIGTERM');
   expect(await leaving.program.ended).toEqual({ code: 0, signal: null });
-  // It waited for the answers, and not for the sixty seconds these might have taken.
+  // It waited for the answers, and not for the sixty seconds they might have taken.
   expect(performance.now() - signalledAt).toBeGreaterThan(2_000);
   await eventually(
     () => database.query('select delivery_id from delivery_queue'),
@@ -152,7 +153,7 @@ test('a second signal more than a second later ends the process at once', async 
   expect(node.program.stderr).not.toContain('"stopped"');
 }, 60_000);
 
-test('ten seconds without a database use up no retry and lose nothing; a stop meanwhile keeps its grace', async (context) => {
+test('ten seconds without a database use no retry and lose nothing; a stop meanwhile keeps its grace', async (context) => {
   const database = await ChaosDatabase.start();
   context.onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
@@ -198,6 +199,6 @@ test('ten seconds without a database use up no retry and lose nothing; a stop me
   expect(
     await database.query('select status, num_trials, count(*)::int from event_deliveries group by 1, 2'),
   ).toEqual([{ status: 'Success', num_trials: 1, count: 20 }]);
-  // The node that stayed kept its ten outcomes; those of the one that left during the outage are sent again.
+  // The node that stayed kept its ten outcomes. Those of the node that left during the outage are sent again.
   expect(receiver.requests.length).toBeLessThanOrEqual(30);
 }, 120_000);

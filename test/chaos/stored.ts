@@ -1,6 +1,6 @@
 import type { ChaosDatabase } from './chaos-database.ts';
 
-/** What the service has stored by the end of a run. */
+/** The stored state at the end of a run. */
 export interface StoredEvent {
   id: string;
   event_type: string;

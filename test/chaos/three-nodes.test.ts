@@ -7,7 +7,7 @@ import { clientOf, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ChaosNode } from './chaos-node.ts';
 
-/** Three programs on one database. What they send is counted by delivery id, and timed by their own records. */
+/** Three programs on one database. Their requests are counted by delivery id, and timed by their own records. */
 async function startNodes({ onTestFinished }: TestContext) {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
@@ -63,7 +63,7 @@ test('a rate limit holds over three nodes in any interval, and without faults no
 
 test('the work of a killed node moves within fifteen seconds, and each delivery is sent twice at most', async (context) => {
   const { database, receiver, nodes, clients } = await startNodes(context);
-  // Whoever holds them when the node dies has them under way: answers come only once it is dead.
+  // The holder has them in flight when it dies: answers come only once it is dead.
   const held: (() => void)[] = [];
   receiver.answerAlways((_request, response) => held.push(() => response.writeHead(200).end()));
   await subscribe(clients[0]!, receiver.url, { eventTypes: ['moved'], endpoint: { http_timeout: 60 } });
@@ -115,7 +115,7 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   await queueEmpty(database);
 }, 90_000);
 
-test('a rate limit holds while the node that counts it stands still, and after another took over', async (context) => {
+test('a rate limit holds while the node with the rate lease is frozen, and after another took over', async (context) => {
   const { database, receiver, nodes, clients } = await startNodes(context);
   const limit = { rate_limit: 4, rate_limit_duration: 1 };
   await subscribe(clients[0]!, receiver.url, { eventTypes: ['counted'], endpoint: limit });

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An OAuth 2 server for client credentials. Its tokens live shortly, and while it is slow each takes seconds. */
+/** An OAuth 2 server for client credentials. Its tokens are short-lived, and while it is slow each takes seconds. */
 const LIFE_SECONDS = 20;
 
 export class TokenServer {
   /** How long each token takes. */
   slowMs = 0;
-  /** When a token was being waited for. */
+  /** When a client waited for a token. */
   readonly waits: { from: number; to: number }[] = [];
   readonly #issued = new Set<string>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));

@@ -10,14 +10,14 @@ import { Problems } from './problems.ts';
 import type { Stored, StoredDelivery, StoredTry } from './stored.ts';
 
 /**
- * What must hold once the faults are over and the queue is empty. Every broken promise is a problem. What explains a
- * delivery that was sent twice is said in duplicates.ts.
+ * The conditions that must hold once the faults are over and the queue is empty. Every broken promise is a
+ * problem. duplicates.ts explains deliveries that were sent twice.
  */
 export interface Seen {
   load: ChaosLoad;
   receipts: Receipt[];
   faults: Fault[];
-  /** When a token was being waited for. */
+  /** When a client waited for a token. */
   tokenWaits: { from: number; to: number }[];
   characterOf(endpointId: string): Character;
   strictness: Strictness;
@@ -68,7 +68,7 @@ function judgeEvents({ events, deliveries }: Stored, { load }: Seen, problems: P
   );
   problems.expectNone(
     LOST,
-    'events were answered as duplicates and are none, or the other way round',
+    'events were wrongly reported as duplicates, or wrongly not',
     accepted.filter((id) => known.has(id) && known.get(id)?.is_duplicate !== load.duplicates.has(id)),
   );
   const keys = events.filter((event) => event.idempotency_key !== null && !event.is_duplicate);
@@ -112,14 +112,17 @@ function judgeDeliveries(stored: Stored, { receipts, characterOf }: Seen, proble
     deliveries.filter((d) => d.succeeded !== (d.status === 'Success' ? 1 : 0)),
   );
   expectNone(
-    'deliveries count other tries than were recorded',
+    'deliveries count a different number of attempts than were recorded',
     deliveries.filter((d) => d.num_trials !== countedTries(triesOf.get(d.id) ?? [], profile(d))),
   );
   expectNone('queue rows are left', queued);
   expectNone('expansions are left', expansions);
 }
 
-/** A kept connection that closed before an answer costs no try, once: the next request belongs to the same try. */
+/**
+ * A kept-alive connection that closed before an answer uses no retry, once. The next request belongs to the
+ * same attempt.
+ */
 function countedTries(tries: StoredTry[], { isOnce }: Profile): number {
   if (isOnce) return tries.length;
   let isSecondRequest = false;

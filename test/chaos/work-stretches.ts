@@ -3,12 +3,12 @@ import type { ChaosLoad } from './chaos-load.ts';
 import type { Receipt } from './chaos-receiver.ts';
 import type { StoredDelivery } from './stored.ts';
 
-/** When a delivery could be sent: its event's answer, or for an answer that got lost the time of its id. */
+/** When a delivery could be sent: the time of its event's answer, or of its id if the answer was lost. */
 export function madeAt({ id, event_id }: StoredDelivery, load: ChaosLoad): number {
   return load.accepted.get(event_id)?.at ?? idTime(id);
 }
 
-/** When at least so many of an endpoint's deliveries waited to be sent for the first time. */
+/** When at least so many of an endpoint's deliveries waited for their first request. */
 export function workStretches(
   deliveries: StoredDelivery[],
   receipts: Receipt[],

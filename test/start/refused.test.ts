@@ -133,7 +133,7 @@ describe('a start is refused', () => {
 
   test('with DATABASE_URL but no secret key', async () => {
     const line = await refusal({ DATABASE_URL: 'postgres://127.0.0.1/db', POSTHORN_PORT: '0' });
-    expect(line).toMatch(/DATABASE_URL needs POSTHORN_SECRET_KEY.*openssl rand -base64 32/);
+    expect(line).toMatch(/DATABASE_URL also needs POSTHORN_SECRET_KEY.*openssl rand -base64 32/);
   });
 
   test('with a setting that does not exist', async () => {

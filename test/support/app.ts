@@ -9,13 +9,13 @@ import { ApiClient, type Json } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
 
-/** The real service in this process, on a database of its own. */
+/** The real service in this process, on its own database. */
 export interface TestApp {
   app: App;
   url: string;
   database: TestDatabase;
   projectId: string;
-  /** Calls under the default project, with its key. */
+  /** Calls in the default project, with its key. */
   project: ApiClient;
   /** Calls anywhere, with the instance key. */
   instance: ApiClient;

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
 import { callLine } from './operation-coverage.ts';
 
-/** A caller of the API. Every call names the status it expects, so a test cannot pass over an error unseen. */
+/** A caller of the API. Every call names its expected status, so a test cannot miss an error. */
 export type Json = ReturnType<typeof JSON.parse>;
 
 export class ApiClient {
@@ -30,7 +30,7 @@ export class ApiClient {
     return this.call('DELETE', path, { expected });
   }
 
-  /** The parsed answer: `data` where it succeeded, the whole envelope where it did not. */
+  /** The parsed response: `data` of a success, the whole envelope of an error. */
   async call(
     method: string,
     path: string,
@@ -68,7 +68,7 @@ export class ApiClient {
 
 const recorded = new Set<string>();
 
-/** For the end of the run, which asks whether every operation was called. */
+/** For the end of the run, which checks that every operation was called. */
 function record(line: string): void {
   if (recorded.has(line)) return;
   recorded.add(line);

@@ -4,8 +4,8 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
 /**
- * An OTLP/HTTP collector on loopback. It takes what the protocol allows and nothing else: an export that breaks the
- * form is answered 400 and noted as a problem.
+ * An OTLP/HTTP collector on loopback. It accepts only valid exports. An invalid one is answered 400 and
+ * recorded as a problem.
  */
 export interface CollectedSpan {
   traceId: string;
@@ -79,7 +79,7 @@ export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly problems: string[] = [];
   readonly requests: { headers: IncomingHttpHeaders; body: string }[] = [];
-  /** What it answers to an export it can read. */
+  /** The status for an export it can read. */
   status = 200;
   answer: object = {};
   readonly #server = createServer((request, response) => {

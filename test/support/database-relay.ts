@@ -4,17 +4,20 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 
 /**
- * A way to the test server that can be frozen: connections stay open and new ones are taken, but nothing gets through,
- * as with a peer that vanished without closing. Thawed, it passes on what it kept. It can also be slow: then every
- * answer comes so much later, as from a server far away.
- * Or it loses answers: the server has done what was asked for, and the client does not learn of it.
+ * A relay to the test server that can be frozen: connections stay open and new ones are accepted, but no data
+ * passes, as with a peer that vanished without closing. When it thaws, it passes on the buffered data. It can
+ * also be slow: then every answer is late, as from a server far away. Or it loses answers: the server has
+ * done the work, and the client does not learn it.
  */
 export interface DatabaseRelay {
   urlOf(database: string): string;
   freeze(): void;
   thaw(): void;
   slow(answerMs: number): void;
-  /** From now on the server's answer to what holds this text is lost, and with it the connection; null: none is. */
+  /**
+   * From now on the server's answer to a statement with this text is lost, and with it the connection. Null:
+   * none is lost.
+   */
   loseAnswersTo(text: string | null): void;
   /** Connections that the client closed while the relay was frozen. */
   readonly givenUp: number;
@@ -24,7 +27,7 @@ export interface DatabaseRelay {
 export async function startDatabaseRelay(): Promise<DatabaseRelay> {
   const server = inject('postgres');
   const sockets = new Set<Socket>();
-  /** What is to get through once it may, in order. */
+  /** Data to pass on later, in order. */
   let kept: (() => void)[] = [];
   let isFrozen = false;
   let givenUp = 0;

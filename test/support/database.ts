@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** A database of its own for a test, cloned from the migrated template. */
+/** A separate database for a test, cloned from the migrated template. */
 export interface TestDatabase {
   name: string;
   url: string;

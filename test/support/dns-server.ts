@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** A name server for tests: UDP on loopback, A and AAAA, answering as the given function says. */
+/** A name server for tests: UDP on loopback, A and AAAA, with answers from the given function. */
 
 export type DnsAnswer =
   | { addresses: readonly string[]; ttlSeconds?: number }

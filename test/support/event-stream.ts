@@ -1,7 +1,7 @@
 import type { ApiClient } from './client.ts';
 import { eventually } from './eventually.ts';
 
-/** One numbered event after another until told to stop; each is answered 201 or `stop` fails. */
+/** Sends numbered events one after another until stopped. Each must be answered 201, or `stop` fails. */
 export class EventStream {
   readonly #client: Pick<ApiClient, 'post'>;
   readonly #sending: Promise<void>;
@@ -11,16 +11,16 @@ export class EventStream {
   constructor(client: Pick<ApiClient, 'post'>) {
     this.#client = client;
     this.#sending = this.#send();
-    // Told by stop().
+    // stop() reports the error.
     this.#sending.catch(() => {});
   }
 
-  /** How many have been answered. Their numbers are 0, 1, 2 and so on. */
+  /** The number of answered events. Their numbers are 0, 1, 2 and so on. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Resolves once that many more have been answered. */
+  /** Resolves once that many more are answered. */
   async more(count: number): Promise<void> {
     const wanted = this.#accepted + count;
     await eventually(

@@ -1,4 +1,4 @@
-/** Asks again until the answer satisfies: for states that other processes reach in their own time. */
+/** Repeats a query until its result satisfies, for states that other processes reach later. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   satisfied: (answer: T) => boolean,

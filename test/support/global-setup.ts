@@ -11,15 +11,15 @@ import { missingOperations } from './operation-coverage.ts';
 import { quietLog } from './quiet-log.ts';
 
 /**
- * One real server for the whole run, with a migrated template database that each test file clones. Durability is
- * switched off here for speed; the tests that kill the database start servers of their own, as the program does.
+ * One real server for the whole run, with a migrated template database that each test file clones. Durability
+ * is off here for speed. The tests that kill the database start their own servers, as the program does.
  */
 declare module 'vitest' {
   interface ProvidedContext {
     postgres: { host: string; port: number; user: string };
     /** The log of the server. */
     postgresLog: string;
-    /** Where calls of the API are recorded. */
+    /** The file with the recorded API calls. */
     callLog: string;
   }
 }
@@ -66,7 +66,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** `npm test` says so; arguments of its own name single files. */
+/** `npm test` sets it. Arguments would select single files. */
 function isWholeSuite(): boolean {
   return process.env['WHOLE_SUITE'] === '1' && process.argv.slice(2).join(' ') === 'run';
 }

@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /**
- * Certificates with the dates a test needs, as the files in `certificates` cannot have them. X.509 in DER, as far as a
- * test goes: version 3, ECDSA with SHA-256, names for localhost.
+ * Certificates with dates relative to now, which the files in `certificates` cannot have. A minimal X.509 in
+ * DER: version 3, ECDSA with SHA-256, names for localhost.
  */
 export interface Issued {
   cert: string;
@@ -30,7 +30,7 @@ const ALT_NAMES = extension(
 );
 const IS_AUTHORITY = extension('551d13', sequence(tlv(0x01, Buffer.from([0xff]))));
 
-/** An authority of its own, and what it issues. */
+/** An authority and its certificates. */
 export class TestAuthority {
   readonly #name = 'Authority of a test';
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });

@@ -4,12 +4,12 @@ import type { ApiClient } from './client.ts';
 
 /**
  * Broadcasts over a bounded number of keep-alive connections until `count` were accepted or `stop` is called.
- * What is not answered 201 is sent again, so that the load carries on as soon as the service does.
+ * A request that is not answered 201 is sent again, so that the load continues as soon as the service does.
  */
 export class Load {
   /** Ids of the events answered 201. */
   readonly accepted = new Set<string>();
-  /** Answers other than 201, by status; `lost` where the connection broke. */
+  /** Answers other than 201, by status; `lost` if the connection broke. */
   readonly refused = new Map<number | 'lost', number>();
   readonly done: Promise<void>;
   readonly #count: number;
@@ -65,7 +65,7 @@ export class Load {
     for (const waiter of this.#waiters) if (this.accepted.size >= waiter.count) waiter.resolve();
   }
 
-  /** Not busily: whoever refuses or is gone needs a moment. */
+  /** Pauses, because a service that refuses or is down needs a moment. */
   async #note(what: number | 'lost'): Promise<void> {
     this.refused.set(what, (this.refused.get(what) ?? 0) + 1);
     await delay(50);

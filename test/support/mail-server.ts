@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** A real SMTP server on loopback that keeps what it is given. */
+/** A real SMTP server on loopback that stores its mails. */
 export interface Mail {
   to: string[];
-  /** Headers and body as they came. */
+  /** Headers and body as received. */
   text: string;
   isSecure: boolean;
 }

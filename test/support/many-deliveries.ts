@@ -2,7 +2,10 @@ import { firstIdAt } from '../../src/domain/ids.ts';
 import type { TestApp } from './app.ts';
 import type { Json } from './client.ts';
 
-/** Fills the tables with failed deliveries of one endpoint, without sending anything. The deliveries' ids in order. */
+/**
+ * Fills the tables with failed deliveries of one endpoint, without sending anything. Returns the deliveries'
+ * ids in order.
+ */
 export async function failedDeliveries(
   app: TestApp,
   wanted: { endpoint: Json; subscription: Json; count: number },

@@ -1,15 +1,15 @@
-/** Which operations of the API a run of the tests has called, with success and with failure, by what it recorded. */
+/** The API operations that a test run has called, with success and with failure, from its recorded calls. */
 interface OpenApi {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
 }
 
-/** `METHOD path status`, ids taken out: a run has few different lines. */
+/** `METHOD path status`, without ids, so that a run has few different lines. */
 export function callLine(method: string, url: string, status: number): string {
   const { pathname } = new URL(url);
   return `${method} ${pathname.replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '-')} ${status}\n`;
 }
 
-/** The operations that no call succeeded on, or that none failed on. */
+/** The operations without a successful call or without a failed one. */
 export function missingOperations(document: OpenApi, lines: Iterable<string>): string[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { responses }]) => ({
@@ -24,7 +24,7 @@ export function missingOperations(document: OpenApi, lines: Iterable<string>): s
       failed: false,
     })),
   );
-  // A path without parameters goes before one that has them.
+  // A path without parameters goes before one with them.
   operations.sort((a, b) => a.parameters - b.parameters);
   for (const line of new Set(lines)) {
     const [method, path = '', code] = line.trim().split(' ');

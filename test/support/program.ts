@@ -8,8 +8,8 @@ import pg from 'pg';
 import { ApiClient, type Json } from './client.ts';
 
 /**
- * The real program as a child process, in a process group of its own. What it says is kept; `ready` and `ended`
- * settle by its own doing. `kill` ends it (and `end` makes sure of it after a test), its database included.
+ * The real program as a child process, in its own process group. Its output is kept. `ready` and `ended`
+ * settle by themselves. `kill` ends it (and `end` ensures that after a test), its database included.
  */
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -17,7 +17,7 @@ export interface ProgramOptions {
   /** The arguments of posthorn. */
   args?: string[];
   env?: Record<string, string>;
-  /** Another command that ends up running the program, such as npm. */
+  /** Another command that runs the program, such as npm. */
   command?: string[];
   as?: { uid: number; gid: number };
 }
@@ -60,7 +60,7 @@ export class Program {
     return this.process.exitCode === null && this.process.signalCode === null;
   }
 
-  /** The address it says it is ready at. */
+  /** The address in its ready message. */
   async ready(): Promise<string> {
     const pattern = /Posthorn is ready at (\S+)/;
     while (this.isRunning) {
@@ -71,7 +71,7 @@ export class Program {
     throw new Error(`the program ended before it was ready: ${this.stderr}`);
   }
 
-  /** What the log says of the embedded database, newest last. */
+  /** The log lines about the embedded database, newest last. */
   get databases(): { pid: number; socket: string }[] {
     return this.stderr
       .split('\n')
@@ -93,14 +93,14 @@ export class Program {
     await this.ended;
   }
 
-  /** For after a test: nothing of it is left running. */
+  /** For after a test: no process of it is left. */
   async end(): Promise<void> {
     await this.kill();
     for (const { pid } of this.databases) await killServer(pid);
   }
 }
 
-/** Kills a database server, which its own processes notice, and waits until it is gone. */
+/** Kills a database server, which its child processes notice, and waits until it is gone. */
 export async function killServer(pid: number): Promise<void> {
   try {
     process.kill(pid, 'SIGKILL');
@@ -138,12 +138,12 @@ export function readCredentials(dataDir: string): Json {
   return JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
 }
 
-/** The API of a program, by the credentials of its first start; its address may have changed since. */
+/** The API of a program, by the credentials of its first start. Its address may have changed since. */
 export function clientOf(url: string, credentials: Json): ApiClient {
   return new ApiClient(`${url}/api/v1/projects/${credentials.project_id}`, credentials.api_key);
 }
 
-/** Asks the embedded database of a running program. */
+/** Queries the embedded database of a running program. */
 export async function ask(program: Program, sql: string): Promise<Json[]> {
   const client = new pg.Client({
     host: program.databases.at(-1)?.socket ?? '',

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook endpoint that remembers what it got and answers as told. */
+/** A webhook endpoint that records its requests and answers as configured. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
@@ -45,7 +45,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Answers for the next requests, in order; afterwards `answerAlways`. */
+  /** Answers for the next requests, in order. Afterwards `answerAlways` applies. */
   answerNext(...answers: Answer[]): void {
     this.#next.push(...answers);
   }

@@ -1,6 +1,6 @@
 /**
- * Checks of what an answer is made of: names, types, nulls and arrays, not values. A check returns what is wrong, each
- * with its path; a field named by `fields` must be there, others may.
+ * Checks the structure of a response: names, types, nulls and arrays, not values. A check returns the
+ * problems, each with its path. A field named by `fields` is required, others are allowed.
  */
 export type Check = (value: unknown, path: string) => string[];
 
@@ -49,7 +49,7 @@ export const fields =
       ? Object.entries(checks).flatMap(([name, check]) => check(value[name], `${path}.${name}`))
       : [`${path} is ${JSON.stringify(value)}, not an object`];
 
-/** A field that is left out where there is nothing to say. */
+/** A field that is omitted when empty. */
 export const absentOr =
   (check: Check): Check =>
   (value, path) =>

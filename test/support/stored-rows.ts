@@ -1,6 +1,9 @@
 import type { TestDatabase } from './database.ts';
 
-/** How many rows each table holds, and how often config changed: equal before and after a call that stored nothing. */
+/**
+ * The number of rows in each table, and of config changes. They are equal before and after a call that stored
+ * nothing.
+ */
 const TABLES = [
   'projects',
   'api_keys',

@@ -2,7 +2,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import type { RemovalOptions } from '../../src/store/upkeep/remove-partitions.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 
-/** Does work of the janitor, as the one node whose turn it is. */
+/** Runs work of the janitor, as the one node with the lock. */
 export async function upkeep<T>(
   db: Database,
   work: (options: RemovalOptions) => Promise<T>,
@@ -12,6 +12,6 @@ export async function upkeep<T>(
   const result = await withUpkeepLock(db, signal, (session) =>
     work({ db, session, signal, exportDirectory }),
   );
-  if (result === null) throw new Error('somebody else is at it');
+  if (result === null) throw new Error('another node has the upkeep lock');
   return result;
 }
