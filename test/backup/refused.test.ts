@@ -33,7 +33,7 @@ beforeAll(async () => {
   atUrl = { DATABASE_URL: app.database.url, POSTHORN_SECRET_KEY: KEY, POSTHORN_DATA_DIR: folder };
   const program = new Program({ args: ['backup', file], env: atUrl });
   expect((await program.ended).code, program.stderr).toBe(0);
-  expect(program.stdout).toContain('a restore also needs POSTHORN_SECRET_KEY');
+  expect(program.stdout).toContain('A restore also needs POSTHORN_SECRET_KEY');
   good = readFileSync(file);
 });
 

@@ -107,7 +107,7 @@ test('the key is changed while two nodes deliver: nothing is lost, sent wrongly 
   expect(await again.ended, again.stderr).toEqual({ code: 0, signal: null });
   expect(again.stdout).toContain('endpoints: 1 sealed again');
   expect(again.stdout).toContain(`The secret key ${idOf(OLD)} is no longer in use.`);
-  expect(again.stdout).toContain('POSTHORN_OTHER_SECRET_KEY can be taken out');
+  expect(again.stdout).toContain('POSTHORN_OTHER_SECRET_KEY can be removed');
   await restartAll({ secretKey: NEW });
   const sent = await sender.stop();
   expect(Object.keys(await cluster.keysOfValues())).toEqual([idOf(NEW)]);
