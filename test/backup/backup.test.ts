@@ -72,9 +72,7 @@ async function restored(backup: string, options: { withKey: boolean }): Promise<
     for (const name of ['secret.key', 'credentials.json']) await cp(join(dataDir, name), join(target, name));
   }
   const said = await run(['restore', backup], { POSTHORN_DATA_DIR: target });
-  expect(said).toMatch(
-    /^Restored \d+ rows, as they were at \d{4}-.*Z\. Open deliveries are sent/,
-  );
+  expect(said).toMatch(/^Restored \d+ rows, as they were at \d{4}-.*Z\. Open deliveries are sent/);
   return target;
 }
 
@@ -127,7 +125,9 @@ describe('a backup made while events come in', () => {
     const [name = '', ...others] = readdirSync(directory);
     expect([name, others]).toEqual([expect.stringMatching(/^posthorn-\d{8}T\d{6}Z\.backup\.gz$/), []]);
     expect(said).toContain(`Wrote ${join(directory, name)} (`);
-    expect(said).toContain(`The file does not contain the secret key. A restore also needs secret.key in ${dataDir}`);
+    expect(said).toContain(
+      `The file does not contain the secret key. A restore also needs secret.key in ${dataDir}`,
+    );
   });
 });
 

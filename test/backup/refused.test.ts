@@ -242,7 +242,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
 test('a backup is refused where there is no place for it and where there is no database', async () => {
   const nowhere = join(temporaryDirectory(), 'none', 'file.gz');
   expect(await refusal(['backup', nowhere], atUrl)).toMatch(/file\.gz cannot be written: ENOENT/);
-  expect(await refusal(['backup'], atUrl)).toMatch(/^where to\? Usage: posthorn backup/);
+  expect(await refusal(['backup'], atUrl)).toMatch(/^no target given. Usage: posthorn backup/);
   const dataDir = temporaryDirectory();
   const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
   expect(await refusal(['backup', nowhere], env)).toMatch(
