@@ -1,12 +1,18 @@
 import type { HeldDelivery } from './delivery.ts';
 
+/** Whom a delivery is for. */
+export interface Destination {
+  projectId: string;
+  endpointId: string;
+}
+
 /**
  * The dispatcher's interface for accepting events: a place in its window before a delivery is stored as held
  * by this node, and the delivery itself after the commit. A delivery without a place is stored for any node
  * to claim.
  */
 export interface DeliverySink {
-  reserve(deliveryId: string, endpointId: string): boolean;
+  reserve(deliveryId: string, to: Destination): boolean;
   /** The delivery was not stored, or its outcome is unknown. */
   unreserve(deliveryId: string): void;
   start(delivery: HeldDelivery): void;

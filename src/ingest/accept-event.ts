@@ -281,7 +281,7 @@ export class EventAcceptor {
   #reserve(items: PreparedEvent[]): void {
     for (const { deliveries } of items) {
       for (const delivery of deliveries) {
-        delivery.held = delivery.isUngated && this.#deps.sink.reserve(delivery.id, delivery.endpointId);
+        delivery.held = delivery.isUngated && this.#deps.sink.reserve(delivery.id, delivery);
       }
     }
   }

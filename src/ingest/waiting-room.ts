@@ -1,3 +1,5 @@
+import { SharedRoom } from '../platform/shared-room.ts';
+
 /**
  * Room for the events on their way into the database, by number and by bytes. A project may use as much as is
  * left over. One project alone fills half, never all, so the others always find room.
@@ -7,42 +9,27 @@ export interface Visitor {
   bytes: number;
 }
 
-interface Used {
-  events: number;
-  bytes: number;
-}
-
 const EVENTS = { events: 20_000, bytes: 128 * 1024 * 1024 };
 
 export class WaitingRoom {
-  readonly #most: Used;
-  readonly #all: Used = { events: 0, bytes: 0 };
-  readonly #byProject = new Map<string, Used>();
+  readonly #events: SharedRoom;
+  readonly #bytes: SharedRoom;
 
-  constructor(most: Used = EVENTS) {
-    this.#most = most;
+  constructor(most: { events: number; bytes: number } = EVENTS) {
+    this.#events = new SharedRoom(most.events);
+    this.#bytes = new SharedRoom(most.bytes);
   }
 
   /** False: there is no room. */
   enter({ projectId, bytes }: Visitor): boolean {
-    const own = this.#byProject.get(projectId) ?? { events: 0, bytes: 0 };
-    if (own.events >= this.#most.events - this.#all.events) return false;
-    if (own.bytes + bytes > this.#most.bytes - this.#all.bytes) return false;
-    this.#byProject.set(projectId, own);
-    for (const used of [own, this.#all]) {
-      used.events += 1;
-      used.bytes += bytes;
-    }
-    return true;
+    if (!this.#events.enter(projectId)) return false;
+    if (this.#bytes.enter(projectId, bytes)) return true;
+    this.#events.leave(projectId);
+    return false;
   }
 
   leave({ projectId, bytes }: Visitor): void {
-    const own = this.#byProject.get(projectId);
-    if (own === undefined) return;
-    for (const used of [own, this.#all]) {
-      used.events -= 1;
-      used.bytes -= bytes;
-    }
-    if (own.events === 0) this.#byProject.delete(projectId);
+    this.#events.leave(projectId);
+    this.#bytes.leave(projectId, bytes);
   }
 }

@@ -39,6 +39,9 @@ import { refuseTakenPort } from './refuse-taken-port.ts';
 import type { Running } from './running.ts';
 import { loadSealer } from './secret-key.ts';
 
+/** A connection for each place in the window: then a project that has its share of the places has no more of these. */
+const LEAST_CONNECTIONS = 1_000;
+const MAX_CONNECTIONS = 10_000;
 const MIN_FLUSH_MS = 500;
 const MAX_FLUSH_MS = 5_000;
 
@@ -282,6 +285,7 @@ function createHttpClient(config: Config, caPem: string | undefined): HttpClient
     egress: egressRule(config),
     allow: config.egressAllow,
     deny: config.egressDeny,
+    maxConnections: Math.min(MAX_CONNECTIONS, Math.max(LEAST_CONNECTIONS, config.window)),
     ...(config.httpProxy !== null && { proxyUrl: config.httpProxy.reveal() }),
     ...(caPem !== undefined && { caPem }),
   });

@@ -11,7 +11,7 @@ function claimerAsking(decideGate: (key: string) => void) {
   const closed = (key: string): GateDecision => ({ open: false, endpointId: key, againInMs: 60_000 });
   return new Claimer({
     lease,
-    dispatcher: { free: 100 },
+    dispatcher: { free: 100, projectRoom: () => 75 },
     decideGate: (_projectId: string, key: string) => {
       decideGate(key);
       return closed(key);
@@ -65,5 +65,40 @@ test('a key behind a closed gate is asked about once, however often others have 
   claimer.reopen(['shut 7', 'unknown']);
   await again;
   expect(asked.length).toBe(1_021);
+  await claimer.stop();
+});
+
+test('a round looks at a bounded number of due keys, and the other rounds at the rest', async () => {
+  let asked = 0;
+  let askedInTurn = 0;
+  let most = 0;
+  const all = Promise.withResolvers<void>();
+  const claimer = claimerAsking(() => {
+    if (askedInTurn === 0)
+      setImmediate(() => {
+        askedInTurn = 0;
+      });
+    askedInTurn += 1;
+    most = Math.max(most, askedInTurn);
+    asked += 1;
+    if (asked === 3_000) all.resolve();
+  });
+  for (let n = 0; n < 3_000; n += 1) claimer.waiting('project', { key: `key ${n}`, lane: 0 }, 0);
+  await all.promise;
+  expect(most).toBeLessThanOrEqual(500);
+  await claimer.stop();
+});
+
+test('a key of one project does not wait behind thousands of another', async () => {
+  const asked: string[] = [];
+  const other = Promise.withResolvers<void>();
+  const claimer = claimerAsking((key) => {
+    asked.push(key);
+    if (key === 'other') other.resolve();
+  });
+  for (let n = 0; n < 3_000; n += 1) claimer.waiting('project', { key: `key ${n}`, lane: 0 }, 0);
+  claimer.waiting('another', { key: 'other', lane: 0 }, 0);
+  await other.promise;
+  expect(asked.indexOf('other')).toBeLessThan(2);
   await claimer.stop();
 });

@@ -1,15 +1,15 @@
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../../store/database/database.ts';
-import { type Probe, releaseProbes, takeProbes } from '../../store/queue/breakers.ts';
+import { releaseProbes, takeProbes } from '../../store/queue/breakers.ts';
 import { claimBatch } from '../../store/queue/claim-batch.ts';
 import { heldBy, releaseDeliveries, waitingKeys } from '../../store/queue/claim-deliveries.ts';
-import type { Claim, Want } from '../../store/queue/hold-due.ts';
+import type { Claim } from '../../store/queue/hold-due.ts';
 import type { DuePlace } from '../../store/queue/rate-leases.ts';
-import type { RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
+import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
-import { type DueKey, DueKeys } from './due-keys.ts';
+import { DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
 
@@ -19,8 +19,8 @@ import type { Lease } from './lease.ts';
  * which finds whatever other nodes left.
  *
  * idle    -> nothing is due; a timer stands at the next due time;
- * round   -> of the due keys, those whose gate is open and whose endpoint has room are chosen, each lane with its
- *            share; half-open breakers get their probe; then one statement claims a few rows per key, and the next
+ * round   -> of the due keys, those whose gate is open and whose endpoint and project have room are chosen, each lane
+ *            with its share and a key of each project in turn; half-open breakers get their probe; then one statement claims a few rows per key, and the next
  *            round is planned. Rows under a rate limit are claimed by the node that leases it, and no more of them than
  *            may soon be sent.
  *
@@ -31,28 +31,6 @@ import type { Lease } from './lease.ts';
  * still be running, rounds begin by giving such rows back (reconcile). Only a round may do that: beside one, rows just
  * claimed would look unknown.
  */
-type OpenGate = Extract<GateDecision, { open: true }>;
-
-/** A key chosen in this round, with what it may start and when. */
-interface Chosen {
-  due: DueKey;
-  gate: OpenGate;
-  want: Want;
-  /** Under rate limits: who counts them, and when more than this may be claimed. */
-  limited?: { group: RateGroup; moreAt: number };
-  /** Half-open breaker: the right to its probe. */
-  probe?: Probe;
-}
-
-/** What a round has given out so far. */
-interface Round {
-  budget: number;
-  /** Places in the window, by endpoint. */
-  taken: Map<string, number>;
-  /** Sends, by rate limit. */
-  sends: Map<string, number>;
-}
-
 export interface ClaimerDeps {
   db: Database;
   nodeId: string;
@@ -66,14 +44,6 @@ export interface ClaimerDeps {
 }
 
 const SWEEP_MS = 5_000;
-const ROWS_PER_KEY = 50;
-const ROWS_PER_ROUND = 400;
-/** Shares of a round: first tries, retries, replays. What a lane leaves goes to the others. */
-const LANE_SHARES = [0.6, 0.3, 0.1];
-/** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
-const WORTH_CLAIMING = 32;
-/** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
-const CLAIMS_PER_LEAD = 8;
 const AFTER_ERROR_MS = 500;
 /** Many deliveries end at a time: their places are given out together. */
 const ROOM_PACE_MS = 10;
@@ -86,6 +56,7 @@ const UNSURE_MS = 12_000;
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
   readonly #keys = new DueKeys();
+  readonly #choice: ClaimChoice;
   #timer: NodeJS.Timeout | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
@@ -101,6 +72,7 @@ export class Claimer implements QueueListener {
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
+    this.#choice = new ClaimChoice({ ...deps, keys: this.#keys, sweepMs: SWEEP_MS });
   }
 
   async start(): Promise<void> {
@@ -238,7 +210,7 @@ export class Claimer implements QueueListener {
     if (!this.#deps.lease.isFresh()) return;
     this.#wantedAt = startedAt - this.#roundMs;
     await this.#reconcile();
-    const chosen = await this.#admit(this.#choose());
+    const chosen = await this.#admit(this.#choose(startedAt));
     if (chosen.length === 0) return;
     const claims = await this.#claim(chosen);
     const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
@@ -271,74 +243,10 @@ export class Claimer implements QueueListener {
     await releaseProbes(this.#deps.db, unsent);
   }
 
-  #choose(): Chosen[] {
-    const due = this.#keys.due(performance.now());
-    const chosen: Chosen[] = [];
-    const round = { taken: new Map<string, number>(), sends: new Map<string, number>() };
-    let left = Math.min(ROWS_PER_ROUND, this.#deps.dispatcher.free);
-    const lanes = LANE_SHARES.map((share, lane) => ({ share, keys: due.filter((key) => key.lane === lane) }));
-    for (const { share, keys } of lanes) {
-      const others = lanes.filter((lane) => lane.keys !== keys).some((lane) => lane.keys.length > 0);
-      let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
-      for (const key of keys) {
-        if (budget <= 0) break;
-        const choice = this.#chooseKey(key, { budget, ...round });
-        if (choice === null) continue;
-        chosen.push(choice);
-        budget -= choice.want.count;
-        left -= choice.want.count;
-      }
-    }
+  #choose(startedAt: number): Chosen[] {
+    const { chosen, isCut } = this.#choice.choose();
+    if (isCut) this.#plan(startedAt + ROOM_PACE_MS);
     return chosen;
-  }
-
-  #chooseKey(due: DueKey, round: Round): Chosen | null {
-    const gate = this.#deps.decideGate(due.projectId, due.key);
-    if (!gate.open) {
-      this.#keys.shut(due, gate.endpointId, gate.againInMs);
-      return null;
-    }
-    const { dispatcher } = this.#deps;
-    const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
-    const room = dispatcher.room(gate.endpointId) - takenSoFar;
-    if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
-    if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
-    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, round.budget);
-    if (count < 1) return null;
-    const limited = gate.limits.length === 0 ? undefined : this.#chooseLimited(due, gate, { count, round });
-    if (limited === null) return null;
-    count = limited?.count ?? count;
-    round.taken.set(gate.endpointId, takenSoFar + count);
-    due.toldAt = Number.POSITIVE_INFINITY;
-    return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
-  }
-
-  /** How many of a key under rate limits; null: none for now, or another node counts them. */
-  #chooseLimited(
-    due: DueKey,
-    gate: OpenGate,
-    { count: wanted, round }: { count: number; round: Round },
-  ): { count: number; group: RateGroup; moreAt: number } | null {
-    const { rateLeases } = this.#deps;
-    const { endpointId, limits } = gate;
-    const group = rateLeases.held(endpointId);
-    const now = performance.now();
-    if (group === undefined) {
-      const { projectId, key, lane } = due;
-      rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);
-      due.isOwn = false;
-      this.#keys.moveTo(due, now + SWEEP_MS);
-      return null;
-    }
-    // A probe is taken for a few seconds only: it is claimed when it can be sent.
-    const lead = gate.isProbe ? { leadMs: 0 } : {};
-    const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
-    if (count === 0) {
-      this.#keys.moveTo(due, Math.max(moreAt, now + 1));
-      return null;
-    }
-    for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
-    return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
   }
 
   /** Keeps those that may start something, after asking for probes where those are needed. */
@@ -370,7 +278,7 @@ export class Claimer implements QueueListener {
     else this.#keys.moveTo(due, nextAt);
     let started = 0;
     for (const delivery of deliveries) {
-      if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery.endpointId)) {
+      if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery)) {
         this.unsure();
         continue;
       }

@@ -1,8 +1,9 @@
 import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
-import type { DeliverySink } from '../../domain/delivery-sink.ts';
+import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { SharedRoom } from '../../platform/shared-room.ts';
 import { countOutcome, countStart } from '../attempt/count-outcome.ts';
 import type { DeliverySender } from '../attempt/delivery-sender.ts';
 import { logAttempt } from '../attempt/log-attempt.ts';
@@ -20,8 +21,10 @@ import type { Lease } from './lease.ts';
  *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
  *
  * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap says, so one
- * that hangs cannot take the others' places. New events may fill four fifths of the window; the rest is for claims, so
- * that retries get through under any load. While the lease is not fresh nothing is sent: what waits stays waiting.
+ * that hangs cannot take the others' places. A project may hold three times as many as it leaves free, so all endpoints
+ * of one project that hang together leave a quarter of the window to the others. New events may fill four fifths of the
+ * window; the rest is for claims, so that retries get through under any load. While the lease is not fresh nothing is
+ * sent: what waits stays waiting.
  */
 interface EndpointQueue {
   held: number;
@@ -59,14 +62,16 @@ export interface OutcomeListener {
 }
 
 const SHARE_OF_NEW_EVENTS = 0.8;
+const PROJECT_GREED = 3;
 const MAX_CAPS = 10_000;
 
 export class Dispatcher implements DeliverySink {
   readonly #deps: DispatcherDeps;
   readonly #endpoints = new Map<string, EndpointQueue>();
   readonly #caps = new Map<string, ConcurrencyCap>();
-  /** Every place taken: delivery id to endpoint id. */
-  readonly #places = new Map<string, string>();
+  /** Every place taken, by delivery id. */
+  readonly #places = new Map<string, Destination>();
+  readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
   readonly #sending = new Set<Promise<void>>();
   #queueListener: QueueListener | undefined;
@@ -75,6 +80,7 @@ export class Dispatcher implements DeliverySink {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
+    this.#projects = new SharedRoom(deps.window, PROJECT_GREED);
   }
 
   listen(queue: QueueListener, outcomes: OutcomeListener): void {
@@ -82,28 +88,31 @@ export class Dispatcher implements DeliverySink {
     this.#outcomeListener = outcomes;
   }
 
-  reserve(deliveryId: string, endpointId: string): boolean {
+  reserve(deliveryId: string, to: Destination): boolean {
     // A node that fell silent may be given up by the others: what it stores now is for whoever is there.
     if (!this.#deps.lease.isFresh()) return false;
-    const isFull = this.#places.size >= this.#deps.window * SHARE_OF_NEW_EVENTS;
-    return !isFull && this.reserveClaimed(deliveryId, endpointId);
+    const most = this.#deps.window * SHARE_OF_NEW_EVENTS;
+    return this.#projects.left(to.projectId, most) > 0 && this.reserveClaimed(deliveryId, to);
   }
 
-  reserveClaimed(deliveryId: string, endpointId: string): boolean {
+  /** The claimer looked at the project's room before it claimed. */
+  reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
-    this.#places.set(deliveryId, endpointId);
+    this.#places.set(deliveryId, { projectId, endpointId });
+    this.#projects.take(projectId);
     this.#queue(endpointId).held += 1;
     return true;
   }
 
   unreserve(deliveryId: string): void {
-    const endpointId = this.#places.get(deliveryId);
-    if (endpointId === undefined) return;
+    const place = this.#places.get(deliveryId);
+    if (place === undefined) return;
     this.#places.delete(deliveryId);
+    this.#projects.leave(place.projectId);
     this.#deps.left(deliveryId);
-    const queue = this.#queue(endpointId);
+    const queue = this.#queue(place.endpointId);
     queue.held -= 1;
-    if (queue.held === 0) this.#endpoints.delete(endpointId);
+    if (queue.held === 0) this.#endpoints.delete(place.endpointId);
     this.#queueListener?.roomFreed();
   }
 
@@ -139,6 +148,11 @@ export class Dispatcher implements DeliverySink {
     const { window } = this.#deps;
     const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.held ?? 0);
     return Math.max(0, Math.min(this.free, share));
+  }
+
+  /** How many more deliveries of a project this node would take. */
+  projectRoom(projectId: string): number {
+    return this.#projects.left(projectId);
   }
 
   isBusy(endpointId: string): boolean {

@@ -2,7 +2,7 @@
  * Where deliveries wait, by place (queue key and lane). Of each place:
  *
  * later -> not due yet; a heap by due time knows the next;
- * ready -> due; a round looks at all of these, so they are kept few;
+ * ready -> due; a round looks at some of these, a place of each project in turn, the longest due of each first;
  * shut  -> due, but its gate is closed. It comes back when its endpoint's config changes, and by itself after a while.
  *
  * Each change costs O(log n). A round costs nothing for the places that are later or shut: 10,000 endpoints whose
@@ -34,7 +34,8 @@ const idOf = (lane: number, key: string) => `${lane} ${key}`;
 
 export class DueKeys {
   readonly #all = new Map<string, DueKey>();
-  readonly #ready = new Set<DueKey>();
+  /** By lane and project, in the order in which they became due. No set is empty. */
+  readonly #ready = new Map<number, Map<string, Set<DueKey>>>();
   readonly #shut = new Map<string, Set<DueKey>>();
   /** A binary heap. An entry counts only while its time is still that of its place. */
   #later: Entry[] = [];
@@ -54,7 +55,7 @@ export class DueKeys {
 
   delete(due: DueKey): void {
     this.#all.delete(idOf(due.lane, due.key));
-    this.#ready.delete(due);
+    this.#unready(due);
     this.#open(due);
   }
 
@@ -62,7 +63,7 @@ export class DueKeys {
     this.#open(due);
     if (due.dueAt === at) return;
     due.dueAt = at;
-    this.#ready.delete(due);
+    this.#unready(due);
     this.#push(due);
   }
 
@@ -88,10 +89,35 @@ export class DueKeys {
     return hasAny;
   }
 
-  /** Those due by now, the longest due first. */
-  due(now: number): DueKey[] {
-    this.settle(now);
-    return [...this.#ready].sort((a, b) => a.dueAt - b.dueAt);
+  isReady(lane: number): boolean {
+    return (this.#ready.get(lane)?.size ?? 0) > 0;
+  }
+
+  /**
+   * The ready places of a lane, one of each project in turn, without projects that have no room. The next call begins
+   * with others: places and projects that were looked at go to the end. Places may be moved and deleted meanwhile.
+   */
+  *ready(lane: number, hasRoom: (projectId: string) => boolean): Generator<DueKey> {
+    const projects = this.#ready.get(lane);
+    if (projects === undefined) return;
+    const seen: DueKey[] = [];
+    try {
+      let turns = [...projects].map(([projectId, dues]) => ({ projectId, dues: dues.values() }));
+      while (turns.length > 0) {
+        const served: typeof turns = [];
+        for (const turn of turns) {
+          if (!hasRoom(turn.projectId)) continue;
+          const { value: due } = turn.dues.next();
+          if (due === undefined) continue;
+          served.push(turn);
+          seen.push(due);
+          yield due;
+        }
+        turns = served;
+      }
+    } finally {
+      for (const due of seen) if (this.#unready(due)) this.#setReady(due);
+    }
   }
 
   /** Makes those ready that are due by now. */
@@ -99,13 +125,33 @@ export class DueKeys {
     for (let top = this.#top(); top !== undefined && top.at <= now; top = this.#top()) {
       this.#pop();
       this.#open(top.due);
-      this.#ready.add(top.due);
+      this.#setReady(top.due);
     }
   }
 
   /** When the next becomes ready; it may be due by now. */
   next(): number {
     return this.#top()?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  #setReady(due: DueKey): void {
+    const projects = this.#ready.get(due.lane) ?? new Map<string, Set<DueKey>>();
+    const dues = projects.get(due.projectId) ?? new Set();
+    this.#ready.set(due.lane, projects.set(due.projectId, dues.add(due)));
+  }
+
+  /** False: it was not. A project with other ready places goes to the end of its lane. */
+  #unready(due: DueKey): boolean {
+    const projects = this.#ready.get(due.lane);
+    const dues = projects?.get(due.projectId);
+    if (projects === undefined || dues === undefined || !dues.delete(due)) return false;
+    projects.delete(due.projectId);
+    if (dues.size > 0) projects.set(due.projectId, dues);
+    return true;
+  }
+
+  #isReady(due: DueKey): boolean {
+    return this.#ready.get(due.lane)?.get(due.projectId)?.has(due) === true;
   }
 
   #open(due: DueKey): void {
@@ -117,7 +163,7 @@ export class DueKeys {
   }
 
   #isCurrent({ at, due }: Entry): boolean {
-    return due.dueAt === at && !this.#ready.has(due) && this.#all.get(idOf(due.lane, due.key)) === due;
+    return due.dueAt === at && !this.#isReady(due) && this.#all.get(idOf(due.lane, due.key)) === due;
   }
 
   #top(): Entry | undefined {

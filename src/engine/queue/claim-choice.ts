@@ -1,0 +1,150 @@
+import type { Probe } from '../../store/queue/breakers.ts';
+import type { Want } from '../../store/queue/hold-due.ts';
+import type { RateGroup } from '../limits/rate-group.ts';
+import type { RateLeases } from '../limits/rate-leases.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { DueKey, DueKeys } from './due-keys.ts';
+import type { GateDecision } from './gates.ts';
+
+/**
+ * Chooses what a round claims: due keys whose gate is open and whose endpoint and project have room, each lane with its
+ * share, a key of each project in turn.
+ */
+type OpenGate = Extract<GateDecision, { open: true }>;
+
+/** A key chosen in this round, with what it may start and when. */
+export interface Chosen {
+  due: DueKey;
+  gate: OpenGate;
+  want: Want;
+  /** Under rate limits: who counts them, and when more than this may be claimed. */
+  limited?: { group: RateGroup; moreAt: number };
+  /** Half-open breaker: the right to its probe. */
+  probe?: Probe;
+}
+
+/** What a round has given out so far. */
+interface Round {
+  budget: number;
+  /** Places in the window, by endpoint and by project. */
+  taken: Map<string, number>;
+  takenOf: Map<string, number>;
+  /** Sends, by rate limit. */
+  sends: Map<string, number>;
+}
+
+interface ClaimChoiceDeps {
+  keys: DueKeys;
+  dispatcher: Dispatcher;
+  rateLeases: RateLeases;
+  decideGate(projectId: string, key: string): GateDecision;
+  /** When a key is looked at again whose limits another node counts. */
+  sweepMs: number;
+}
+
+const ROWS_PER_KEY = 50;
+const ROWS_PER_ROUND = 400;
+/** Shares of a round: first tries, retries, replays. What a lane leaves goes to the others. */
+export const LANE_SHARES = [0.6, 0.3, 0.1];
+/** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
+const WORTH_CLAIMING = 32;
+/** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
+const CLAIMS_PER_LEAD = 8;
+/** A round looks at no more due keys than this: 10,000 at a time would hold up the event loop for some 20 ms. */
+const LOOKS_PER_LANE = 500;
+
+export class ClaimChoice {
+  readonly #deps: ClaimChoiceDeps;
+
+  constructor(deps: ClaimChoiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** `isCut`: other keys are due and were not looked at. */
+  choose(): { chosen: Chosen[]; isCut: boolean } {
+    const { keys, dispatcher } = this.#deps;
+    keys.settle(performance.now());
+    let isCut = false;
+    const chosen: Chosen[] = [];
+    const round = {
+      taken: new Map<string, number>(),
+      takenOf: new Map<string, number>(),
+      sends: new Map<string, number>(),
+    };
+    const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
+    let left = Math.min(ROWS_PER_ROUND, dispatcher.free);
+    for (const [lane, share] of LANE_SHARES.entries()) {
+      const others = LANE_SHARES.some((_, other) => other !== lane && keys.isReady(other));
+      let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
+      if (budget <= 0) continue;
+      let looks = LOOKS_PER_LANE;
+      for (const key of keys.ready(lane, hasRoom)) {
+        const choice = this.#chooseKey(key, { budget, ...round });
+        if (choice !== null) {
+          chosen.push(choice);
+          budget -= choice.want.count;
+          left -= choice.want.count;
+        }
+        looks -= 1;
+        isCut ||= looks === 0;
+        if (budget <= 0 || looks === 0) break;
+      }
+    }
+    return { chosen, isCut };
+  }
+
+  #projectRoom(projectId: string, { takenOf }: Pick<Round, 'takenOf'>): number {
+    return this.#deps.dispatcher.projectRoom(projectId) - (takenOf.get(projectId) ?? 0);
+  }
+
+  #chooseKey(due: DueKey, round: Round): Chosen | null {
+    const gate = this.#deps.decideGate(due.projectId, due.key);
+    if (!gate.open) {
+      this.#deps.keys.shut(due, gate.endpointId, gate.againInMs);
+      return null;
+    }
+    const { dispatcher } = this.#deps;
+    const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
+    const projectRoom = this.#projectRoom(due.projectId, round);
+    const room = Math.min(dispatcher.room(gate.endpointId) - takenSoFar, projectRoom);
+    if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
+    if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
+    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, round.budget);
+    if (count < 1) return null;
+    const limited = gate.limits.length === 0 ? undefined : this.#chooseLimited(due, gate, { count, round });
+    if (limited === null) return null;
+    count = limited?.count ?? count;
+    round.taken.set(gate.endpointId, takenSoFar + count);
+    round.takenOf.set(due.projectId, (round.takenOf.get(due.projectId) ?? 0) + count);
+    due.toldAt = Number.POSITIVE_INFINITY;
+    return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
+  }
+
+  /** How many of a key under rate limits; null: none for now, or another node counts them. */
+  #chooseLimited(
+    due: DueKey,
+    gate: OpenGate,
+    { count: wanted, round }: { count: number; round: Round },
+  ): { count: number; group: RateGroup; moreAt: number } | null {
+    const { rateLeases, sweepMs } = this.#deps;
+    const { endpointId, limits } = gate;
+    const group = rateLeases.held(endpointId);
+    const now = performance.now();
+    if (group === undefined) {
+      const { projectId, key, lane } = due;
+      rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);
+      due.isOwn = false;
+      this.#deps.keys.moveTo(due, now + sweepMs);
+      return null;
+    }
+    // A probe is taken for a few seconds only: it is claimed when it can be sent.
+    const lead = gate.isProbe ? { leadMs: 0 } : {};
+    const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
+    if (count === 0) {
+      this.#deps.keys.moveTo(due, Math.max(moreAt, now + 1));
+      return null;
+    }
+    for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
+    return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
+  }
+}
