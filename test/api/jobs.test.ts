@@ -109,7 +109,7 @@ test('a job that was cancelled does nothing more, and cannot be cancelled twice'
 
 test('a job whose work cannot be done ends as failed, says so and holds up no other', async () => {
   await app.database.query(
-    "insert into jobs (id, project_id, type, status, input) values ('01ZZZZZZZZZZZZZZZZZZZZZZZZ', $1, 'onboard', 'queued', '')",
+    "insert into jobs (id, project_id, type, status, input, actor_type) values ('01ZZZZZZZZZZZZZZZZZZZZZZZZ', $1, 'onboard', 'queued', '', 'instance')",
     [app.projectId],
   );
   const job = await app.project.post('/eventdeliveries/cancel', undefined, 200);
