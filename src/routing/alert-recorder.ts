@@ -1,6 +1,7 @@
 import { type Alert, alertData, alertSubject } from '../domain/alert.ts';
 import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/config/alerts.ts';
 import type { ConfigTx } from '../store/config/config-version.ts';
+import { withSavepoint } from '../store/database/savepoint.ts';
 
 /** Tells people about an alert, by mail and chat. Returns at once and never fails. */
 export interface AlertNotifier {
@@ -22,22 +23,18 @@ export class AlertRecorder {
     this.#notifier = notifier;
   }
 
-  /** With one statement for each kind of move. Returns those that moved: the others were in that state before. */
+  /**
+   * With one statement for each kind of move. Returns those that moved: the others were in that state before. If the
+   * database refuses one, no alert moves, and the transaction can go on.
+   */
   async record(
     tx: ConfigTx,
     project: { id: string },
     alerts: readonly Alert[],
     version: number,
   ): Promise<Alert[]> {
-    const moved: Alert[] = [];
-    for (const group of Map.groupBy(alerts, ({ kind, state }) => `${kind} ${state}`).values()) {
-      const { kind, state } = group[0] as Alert;
-      const bySubject = new Map(group.map((alert) => [alertSubject(alert), alert]));
-      const keys = [...bySubject.keys()].map((subjectId) => ({ subjectId, kind, projectId: project.id }));
-      const moves = kind === 'certificate' ? certificateMoves : otherMoves;
-      const subjects = (await moves[state](tx, keys, version)).map(({ subjectId }) => subjectId);
-      moved.push(...movedOf(bySubject, new Set(subjects)));
-    }
+    if (alerts.length === 0) return [];
+    const moved = await withSavepoint(tx, () => move(tx, project.id, alerts, version));
     for (const alert of moved) tx.tell(`alert.${alert.state}`, () => alertData(alert, project.id));
     return moved;
   }
@@ -45,6 +42,24 @@ export class AlertRecorder {
   notify(alerts: readonly Alert[]): void {
     for (const alert of alerts) this.#notifier.notify(alert);
   }
+}
+
+async function move(
+  tx: ConfigTx,
+  projectId: string,
+  alerts: readonly Alert[],
+  version: number,
+): Promise<Alert[]> {
+  const moved: Alert[] = [];
+  for (const group of Map.groupBy(alerts, ({ kind, state }) => `${kind} ${state}`).values()) {
+    const { kind, state } = group[0] as Alert;
+    const bySubject = new Map(group.map((alert) => [alertSubject(alert), alert]));
+    const keys = [...bySubject.keys()].map((subjectId) => ({ subjectId, kind, projectId }));
+    const moves = kind === 'certificate' ? certificateMoves : otherMoves;
+    const subjects = (await moves[state](tx, keys, version)).map(({ subjectId }) => subjectId);
+    moved.push(...movedOf(bySubject, new Set(subjects)));
+  }
+  return moved;
 }
 
 /** A certificate's alerts are cleared together, by the beginning of their subjects. */

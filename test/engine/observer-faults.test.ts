@@ -55,6 +55,8 @@ interface Fault {
   parts?: Partial<ObserverParts>;
   env?: Record<string, string>;
   log?: () => Logger;
+  /** Statements that put the fault into the database. */
+  sql?: string;
 }
 
 const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
@@ -96,17 +98,29 @@ const faults: Record<string, Fault> = {
     observer: 'alert',
     parts: { createAlerts: (notifier) => new RejectingAlerts(notifier) },
   },
+  'the database refuses to store alerts': {
+    observer: 'alert',
+    sql: `create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'a fault put in by a test'; end $$;
+      create trigger refuse before insert or update on alerts execute function refuse()`,
+  },
   'meta events throw': {
     observer: 'meta_event',
     parts: { createMetaEvents: (deps) => new FaultyMetaEvents(deps) },
   },
 };
 
-async function start({ parts, env = {}, log }: Fault): Promise<{ service: TestApp; receiver: Receiver }> {
+async function start({
+  parts,
+  env = {},
+  log,
+  sql,
+}: Fault): Promise<{ service: TestApp; receiver: Receiver }> {
   const receiver = await Receiver.start();
   open.push(() => receiver.stop());
   const service = await startTestApp(env, log?.(), { ...observerParts, ...parts });
   open.push(() => service.stop());
+  if (sql !== undefined) await service.database.query(sql);
   return { service, receiver };
 }
 
