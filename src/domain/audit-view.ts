@@ -68,8 +68,10 @@ function resource(row: object | null): Json {
   const kept = Object.entries(row)
     .filter(([name, value]) => !BOOKKEEPING.has(name) && !(value instanceof Uint8Array))
     .map(([name, value]: [string, unknown]) => {
-      if (value instanceof Secret)
-        return [name, name === 'secret' ? value.reveal() : { secret: value.reveal() }];
+      if (value instanceof Secret) {
+        const opened: unknown = value.revealOrNull();
+        return [name, name === 'secret' ? opened : { secret: opened }];
+      }
       const isInstant = name.endsWith('_at') && typeof value === 'number';
       return [name, isInstant ? new Date(value).toISOString() : value];
     });

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { SealError } from './sealer.ts';
 
 /**
  * A value that must not be shown by accident. Printed, logged, concatenated or in JSON it is `***`. Only
@@ -27,6 +28,16 @@ export class Secret<T> {
       this.#open = undefined;
     }
     return this.#value as T;
+  }
+
+  /** Null if it cannot be opened. */
+  revealOrNull(): T | null {
+    try {
+      return this.reveal();
+    } catch (error) {
+      if (error instanceof SealError) return null;
+      throw error;
+    }
   }
 
   toString(): string {

@@ -3,7 +3,7 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
 import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
-import { type ProjectRow, type ProjectStore, wholeConfig } from '../store/config/projects.ts';
+import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import { subscriptionsChangedSince } from '../store/config/subscriptions.ts';
 import type { Database } from '../store/database/database.ts';
@@ -166,5 +166,5 @@ function grown<Value>(
 }
 
 function isSameConfig(a: ProjectRow, b: ProjectRow): boolean {
-  return JSON.stringify(wholeConfig(a)) === JSON.stringify(wholeConfig(b));
+  return JSON.stringify(a.config) === JSON.stringify(b.config);
 }

@@ -1,6 +1,8 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { handleError } from '../../src/api/http/error-handler.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 
@@ -137,4 +139,55 @@ test('of subscriptions, keys and event types, one with a time that is none fails
   const keys = await list('/keys');
   expect(keys.data.map((key: Json) => key.uid)).not.toContain(uid);
   expect(keys.warnings).toEqual([expect.stringContaining(uid)]);
+});
+
+test('a project whose secret cannot be opened fails only where the secret is needed', async () => {
+  const hook = await Receiver.start();
+  const meta = (secret: string) => ({
+    config: { meta_event: { is_enabled: true, url: `${hook.url}/meta`, event_type: ['endpoint.*'], secret } },
+  });
+  await service.project.put('', meta('a secret for meta events'));
+  const own = await subscribe(service.project, `${hook.url}/hook`, { eventTypes: ['damaged'] });
+  await hook.received(1);
+  await service.database.query("update projects set sealed = '\\x00' where id = $1", [service.projectId]);
+  const other = await service.addNode();
+  const url = `${other.url}/api/v1/projects/${service.projectId}`;
+  const project = new ApiClient(url, service.project.key);
+  expect((await project.get('', 500)).code).toBe('secret_unreadable');
+  const named = await new ApiClient(`${other.url}/api/v1`, service.instance.key).raw('GET', '/projects');
+  expect([named.status, ((await named.json()) as Json).warnings]).toEqual([
+    200,
+    [expect.stringContaining(service.projectId)],
+  ]);
+  for (const path of ['/endpoints', '/subscriptions', '/events', '/sources']) await project.get(path);
+  const event = await project.post('/events/broadcast', { event_type: 'damaged', data: {} });
+  await eventually(
+    async () => (await project.get(`/eventdeliveries?eventId=${event.uid}`)).content,
+    ([one]) => one?.status === 'Success',
+  );
+  // The meta event of this change waits, and says why.
+  await project.put(`/endpoints/${own.endpoint.uid}`, { description: 'changed' });
+  const waiting = () =>
+    service.database.query(
+      "select description from meta_events where event_type = 'endpoint.updated' and description like '%cannot be opened%'",
+    );
+  await eventually(waiting, (rows) => rows.length === 1);
+  expect((await project.put('', { name: 'renamed' }, 500)).code).toBe('secret_unreadable');
+  await project.put('', meta('another secret for meta events'));
+  expect((await project.get('')).config.meta_event.secret).toBe('another secret for meta events');
+  await hook.stop();
+});
+
+test('an endpoint whose secret cannot be opened can be deleted', async () => {
+  const { endpoint: damaged } = await subscribe(service.project, receiver.url);
+  await service.database.query("update endpoints set sealed = '\\x00' where id = $1", [damaged.uid]);
+  await service.project.delete(`/endpoints/${damaged.uid}`);
+});
+
+test('a SyntaxError that no stored row caused is an error of ours', async () => {
+  const request = { log: { error: () => {} }, id: 'r1', routeOptions: {} } as unknown as FastifyRequest;
+  const answers: Json[] = [];
+  const reply = { code: () => reply, send: (answer: Json) => answers.push(answer) };
+  handleError(new SyntaxError('Unexpected token'), request, reply as unknown as FastifyReply);
+  expect(answers.map(({ code }) => code)).toEqual(['internal']);
 });

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { deliveryGates, type Waiting, waitingFor } from '../../routing/waiting-for.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -185,10 +186,10 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
     error: row.error ?? '',
     status: row.succeeded,
     is_stale: row.is_stale,
-    request_http_header: JSON.parse(row.request_headers) as Record<string, string>,
+    request_http_header: parseStored<Record<string, string>>(row.request_headers),
     response_http_header: joinValues(row.response_headers),
     response_data: row.response_body?.toString() ?? '',
-    timings: JSON.parse(row.timings) as Record<string, number>,
+    timings: parseStored<Record<string, number>>(row.timings),
     requested_at: iso(row.requested_at),
     responded_at: isoOrNull(row.responded_at),
     created_at: createdAt,
@@ -199,6 +200,6 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 
 /** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
 export function joinValues(json: string | null): Record<string, string> {
-  const headers = json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+  const headers = json === null ? {} : parseStored<Record<string, string[]>>(json);
   return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));
 }

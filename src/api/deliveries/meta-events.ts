@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {
@@ -133,7 +134,7 @@ function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
       row.request_headers === null
         ? null
         : {
-            request_http_header: JSON.parse(row.request_headers) as Record<string, string>,
+            request_http_header: parseStored<Record<string, string>>(row.request_headers),
             response_http_header: joinValues(row.response_headers),
             response_data: row.response_body?.toString() ?? '',
             http_status: row.http_status ?? '',

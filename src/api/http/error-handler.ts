@@ -73,7 +73,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
       return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
     default:
   }
-  if (error instanceof SealError || error instanceof SyntaxError) return toAppError(error);
+  if (error instanceof SealError) return toAppError(error);
   if (isConnectionError(error)) return databaseError(error, request);
   if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
   return new AppError('internal', { request: request.id }, { cause: error });

@@ -10,7 +10,7 @@ const leftOut = new WeakMap<readonly unknown[], Unshown[]>();
 
 interface Unshown {
   id: string;
-  error: Error;
+  error: AppError | SealError;
 }
 
 export function showRows<Row, Item>(rows: readonly Row[], show: (row: Row) => Item): Item[] {
@@ -47,17 +47,14 @@ export function unshownOf(data: unknown): readonly Unshown[] {
 export const unshownWarning = ({ id, error }: Unshown): string =>
   `${id} is left out: ${toAppError(error).message}`;
 
-/** Errors that what is stored can cause, and nothing else. Stored JSON is the only one parsed while rows are shown. */
-function isDamage(error: unknown): error is Error {
+/** Errors that what is stored can cause, and nothing else. */
+function isDamage(error: unknown): error is AppError | SealError {
   const isRow = error instanceof AppError && error.code === 'row_damaged';
-  return isRow || error instanceof SealError || error instanceof SyntaxError;
+  return isRow || error instanceof SealError;
 }
 
 /** What a single read of such a row answers with. */
-export function toAppError(error: Error): AppError {
+export function toAppError(error: AppError | SealError): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof SealError)
-    return new AppError('secret_unreadable', { detail: error.message }, { cause: error });
-  // The parser's own message quotes what it read.
-  return new AppError('row_damaged', { detail: 'its stored JSON is damaged' }, { cause: error });
+  return new AppError('secret_unreadable', { detail: error.message }, { cause: error });
 }

@@ -168,7 +168,10 @@ async function update(
     // Read under the lock that the new version takes, so that two partial updates at once are both kept.
     const row = await changeConfig(context, by, async (tx) => {
       const project = (await context.projects.get(tx, id)) as ProjectRow;
-      const config = mergeProjectConfig(wholeConfig(project), body.config ?? {}, context);
+      // A secret that is replaced need not be opened.
+      const isReplaced = typeof body.config?.meta_event?.secret === 'string';
+      const known = isReplaced ? project.config : wholeConfig(project);
+      const config = mergeProjectConfig(known, body.config ?? {}, context);
       const { name, logo_url } = updated(project, UpdateProject, { ...body, config });
       const saved = await context.projects.update(tx, { id, name, logo_url, config });
       return { result: saved, audit: [changeOf('project.updated', project, saved)] };

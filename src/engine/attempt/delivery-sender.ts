@@ -11,7 +11,7 @@ import { type HeaderOwner, visibleHeaders } from '../../domain/credential-header
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import { SealError, type Sealer } from '../../platform/sealer.ts';
+import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { queueKeyOf } from '../../routing/queue-key.ts';
@@ -152,7 +152,8 @@ export class DeliverySender {
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
-    if (!opens(row)) return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
+    if (row.secret.revealOrNull() === null)
+      return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
     const run = await this.#functionBody(delivery, routing);
     if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
     if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
@@ -252,16 +253,6 @@ export class DeliverySender {
       exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
       certificates: outcome.certificates,
     };
-  }
-}
-
-function opens({ secret }: RoutedEndpoint['row']): boolean {
-  try {
-    secret.reveal();
-    return true;
-  } catch (error) {
-    if (error instanceof SealError) return false;
-    throw error;
   }
 }
 

@@ -17,7 +17,7 @@ import type { BuiltRequest } from './build-request.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 import { outcomeMetaEvent } from './outcome-meta-event.ts';
-import { handedBack, type Sent } from './sent.ts';
+import { handedBack, ourFault, type Sent } from './sent.ts';
 
 /**
  * Sends what the dispatcher holds: meta events itself, deliveries through the delivery sender, and notes on the way
@@ -69,6 +69,8 @@ export class MetaSender {
       const finish = handedBack(delivery, 'Meta events are switched off.');
       return { finish: { ...finish, status: 'Discarded', delayMs: null }, effect: 'none' };
     }
+    if (routing.project.secret.revealOrNull() === null)
+      return ourFault(delivery, "the project's secret for meta events cannot be opened");
     const request = this.#request(delivery, routing);
     const outcome = await http.send(
       { ...request, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },

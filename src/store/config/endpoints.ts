@@ -2,6 +2,7 @@ import type { EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { MetaEventType } from '../../domain/meta-event.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
@@ -227,7 +228,7 @@ export class EndpointStore {
   }
 
   #open({ sealed, ...row }: Sealed): EndpointRow {
-    const open = () => JSON.parse(this.#sealer.open(sealed, place(row.id))) as EndpointSecrets;
+    const open = () => parseStored<EndpointSecrets>(this.#sealer.open(sealed, place(row.id)));
     return { ...row, secret: Secret.sealed(open) };
   }
 }

@@ -1,4 +1,5 @@
 import type { ProjectConfig } from '../../domain/project-config.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
@@ -100,11 +101,11 @@ export class ProjectStore {
   }
 
   #open({ sealed, ...row }: Stored): ProjectRow {
-    const secrets: ProjectSecrets =
+    const secret =
       sealed === null
-        ? { meta_event: '' }
-        : (JSON.parse(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    return { ...row, secret: new Secret(secrets) };
+        ? new Secret<ProjectSecrets>({ meta_event: '' })
+        : Secret.sealed(() => parseStored<ProjectSecrets>(this.#sealer.open(sealed, place(row.id))));
+    return { ...row, secret };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/source.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
@@ -161,7 +162,7 @@ export class SourceStore {
   }
 
   #open({ sealed, ...row }: Sealed): SourceRow {
-    const open = () => JSON.parse(this.#sealer.open(sealed, place(row.id))) as SourceSecrets;
+    const open = () => parseStored<SourceSecrets>(this.#sealer.open(sealed, place(row.id)));
     return { ...row, secret: Secret.sealed(open) };
   }
 }

@@ -5,6 +5,7 @@ import {
   isCredentialName,
   type VisibleHeaders,
 } from '../../domain/credential-headers.ts';
+import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 
 /**
@@ -96,5 +97,5 @@ const seal = (sealer: Sealer, value: string, at: string) =>
   `${MARK}${sealer.seal(value, at).toString('base64')}`;
 
 function parse(json: string | null): Record<string, string[]> {
-  return json === null ? {} : (JSON.parse(json) as Record<string, string[]>);
+  return json === null ? {} : parseStored<Record<string, string[]>>(json);
 }
