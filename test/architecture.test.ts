@@ -59,7 +59,7 @@ describe('the imports of src', () => {
   });
 });
 
-describe('a forbidden import is told', () => {
+describe('a forbidden import is reported', () => {
   let folder: string;
   let told: string[];
 
@@ -136,7 +136,7 @@ describe('the house', () => {
     expect(sources.filter((source) => dirname(source) === 'src')).toEqual(['src/main.ts']);
   });
 
-  it('has no folder with many files beside each other', () => {
+  it('has no folder with too many files', () => {
     const counts = Map.groupBy(program, (source) => dirname(source));
     expect([...counts].filter(([, files]) => files.length > 24).map(([folder]) => folder)).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe('the house', () => {
     expect(program.filter((source) => read(source).split('\n').length > 400)).toEqual([]);
   });
 
-  it('has no file named after nothing in particular', () => {
+  it('has no file with a meaningless name', () => {
     const vague = /\b(utils?|helpers?|manager|misc|common|index)\b/;
     expect(sources.filter((source) => vague.test(basename(source, '.ts')))).toEqual([]);
   });

@@ -26,8 +26,7 @@ export class JobRunner {
     this.#deps = deps;
     this.#loop = new Loop({
       turn: () => this.#work(),
-      onError: (error) =>
-        deps.log.debug({ err: error }, 'jobs could not be looked for; trying again in a second'),
+      onError: (error) => deps.log.debug({ err: error }, 'failed to look for jobs; retrying in 1 s'),
       everyMs: POLL_MS,
     });
   }

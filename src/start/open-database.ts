@@ -116,7 +116,7 @@ class KeptServer {
         await this.start();
         return;
       } catch (error) {
-        this.#log.error({ err: error }, 'the embedded database does not start');
+        this.#log.error({ err: error }, 'failed to start the embedded database');
         await sleep(RESTART_PAUSE_MS);
       }
     }

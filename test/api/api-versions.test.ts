@@ -16,7 +16,7 @@ afterAll(async () => {
 const call = (method: string, path: string, version: string, options: { body?: unknown; expected: number }) =>
   app.project.call(method, path, { ...options, headers: { 'x-convoy-version': version } }) as Promise<Json>;
 
-test('before 2024-01-01 durations are texts both ways and signatures are simple unless asked for', async () => {
+test('before 2024-01-01 durations are texts both ways and signatures are simple by default', async () => {
   const made = await call('POST', '/endpoints', '2023-06-01', {
     body: { name: 'n', url, http_timeout: '1m0s', rate_limit_duration: '10s' },
     expected: 201,
@@ -39,7 +39,7 @@ test('before 2024-01-01 durations are texts both ways and signatures are simple 
   expect(now).toMatchObject({ name: 'n', url, http_timeout: 60, rate_limit_duration: 10 });
 });
 
-test('before 2024-04-01 url and name have their old names, on every answer with an endpoint of its own', async () => {
+test('before 2024-04-01 url and name have their old names in every response with an endpoint', async () => {
   const { uid } = await app.project.post('/endpoints', { name: 'n', url });
   const old = { title: 'n', target_url: url, http_timeout: 0 };
   const at = `/endpoints/${uid}`;
@@ -54,7 +54,7 @@ test('before 2024-04-01 url and name have their old names, on every answer with 
   expect(rolled).toMatchObject({ name: 'n', url });
 });
 
-test('the present version, none and later ones see today’s wire', async () => {
+test('the current version, no version and later ones get the current format', async () => {
   const { uid } = await app.project.post('/endpoints', { name: 'n', url });
   for (const version of ['2024-04-01', '2025-11-24', '', '2031-01-01']) {
     expect(await call('GET', `/endpoints/${uid}`, version, { expected: 200 })).toMatchObject({
@@ -66,7 +66,7 @@ test('the present version, none and later ones see today’s wire', async () => 
   expect(response.headers.get('x-convoy-version')).toBe('2025-11-24');
 });
 
-test('a version that is no date is taken for the oldest', async () => {
+test('a version that is not a date counts as the oldest', async () => {
   const { uid } = await app.project.post('/endpoints', { name: 'n', url });
   expect(await call('GET', `/endpoints/${uid}`, 'latest', { expected: 200 })).toMatchObject({
     title: 'n',
@@ -74,7 +74,7 @@ test('a version that is no date is taken for the oldest', async () => {
   });
 });
 
-test('a text that is no duration is refused, as is any text today', async () => {
+test('a text that is not a duration is refused, as is any text in the current version', async () => {
   const body = { name: 'n', url, http_timeout: 'soon' };
   const refused = await call('POST', '/endpoints', '2023-06-01', { body, expected: 400 });
   expect(refused.message).toContain('http_timeout');

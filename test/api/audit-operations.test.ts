@@ -141,7 +141,7 @@ test('every operation that changes something has a case here or is exempt by nam
   expect(Object.keys(cases).filter((key) => !all.has(key))).toEqual([]);
 });
 
-describe('in the same commit as the change, an entry is made by', () => {
+describe('an entry is created in the same commit by', () => {
   const audited = operations.filter((operation) => caseOf(operation) !== undefined);
   test.each(audited)('$name', async (operation) => {
     const { prepare, entries } = caseOf(operation) as Case;

@@ -36,7 +36,7 @@ async function newProject(): Promise<{ id: string; client: ApiClient; keyId: str
   return { id: uid, client, keyId: made.api_key.uid };
 }
 
-test('the first start is the work of the service itself, the instance key of no project', async () => {
+test('the actor of the first start is the service, and the instance key belongs to no project', async () => {
   const entries = await list('&sort=ASC', app.instance);
   expect(entries.slice(0, 3).map(({ action, actor, project_id }) => ({ action, actor, project_id }))).toEqual(
     [
@@ -52,7 +52,7 @@ test.each([
   ['%', 'instance_key'],
   ['%00', 'instance_key'],
   ['x'.repeat(257), 'instance_key'],
-])('the instance key may say which user gave a command: %s', async (name, expected) => {
+])('the instance key may name the user of a command: %s', async (name, expected) => {
   const { id, client } = await newProject();
   const headers = { 'X-Posthorn-Cli-User': name };
   const body = { name: 'by command' };
@@ -65,7 +65,7 @@ test.each([
   expect(actors[0]).toBe('api_key');
 });
 
-test('an endpoint that the service disables is told as its work, with the reason', async () => {
+test('an endpoint disabled by the service is recorded with the service as actor and the reason', async () => {
   const gone = await Receiver.start();
   gone.answerAlways(410);
   const { endpoint } = await subscribe(app.project, gone.url, { eventTypes: ['gone'] });
@@ -82,7 +82,7 @@ test('an endpoint that the service disables is told as its work, with the reason
   await gone.stop();
 });
 
-test('what an onboarding makes is the work of who started it', async () => {
+test('the actor of an onboarding is the caller who started it', async () => {
   const { client, keyId: starter } = await newProject();
   const items = Array.from({ length: 60 }, (_, n) => ({ name: `e${n}`, url: receiver.url }));
   const job = await client.post('/onboard', { items }, 202);
@@ -124,7 +124,7 @@ describe('no entry is left by', () => {
     expect((await app.project.get(`/endpoints/${free.uid}`)).owner_id).toBe('');
   });
 
-  test('plain events, and by calls that only try something out', async () => {
+  test('plain events, and by calls that only test something', async () => {
     const url = `${receiver.url}/tried`;
     const { endpoint } = await subscribe(app.project, url, { endpoint: { owner_id: 'o' } });
     const made = await entriesOf(async () => {
@@ -140,7 +140,7 @@ describe('no entry is left by', () => {
   });
 });
 
-test('a change of config that says nothing for the audit log is no program', () => {
+test('a change of config without an audit entry does not compile', () => {
   const change = () =>
     // @ts-expect-error: `audit` is missing
     changeConfig(app, { projectId: '', actor: { type: 'instance', id: null } }, async () => ({ result: 1 }));
@@ -209,7 +209,7 @@ describe('no secret is in any entry:', () => {
     { type: 'api_key', api_key: { header_name: 'X-Key', header_value: secret('verifier key') } },
   ];
 
-  test('those given, those made, and whether they changed shows all the same', async () => {
+  test('given ones or generated ones, and a change of a secret is still visible', async () => {
     const { id, client } = await newProject();
     secrets.push(client.key);
     const pem = (name: string) =>
@@ -372,7 +372,7 @@ describe('the log', () => {
     expect((await client.get(back)).content).toEqual(first.content);
   });
 
-  test('is narrowed by dates, actor, action and resource', async () => {
+  test('is filtered by dates, actor, action and resource', async () => {
     const { id, client, keyId: own } = await newProject();
     const key = await client.post('/keys', { name: 'k' });
     await client.delete(`/keys/${key.uid}`);
@@ -411,7 +411,7 @@ describe('the log', () => {
     expect(entries.map(({ actor }) => actor.uid).slice(1)).toEqual([second.uid, keyId]);
   });
 
-  test('tells switching a subscription off from switching it on', async () => {
+  test('distinguishes deactivating a subscription from activating it', async () => {
     const { subscription } = await subscribe(app.project, receiver.url);
     for (let n = 0; n < 2; n += 1) await app.project.put(`/subscriptions/${subscription.uid}/toggle_status`);
     const entries = await list(`&resourceId=${subscription.uid}`);

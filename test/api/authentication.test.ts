@@ -28,7 +28,7 @@ async function attempt(authorization: string | null, project = app.projectId) {
 }
 
 describe('a call', () => {
-  test.each(['KEY', 'Bearer KEY', 'bearer  KEY', ' KEY '])('with the key as %j is let in', async (form) => {
+  test.each(['KEY', 'Bearer KEY', 'bearer  KEY', ' KEY '])('with the key as %j is accepted', async (form) => {
     expect((await attempt(form.replace('KEY', app.project.key))).status).toBe(201);
   });
 
@@ -71,13 +71,13 @@ describe('a call', () => {
     expect(await storedRows(app.database)).toEqual(before);
   });
 
-  test('with the instance key may use every project, and is told of one that does not exist', async () => {
+  test('with the instance key may use every project, and gets 404 for one that does not exist', async () => {
     expect((await attempt(app.instance.key, other.project.uid)).status).toBe(201);
     const { status, code } = await attempt(app.instance.key, 'nonsense');
     expect([status, code]).toEqual([404, 'project_not_found']);
   });
 
-  test('is judged by its key before its body is looked at', async () => {
+  test('is authenticated before its body is parsed', async () => {
     const call = (headers: Record<string, string>, body: string) =>
       fetch(`${app.url}/api/v1/projects/${app.projectId}/endpoints`, { method: 'POST', headers, body });
     expect((await call({ 'content-type': 'application/json' }, '{"bad')).status).toBe(401);
@@ -107,7 +107,7 @@ describe('a key', () => {
     await app.project.delete(`/keys/${made.uid}`, 404);
   });
 
-  test('with an end stops working then', async () => {
+  test('with an expiry stops working then', async () => {
     const { client } = await keyClient({
       name: 'ends',
       expires_at: new Date(Date.now() + 1_500).toISOString(),
@@ -117,7 +117,7 @@ describe('a key', () => {
   });
 
   test.each(['2001-01-01T00:00:00Z', 'tomorrow', '', 17, '2016-12-31T23:59:60Z'])(
-    'cannot be made with the end %j',
+    'cannot be created with the expiry %j',
     async (expires_at) => {
       const before = await storedRows(app.database);
       const answer = await app.project.post('/keys', { name: 'bad', expires_at }, 400);
@@ -139,7 +139,7 @@ describe('a key', () => {
     expect(JSON.stringify(stored)).not.toContain(made.key);
   });
 
-  test("of one project can neither list, make nor revoke another's", async () => {
+  test("of one project can neither list, create nor revoke another's", async () => {
     const stranger = new ApiClient(app.project.base, other.api_key.key);
     const [own] = await app.project.get('/keys');
     await stranger.get('/keys', 403);

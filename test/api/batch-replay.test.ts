@@ -44,7 +44,7 @@ const ended = (client: ApiClient, job: Json) =>
     ({ status }) => status !== 'queued' && status !== 'running',
   );
 
-test('a batch replay answers null with the job beside it, other jobs with the job; all name its path', async () => {
+test('a batch replay returns null and the job, other jobs return the job; all name its path', async () => {
   const client = await newProject('jobs');
   const replay = await start(client, '/events/batchreplay');
   expect(replay.answer).toMatchObject({ status: true, data: null, job: { type: 'batch_replay' } });
@@ -86,7 +86,7 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
   expect(refused.message).toContain('only_endpoint');
 });
 
-test('a replay whose filter ends before what may still be committed is done in one go', async () => {
+test('a replay whose filter ends before uncommitted events runs at once', async () => {
   const client = await newProject('old');
   await subscribe(client, receiver.url, { eventTypes: ['old'] });
   const hourAgo = Date.now() - 3_600_000;
@@ -121,7 +121,7 @@ test('the jobs of a deleted project are cancelled, and no error is logged', asyn
   expect(lines().filter(({ level }) => level >= 40)).toEqual([]);
 });
 
-test('failure rates of a period count deliveries, however often each was tried', async () => {
+test('failure rates of a period count deliveries, not attempts', async () => {
   const client = await newProject('rates');
   await client.put('', { config: { strategy: { type: 'linear', duration: 1, retry_count: 3 } } });
   const { endpoint } = await subscribe(client, `${receiver.url}/fail`);

@@ -72,7 +72,7 @@ test('visible_headers: a header that the project lists is stored and shown in cl
   expect((await app.project.get(`/events/${event.uid}`)).headers[NAME]).toEqual(['***']);
 });
 
-test('a listed header that carries the credential of an endpoint stays hidden', async () => {
+test('a listed header with the credential of an endpoint stays hidden', async () => {
   await show('X-Mine');
   const authentication = { type: 'api_key', api_key: { header_name: 'X-Mine', header_value: 'mine-alone' } };
   const { endpoint } = await subscribe(app.project, receiver.url, { endpoint: { authentication } });
@@ -82,7 +82,7 @@ test('a listed header that carries the credential of an endpoint stays hidden', 
   expect(attempt.request_http_header['X-Mine']).toBe('***');
 });
 
-test('filters match such a header by its value, when it comes and when it is replayed', async () => {
+test('filters match such a header by its value, on arrival and on replay', async () => {
   await show();
   const source = await app.project.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
   const filter = { headers: { 'x-shop-token': VALUE } };

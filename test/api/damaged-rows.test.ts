@@ -59,7 +59,7 @@ test.each(["'infinity'", "'-infinity'", "'0001-06-01 00:00:00 BC'", "'10000-01-0
   },
 );
 
-test('a delivery of such an event is sent, retried and counted, and the node lives on', async () => {
+test('a delivery of such an event is sent, retried and counted, and the node keeps running', async () => {
   receiver.answerNext(500);
   const { uid } = await send({ event_type: 'retried' });
   await service.database.query("update events set acknowledged_at = '0001-06-01 BC' where id = $1", [uid]);
@@ -81,7 +81,7 @@ test('damaged JSON of an event or an attempt fails alone', async () => {
   await service.database.query('update events set headers = null where id = $1', [uid]);
 });
 
-test('an endpoint whose secret cannot be opened fails alone; events of the others go on', async () => {
+test('an endpoint whose secret cannot be opened fails alone; other endpoints keep working', async () => {
   const broken = await subscribe(service.project, receiver.url, { endpoint: { owner_id: 'o' } });
   const link = await service.project.post('/portal-links', { name: 'l', owner_id: 'o' });
   const { uid } = broken.endpoint;
@@ -127,7 +127,7 @@ test.each([
   await failsAlone(`/${name}`, uid, 'secret_unreadable');
 });
 
-test('of subscriptions, keys and event types, one with a time that is none fails alone', async () => {
+test('of subscriptions, keys and event types, one with an invalid time fails alone', async () => {
   const { subscription } = await subscribe(service.project, receiver.url);
   await service.database.query("update subscriptions set updated_at = 'infinity' where id = $1", [
     subscription.uid,

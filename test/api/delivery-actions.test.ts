@@ -57,7 +57,7 @@ const jobEnds = (job: Json): Promise<Json> =>
     ({ status }) => status !== 'queued' && status !== 'running',
   );
 
-test('a failed delivery is resent with a fresh budget while its tries go on counting', async () => {
+test('a failed delivery is resent with a fresh budget while its attempts keep counting', async () => {
   await subscribe(project, receiver.url, {
     subscription: { retry_config: { type: 'linear', interval_seconds: 1, retry_count: 1 } },
   });
@@ -73,7 +73,7 @@ test('a failed delivery is resent with a fresh budget while its tries go on coun
   expect(await project.get(`/eventdeliveries/${failed.uid}/deliveryattempts`)).toHaveLength(4);
 });
 
-test('only failed and discarded deliveries can be resent, and only to an endpoint that is there and active', async () => {
+test('only failed and discarded deliveries can be resent, and only to an existing active endpoint', async () => {
   const { endpoint } = await subscribe(project, receiver.url);
   const sent = await deliver('Success');
   const refuse = async (id: string) =>
@@ -108,7 +108,7 @@ test('a delivery to a deleted endpoint cannot be resent', async () => {
   expect(message).toContain('deleted');
 });
 
-test('successful deliveries are sent once more by force, all or none', async () => {
+test('successful deliveries are sent again by force, all or none', async () => {
   await subscribe(project, receiver.url);
   const [one, two] = [await deliver('Success'), await deliver('Success')];
   receiver.answerAlways(500);
@@ -130,7 +130,7 @@ test('successful deliveries are sent once more by force, all or none', async () 
   expect(receiver.requests).toHaveLength(before + 2);
 });
 
-test('a batch retry takes what failed or was discarded, and counts what cannot be sent', async () => {
+test('a batch retry takes failed and discarded deliveries, and counts those that cannot be sent', async () => {
   const good = await subscribe(project, `${receiver.url}/good`, { eventTypes: ['a'] });
   receiver.answerAlways(500);
   const failed = await deliver('Failure');
@@ -155,7 +155,7 @@ test('a batch retry takes what failed or was discarded, and counts what cannot b
   await project.post('/eventdeliveries/batchretry?status=Nonsense', undefined, 400);
 });
 
-test('cancelling discards the open deliveries that the filters name, and they can be resent', async () => {
+test('cancelling discards the matching open deliveries, and they can be resent', async () => {
   const first = await subscribe(project, `${receiver.url}/first`, { eventTypes: ['a'] });
   const second = await subscribe(project, `${receiver.url}/second`, { eventTypes: ['b'] });
   for (const { endpoint } of [first, second]) await project.put(`/endpoints/${endpoint.uid}/pause`);
@@ -196,7 +196,7 @@ test('cancelling discards the open deliveries that the filters name, and they ca
   await project.post('/eventdeliveries/cancel', '{', 400);
 });
 
-test('a delivery cancelled while it is being sent stays discarded, and a resend is not ended by the old try', async () => {
+test('a delivery cancelled while it is being sent stays discarded, and the old attempt does not end a resend', async () => {
   await subscribe(project, receiver.url);
   const answers: (() => void)[] = [];
   receiver.answerAlways((_, response) => answers.push(() => response.writeHead(200).end('ok')));
@@ -252,7 +252,7 @@ test('deliveries are listed by each filter', async () => {
   expect(totals).toEqual({ Scheduled: 0, Processing: 0, Discarded: 0, Failure: 0, Success: 1, Retry: 0 });
 });
 
-test('a test sends a sample through the whole way and returns the attempt', async () => {
+test('a test sends a sample like a real delivery and returns the attempt', async () => {
   const endpoint = await project.post('/endpoints', { name: 'e', url: `${receiver.url}/test` });
   const attempt = await project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
   expect(attempt).toMatchObject({

@@ -81,7 +81,7 @@ describe('authentication', () => {
     expect((await update(made.uid, { authentication: {} })).authentication).toBeNull();
   });
 
-  test('a signed assertion takes a key that fits its algorithm; blank settings are left out', async () => {
+  test('a signed assertion takes a key that fits its algorithm; blank settings are omitted', async () => {
     const key = jwk();
     const assertion = {
       ...oauth2,
@@ -150,7 +150,7 @@ describe('a client certificate', () => {
   });
 });
 
-test('a signing key is made once, shows its public half only and goes when asked to', async () => {
+test('a signing key is created once, shows only its public half and is removed on request', async () => {
   const made = await create({ signing_key: { type: 'ed25519' } });
   expect(made.signing_key).toEqual({ type: 'ed25519', public_key: expect.stringMatching(/^whpk_/) });
   expect(JSON.stringify(made)).not.toContain('PRIVATE KEY');
@@ -163,7 +163,7 @@ test('a signing key is made once, shows its public half only and goes when asked
 });
 
 describe('the token server test', () => {
-  test('says whether a token came, and until when it is good', async () => {
+  test('reports whether a token was issued, and when it expires', async () => {
     const answers: string[] = [];
     const server = createServer((request, response) => {
       request.on('data', (chunk: Buffer) => answers.push(chunk.toString()));

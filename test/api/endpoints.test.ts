@@ -41,7 +41,7 @@ const make = (fields: object = {}): Promise<Json> =>
 const path = (endpoint: Json, rest = '') => `/endpoints/${endpoint.uid}${rest}`;
 
 describe('an endpoint', () => {
-  test('made with the least has the documented defaults and a secret of its own', async () => {
+  test('created with the required fields has the documented defaults and its own secret', async () => {
     const endpoint = await make();
     expect(endpoint).toMatchObject({
       ...minimal,
@@ -71,7 +71,7 @@ describe('an endpoint', () => {
     expect((await make()).secrets[0].value).not.toBe(value);
   });
 
-  test('keeps every field it was given, and reads the same by id and in the list', async () => {
+  test('keeps every given field, and is the same by id and in the list', async () => {
     const endpoint = await make({ ...everything, secret: 'my own' });
     expect(endpoint).toMatchObject({ ...everything, secrets: [{ value: 'my own' }] });
     expect(await app.project.get(path(endpoint))).toEqual(endpoint);
@@ -80,7 +80,7 @@ describe('an endpoint', () => {
     expect((await app.project.get('/endpoints?ownerId=owner-2')).content).toEqual([]);
   });
 
-  test('is stored without a secret anybody could read', async () => {
+  test('is stored without a readable secret', async () => {
     await make({ secret: 'find-me-if-you-can', authentication: everything.authentication });
     const rows = await app.database.query('select e::text as text from endpoints e');
     const text = JSON.stringify(rows);
@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     expect(limited).toEqual({ ...updated, rate_limit: 9, updated_at: limited.updated_at });
   });
 
-  test('updated with another secret signs with that alone from then on; the same secret changes nothing', async () => {
+  test('updated with another secret signs only with that one; the same secret changes nothing', async () => {
     const endpoint = await make({ ...everything, secret: 'the first' });
     const same = await app.project.put(path(endpoint), { secret: 'the first' });
     expect(same.secrets).toEqual(endpoint.secrets);
@@ -135,7 +135,7 @@ describe('an endpoint', () => {
     expect(await app.project.get(path(existing))).toEqual(existing);
   });
 
-  test('must use https where the project says so', async () => {
+  test('must use https if the project requires it', async () => {
     const config = { ssl: { enforce_secure_endpoints: true } };
     await app.project.put('', { name: 'default', config });
     const answer = await app.project.post('/endpoints', minimal, 400);
@@ -144,7 +144,7 @@ describe('an endpoint', () => {
     await app.project.put('', { name: 'default', config: { ssl: { enforce_secure_endpoints: false } } });
   });
 
-  test('that is deleted is gone with its subscriptions, and what waited for it is discarded', async () => {
+  test('that is deleted loses its subscriptions, and its waiting deliveries are discarded', async () => {
     const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
       eventTypes: ['to.delete'],
     });
@@ -162,7 +162,7 @@ describe('an endpoint', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('is paused and unpaused by turns, each of many at once counting', async () => {
+  test('is paused and unpaused in turn, and each of many calls at once counts', async () => {
     const endpoint = await make();
     expect((await app.project.put(path(endpoint, '/pause'))).status).toBe('paused');
     expect((await app.project.put(path(endpoint, '/pause'))).status).toBe('active');
@@ -172,7 +172,7 @@ describe('an endpoint', () => {
     expect((await app.project.get(path(endpoint))).status).toBe('paused');
   });
 
-  test('is activated when paused or inactive, but neither activated nor paused out of turn', async () => {
+  test('is activated when paused or inactive, and refuses invalid transitions', async () => {
     const endpoint = await make();
     expect((await app.project.post(path(endpoint, '/activate'), undefined, 400)).code).toBe('wrong_state');
     await app.project.put(path(endpoint, '/pause'));
@@ -221,7 +221,7 @@ describe('rolling the secret', () => {
     expect(String(after.headers['x-convoy-signature'])).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
   });
 
-  test('without an expiration ends the old one at once, and makes a secret where none is given', async () => {
+  test('without an expiration ends the old one at once, and creates a secret if none is given', async () => {
     const endpoint = await make({ secret: 'first' });
     const rolled = await app.project.put(path(endpoint, '/expire_secret'), {}, 200);
     expect(rolled.secrets.at(-1)).toMatchObject({
@@ -242,7 +242,7 @@ describe('rolling the secret', () => {
     },
   );
 
-  test('twice in a row keeps each old secret until its own end', async () => {
+  test('twice in a row keeps each old secret until its own expiry', async () => {
     const endpoint = await make({ secret: 'one' });
     await app.project.put(path(endpoint, '/expire_secret'), { expiration: 3600, secret: 'two' }, 200);
     const twice = await app.project.put(

@@ -48,7 +48,7 @@ test('a fan-out goes to the endpoints of its owner only', async () => {
   expect(receiver.requests.map(({ path }) => path)).toEqual(['/mine']);
 });
 
-test('a fan-out to an unknown owner is stored as failed and says why', async () => {
+test('a fan-out to an unknown owner is stored as failed with the reason', async () => {
   const event = await project.post('/events/fanout', { owner_id: 'nobody', event_type: 'a', data: 1 });
   expect(event).toMatchObject({ status: 'Failure', failure_reason: 'No endpoint has the owner id nobody.' });
   expect(await project.get(`/events/${event.uid}`)).toMatchObject({ status: 'Failure', endpoints: [] });
@@ -59,7 +59,7 @@ test('a fan-out without an owner or type names both fields', async () => {
   expect(message).toBe('owner_id: is required; event_type: is required');
 });
 
-test('a dynamic event makes its endpoint and subscription once and always arrives', async () => {
+test('a dynamic event creates its endpoint and subscription once and always arrives', async () => {
   const url = `${receiver.url}/dynamic`;
   const events = await Promise.all(
     [1, 2, 3].map((n) =>
@@ -94,7 +94,7 @@ test('a dynamic event passes the filter of the endpoint it finds, and may change
   expect((await project.get('/endpoints')).content).toHaveLength(1);
 });
 
-test('where new URLs are not allowed a dynamic event is kept as failed, and can be replayed once there is an endpoint', async () => {
+test('if new URLs are not allowed a dynamic event is stored as failed, and can be replayed once there is an endpoint', async () => {
   project = await newProject('closed', { allow_unmatched_dynamic_urls: false });
   const url = `${receiver.url}/later`;
   const event = await project.post('/events/dynamic', { url, event_type: 'a', data: {} });
@@ -131,7 +131,7 @@ test('with verify_dynamic_events a URL that cannot be delivered to is refused an
   expect(await project.post('/events/dynamic', insecure)).toMatchObject({ status: 'Failure', endpoints: [] });
 });
 
-test('metadata is kept with an event, and a header of its own for the key makes the key necessary', async () => {
+test('metadata is stored with an event, and a custom header for the key makes the key required', async () => {
   const event = await project.post('/events/broadcast', { event_type: 'a', data: 1, metadata: 'note' });
   expect(event.metadata).toBe('note');
   project = await newProject('keyed', { request_id_header: 'X-Mine' });
@@ -172,7 +172,7 @@ test('an event names a source of type rest_api, whose failed function is run aga
   expect(uids(await project.get(`/events?sourceId=${source.uid}`))).toEqual([event.uid]);
 });
 
-test('events are found by part of the type or key, by the beginning of the id, and by what the payload contains', async () => {
+test('events are found by part of the type or key, by the beginning of the id, and by payload content', async () => {
   const { endpoint } = await subscribe(project, receiver.url, {
     endpoint: { owner_id: 'ann' },
     eventTypes: ['invoice.paid'],
@@ -233,7 +233,7 @@ test('a payload search is paged both ways and reaches back as far as the search 
   expect((await project.get('/events')).content).toHaveLength(5);
 });
 
-test('a replay matches anew and makes new deliveries that name the event', async () => {
+test('a replay matches again and creates new deliveries that name the event', async () => {
   const event = await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 } });
   expect(event.status).toBe('Failure');
   const { endpoint } = await subscribe(project, receiver.url);
@@ -252,7 +252,7 @@ test('a replay matches anew and makes new deliveries that name the event', async
   );
 });
 
-test('a replay keeps to the owner the event was meant for', async () => {
+test('a replay goes only to the owner of the original event', async () => {
   await subscribe(project, `${receiver.url}/ann`, { endpoint: { owner_id: 'ann' } });
   await subscribe(project, `${receiver.url}/bob`, { endpoint: { owner_id: 'bob' } });
   const event = await project.post('/events/fanout', { owner_id: 'ann', event_type: 'a', data: {} });
@@ -262,7 +262,7 @@ test('a replay keeps to the owner the event was meant for', async () => {
   expect(receiver.requests.map(({ path }) => path)).toEqual(['/ann', '/ann']);
 });
 
-test('a batch replay sends what the filters name, leaves duplicates out and reports as a job', async () => {
+test('a batch replay sends matching events, skips duplicates and reports as a job', async () => {
   await subscribe(project, receiver.url, { eventTypes: ['a'] });
   for (const n of [1, 2, 3])
     await project.post('/events/broadcast', { event_type: 'a', data: { n }, idempotency_key: `k${n}` });
@@ -286,7 +286,7 @@ test('a batch replay sends what the filters name, leaves duplicates out and repo
   }
 });
 
-test('one project sees and touches nothing of another', async () => {
+test('one project cannot read or change another', async () => {
   await subscribe(project, receiver.url);
   const event = await project.post('/events/broadcast', { event_type: 'a', data: { secret: 1 } });
   const [delivery] = await deliveriesOf(event.uid);

@@ -15,7 +15,7 @@ async function makeProject(name: string): Promise<ApiClient> {
 }
 const names = async (client: ApiClient) => (await client.get('/event-types')).map((type: Json) => type.name);
 
-test('every project starts with the type that stands for all', async () => {
+test('every project starts with the wildcard type', async () => {
   const star = {
     uid: expect.any(String),
     name: '*',
@@ -83,7 +83,7 @@ const bad: [string, object, string][] = [
     'json_schema.properties.a.minimum: must be number',
   ],
   [
-    'a dialect nobody knows',
+    'an unknown dialect',
     { name: 'n', json_schema: { $schema: 'urn:mine' } },
     'json_schema.$schema: must be one of',
   ],
@@ -94,13 +94,13 @@ test.each(bad)('a type with %s is refused', async (_, body, text) => {
   expect((await app.project.post('/event-types', body, 400)).message).toContain(text);
 });
 
-test('schemas of earlier drafts are held against their own', async () => {
+test('schemas of earlier drafts are validated against their own draft', async () => {
   const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] };
   await app.project.post('/event-types', { name: 'draft7', json_schema: draft7 });
   await app.project.post('/event-types', { name: 'newest', json_schema: { items: [{}] } }, 400);
 });
 
-test('of two callers who make the same type one is refused', async () => {
+test('one of two callers who create the same type is refused', async () => {
   const answers = await Promise.all(
     [1, 2].map(() => app.project.raw('POST', '/event-types', { body: { name: 'raced' } })),
   );
@@ -159,7 +159,7 @@ test('the webhooks of an OpenAPI document become types, with the components they
   expect(await names(client)).toEqual(['*', 'pet.born', 'pet.sold']);
 });
 
-test('YAML is read, and POST paths that say webhook are taken where there are no webhooks', async () => {
+test('YAML is accepted, and POST paths with "webhook" are used if there are no webhooks', async () => {
   const client = await makeProject('yaml');
   const spec = `
 openapi: 3.0.0
@@ -210,7 +210,7 @@ test.each(badSpecs)('a document that %s is refused', async (_, spec, text) => {
   expect((await importSpec(app.project, spec, 400)).message).toContain(text);
 });
 
-test('a YAML document that multiplies itself is refused before it grows', async () => {
+test('a YAML document with an alias bomb is refused before it expands', async () => {
   const lines = Array.from({ length: 12 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}*l${n}]`);
   await importSpec(app.project, ['openapi: 3.1.0', 'l0: &l0 lol', ...lines].join('\n'), 400);
 });

@@ -51,7 +51,7 @@ const allDone = () =>
   );
 
 describe('a broadcast', () => {
-  test('answers with the event, which can be read at once and lists its endpoints', async () => {
+  test('returns the event, which can be read at once and lists its endpoints', async () => {
     const { event } = await delivered({
       event_type: 'order.paid',
       data: { order: 7 },
@@ -75,7 +75,7 @@ describe('a broadcast', () => {
     expect(await app.project.get(`/events/${event.uid}`)).toMatchObject(event);
   });
 
-  test('that nothing matches is kept as a failure with the reason', async () => {
+  test('without a match is stored as a failure with the reason', async () => {
     const made = await change(() => broadcast({ event_type: 'order.lost', data: {} }));
     expect(made).toEqual({ events: 1 });
     const [event] = (await app.project.get('/events?perPage=1')).content;
@@ -178,7 +178,7 @@ describe('a broadcast', () => {
 });
 
 describe('custom headers', () => {
-  test('travel with the delivery but replace neither signature, credential nor what the connection needs', async () => {
+  test('are sent with the delivery but replace no signature, credential or connection header', async () => {
     const custom_headers = {
       'X-Trace': 'abc',
       'User-Agent': 'mine',
@@ -234,7 +234,7 @@ describe('custom headers', () => {
 });
 
 describe('an idempotency key', () => {
-  test('given again makes a duplicate that is stored and not sent', async () => {
+  test('used again creates a duplicate that is stored and not sent', async () => {
     const body = { event_type: 'order.paid', data: { n: 1 }, idempotency_key: 'twice ✓' };
     const { event } = await delivered(body);
     const again = await broadcast({ ...body, data: { n: 2 } });
@@ -251,7 +251,7 @@ describe('an idempotency key', () => {
     expect((await app.project.get(`/eventdeliveries?eventId=${again.uid}`)).content).toEqual([]);
   });
 
-  test('given fifty times at once, over two nodes, has one winner and one delivery', async () => {
+  test('used fifty times at once, over two nodes, has one winner and one delivery', async () => {
     const node = await app.addNode();
     const paths = [app.url, node.url].map(
       (url) => `${url}/api/v1/projects/${app.projectId}/events/broadcast`,
@@ -287,7 +287,7 @@ describe('an idempotency key', () => {
     expect(request.headers['x-convoy-idempotency-key']).toBe(sent);
   });
 
-  test('that is empty or null is none', async () => {
+  test('that is empty or null counts as absent', async () => {
     for (const idempotency_key of ['', null]) {
       await delivered({ event_type: 'order.paid', data: 1, idempotency_key });
       const { event } = await delivered({ event_type: 'order.paid', data: 2, idempotency_key });
@@ -297,7 +297,7 @@ describe('an idempotency key', () => {
 });
 
 describe('an event for one endpoint', () => {
-  test('goes there alone, through a catch-all subscription made once for all', async () => {
+  test('goes only there, through one catch-all subscription', async () => {
     const target = await app.project.post('/endpoints', { name: 'direct', url: receiver.url });
     const before = receiver.requests.length;
     const calls = Array.from({ length: 5 }, (_, n) =>
@@ -316,7 +316,7 @@ describe('an event for one endpoint', () => {
     expect(content).toMatchObject([{ filter_config: { event_types: ['*'] } }]);
   });
 
-  test('that its subscriptions do not want is kept as a failure', async () => {
+  test('that matches none of its subscriptions is stored as a failure', async () => {
     const event = await app.project.post('/events', {
       endpoint_id: endpoint.uid,
       event_type: 'unwanted',

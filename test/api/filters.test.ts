@@ -99,7 +99,7 @@ test('a filter is added for a type of the catalogue or a glob, and the subscript
   expect(await list(path)).toHaveLength(3);
 });
 
-test('a filter can be made for a type once there is one of that name', async () => {
+test('a filter can be created for a type once the type exists', async () => {
   const { path } = await subscription(['user.created']);
   await app.project.post(path, { event_type: 'refund.made' }, 400);
   await app.project.post('/event-types', { name: 'refund.made' });
@@ -162,7 +162,7 @@ test('a filter is updated in part, renamed and switched off', async () => {
   await app.project.put(`${path}/nope`, {}, 404);
 });
 
-test('a deleted filter takes its event type along', async () => {
+test('deleting a filter removes its event type', async () => {
   const { uid, path } = await subscription(['a', 'b']);
   const [first] = await list(path);
   expect(await app.project.delete(`${path}/${first?.uid}`)).toBeNull();
@@ -171,7 +171,7 @@ test('a deleted filter takes its event type along', async () => {
   await app.project.delete(`${path}/${first?.uid}`, 404);
 });
 
-test('filters made and changed in bulk are all taken or none', async () => {
+test('filters created and changed in bulk are applied all or none', async () => {
   const { path } = await subscription(['a']);
   const made = await app.project.post(`${path}/bulk`, [
     { event_type: 'user.created', body: { a: 1 } },
@@ -202,7 +202,7 @@ test('filters made and changed in bulk are all taken or none', async () => {
   await app.project.put(`${path}/bulk_update`, [{ body: {} }], 400);
 });
 
-test('trying the filters of a type asks the one that would decide', async () => {
+test('a test of the filters of a type uses the deciding one', async () => {
   const { path } = await subscription(['user.created', 'order.*'], { body: { n: 1 } });
   const [created] = await list(path);
   const test = async (type: string, body: object): Promise<boolean> =>

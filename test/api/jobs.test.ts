@@ -24,7 +24,7 @@ const jobState = (job: Json, until: (state: Json) => boolean): Promise<Json> =>
 
 const hasEnded = ({ status }: Json): boolean => status !== 'queued' && status !== 'running';
 
-test('a batch retry of ten thousand deliveries is gone on with by another node and sends each once', async () => {
+test('another node continues a batch retry of ten thousand deliveries and each is sent once', async () => {
   const { endpoint, subscription } = await subscribe(app.project, receiver.url);
   await failedDeliveries(app, { endpoint, subscription, count: 10_000 });
   const job = await app.project.post('/eventdeliveries/batchretry', undefined, 200);
@@ -56,7 +56,7 @@ test('a batch retry of ten thousand deliveries is gone on with by another node a
   await Promise.all([second.stop(), third.stop()]);
 }, 120_000);
 
-test('a chunk that is cut off leaves nothing behind and is done by the next node', async () => {
+test('an aborted chunk leaves nothing behind and the next node runs it', async () => {
   const { endpoint, subscription } = await subscribe(app.project, receiver.url);
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   const ids = await failedDeliveries(app, { endpoint, subscription, count: 600 });
@@ -107,7 +107,7 @@ test('a job that was cancelled does nothing more, and cannot be cancelled twice'
   await node.stop();
 });
 
-test('a job whose work cannot be done ends as failed, says so and holds up no other', async () => {
+test('a job that cannot run ends as failed with the reason and delays no other', async () => {
   await app.database.query(
     "insert into jobs (id, project_id, type, status, input, actor_type) values ('01ZZZZZZZZZZZZZZZZZZZZZZZZ', $1, 'onboard', 'queued', '', 'instance')",
     [app.projectId],

@@ -60,7 +60,7 @@ test('the limit opens again once its duration has passed, and other projects hav
   );
 });
 
-test('a key may make only so many calls a second; another key is not held up', async () => {
+test('calls per key and second are limited; another key is not affected', async () => {
   const node = await app.addNode({ POSTHORN_API_RATE: '5' });
   const mine = new ApiClient(app.project.base.replace(app.url, node.url), app.project.key);
   const answers = await Promise.all(Array.from({ length: 40 }, () => mine.raw('GET', '/endpoints')));

@@ -121,7 +121,7 @@ describe.each(Object.keys(lists))('the list of %s', (name) => {
     expect(content.length).toBeGreaterThan(0);
   });
 
-  test('takes empty and odd parameters as absent, and a cursor beyond the end as the end', async () => {
+  test('treats empty and invalid parameters as absent, and a cursor beyond the end as the end', async () => {
     const plain = idsOf(await fetchPage(list, {}));
     const odd = {
       sort: '',

@@ -53,14 +53,14 @@ test('only subscriptions whose body filter holds get an event', async () => {
   expect(await paths()).toEqual(['/adults', '/all']);
 });
 
-test('only subscriptions whose header filter holds get an event, whatever the case of the name', async () => {
+test('only subscriptions whose header filter holds get an event, in any case of the name', async () => {
   await subscribe(client, `${receiver.url}/eu`, filtered(['*'], { headers: { 'X-REGION': 'eu' } }));
   await subscribe(client, `${receiver.url}/us`, filtered(['*'], { headers: { 'X-Region': 'us' } }));
   await broadcast('t', {}, { custom_headers: { 'x-Region': 'eu' } });
   expect(await paths()).toEqual(['/eu']);
 });
 
-test('an event that no filter lets through is stored as failed with the reason', async () => {
+test('an event that matches no filter is stored as failed with the reason', async () => {
   await subscribe(client, receiver.url, filtered(['*'], { body: { a: 1 } }));
   const event = await broadcast('t', { a: 2 });
   expect(event).toMatchObject({ status: 'Failure', endpoints: [] });
@@ -83,7 +83,7 @@ test('globs and exact names match as subscribed', async () => {
   expect(await paths()).toEqual(['/*', '/invoice.*', '/invoice.paid']);
 });
 
-test('of the records for a type the most specific that is switched on decides', async () => {
+test('the most specific enabled record for a type decides', async () => {
   const { subscription } = await subscribe(
     client,
     receiver.url,
@@ -119,7 +119,7 @@ test('a subscription whose records all match gets an event once', async () => {
   expect(await paths()).toEqual(['/']);
 });
 
-test('a broadcast goes once to an endpoint, through its oldest subscription that lets it pass', async () => {
+test('a broadcast goes once to an endpoint, through its oldest matching subscription', async () => {
   const { endpoint } = await subscribe(client, receiver.url, filtered(['*'], { body: { a: 1 } }));
   const passes = await client.post('/subscriptions', { name: 'second', endpoint_id: endpoint.uid });
   await client.post('/subscriptions', { name: 'third', endpoint_id: endpoint.uid });
@@ -129,7 +129,7 @@ test('a broadcast goes once to an endpoint, through its oldest subscription that
   expect(content.map((delivery: Json) => delivery.subscription_id)).toEqual([passes.uid]);
 });
 
-test('an inactive subscription matches nothing until it is switched on again', async () => {
+test('an inactive subscription matches nothing until it is activated again', async () => {
   const { subscription } = await subscribe(client, receiver.url);
   await client.put(`/subscriptions/${subscription.uid}/toggle_status`);
   expect((await broadcast('t', {})).status).toBe('Failure');
@@ -137,7 +137,7 @@ test('an inactive subscription matches nothing until it is switched on again', a
   expect((await broadcast('t', {})).status).toBe('Success');
 });
 
-test('changed filters hold for the next event', async () => {
+test('changed filters apply to the next event', async () => {
   const { subscription } = await subscribe(client, receiver.url, filtered(['t'], { body: { v: 1 } }));
   expect((await broadcast('t', { v: 2 })).status).toBe('Failure');
   await client.put(`/subscriptions/${subscription.uid}`, { filter_config: { filter: { body: { v: 2 } } } });
@@ -154,7 +154,7 @@ test('filters see the payload as it was sent, arrays and scalars at the root inc
   expect(await paths()).toEqual(['/any', '/any', '/array']);
 });
 
-test('an explanation names for each subscription the first reason', async () => {
+test('an explanation names the first reason for each subscription', async () => {
   const source = await client.post('/sources', { name: 'src', type: 'rest_api' });
   const make = (name: string, subscription: object = {}) =>
     subscribe(client, receiver.url, { subscription: { name, ...subscription } });
@@ -225,13 +225,13 @@ test('a payload that is not JSON passes no body filter, and the explanation says
   });
 });
 
-test('events of another project, or of none, are not explained', async () => {
+test('events of another project and unknown events are not explained', async () => {
   const event = await broadcast('t', {});
   await app.project.get(`/events/${event.uid}/explain`, 404);
   await client.get('/events/nope/explain', 404);
 });
 
-test('a second node matches by filters changed on the first', async () => {
+test('a second node uses filters changed on the first', async () => {
   const { subscription } = await subscribe(client, receiver.url, filtered(['t'], { body: { v: 1 } }));
   const node = await app.addNode();
   const second = new ApiClient(client.base.replace(app.url, node.url), client.key);

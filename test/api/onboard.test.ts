@@ -39,7 +39,7 @@ async function upload(csv: string, query = ''): Promise<Response> {
   });
 }
 
-test('items become endpoints with subscriptions and credentials, which the job keeps sealed and then forgets', async () => {
+test('items become endpoints with subscriptions and credentials, which the job stores sealed and then deletes', async () => {
   const items = Array.from({ length: 120 }, (_, n) => ({
     name: `endpoint ${n}`,
     url: `${receiver.url}/${n}`,
@@ -71,7 +71,7 @@ test('items become endpoints with subscriptions and credentials, which the job k
   expect(event.endpoints).toHaveLength(119);
 });
 
-test('a CSV file is taken like JSON', async () => {
+test('a CSV file works like JSON', async () => {
   const csv = `\ufeffname,url,event_type,auth_username,auth_password\r\n"Zoë, Inc",${receiver.url}/zoe,a.b,u,"p,""w"""\r\nplain,${receiver.url}/plain\r\n`;
   const answer = await upload(csv);
   expect(answer.status).toBe(202);
@@ -83,7 +83,7 @@ test('a CSV file is taken like JSON', async () => {
   expect(content[1].authentication).toBeNull();
 });
 
-test('every bad row is named, and nothing is made of the good ones', async () => {
+test('every bad row is named, and the good ones create nothing', async () => {
   const items = [
     { name: 'good', url: `${receiver.url}/good` },
     { name: '', url: 'nonsense' },

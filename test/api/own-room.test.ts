@@ -4,7 +4,7 @@ import { startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
-test("one tenant's statements that hang take no connection from others' keys and events", async ({
+test("one tenant's hanging statements take no connection from others' keys and events", async ({
   onTestFinished,
 }) => {
   const app = await startTestApp();

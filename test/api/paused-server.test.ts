@@ -33,7 +33,7 @@ async function sendHalf(port: number): Promise<Socket> {
   return socket;
 }
 
-test('a request whose end came while the server stood still is answered, not timed out', async ({
+test('a request that arrived while the server was stalled is answered, not timed out', async ({
   onTestFinished,
 }) => {
   const { server, port } = await startServer();
@@ -50,7 +50,7 @@ test('a request whose end came while the server stood still is answered, not tim
   expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('after that the limit holds again', async ({ onTestFinished }) => {
+test('after that the limit applies again', async ({ onTestFinished }) => {
   const { server, port } = await startServer();
   onTestFinished(() => server.kill());
   server.signal('SIGSTOP');

@@ -20,7 +20,7 @@ const asBytes = (path: string, accept = 'application/json; payload=bytes'): Prom
   app.project.call('GET', path, { expected: 200, headers: { accept } });
 const text = (bytes: number[]): string => Buffer.from(bytes).toString();
 
-test('payloads are arrays of integers where asked for, exact to the byte, and inline elsewhere', async () => {
+test('payloads are arrays of integers on request, exact to the byte, and inline otherwise', async () => {
   await subscribe(app.project, receiver.url);
   const body = '{"event_type":"e","data":{"n":1.10,"ü":"\\u00e9🎺","z":[ ]}}';
   const compact = '{"n":1.10,"ü":"\\u00e9🎺","z":[]}';
@@ -53,7 +53,7 @@ test('among several accepted types the parameter still counts', async () => {
   expect((await asBytes(`/events/${made.uid}`, accept)).data).toEqual([55]);
 });
 
-test('a service account is base64, or bytes where asked for', async () => {
+test('a service account is base64, or bytes on request', async () => {
   const service_account = Buffer.from('{"type":"service_account"}').toString('base64');
   const google = { project_id: 'p', subscription_id: 's', service_account };
   const made = await app.project.post('/sources', {

@@ -74,7 +74,7 @@ afterAll(async () => {
 const uids = (page: Json): string[] => page.content.map((each: Json) => each.uid);
 
 describe('lists', () => {
-  test('show only what belongs to the owner, with and without asking for more', async () => {
+  test('show only data of the owner, even if the query asks for more', async () => {
     for (const client of [viewer, manager, direct]) {
       expect(uids(await client.get('/endpoints'))).toEqual([mine.endpoint.uid]);
       expect(uids(await client.get('/endpoints?ownerId=them'))).toEqual([]);
@@ -113,7 +113,7 @@ describe('lists', () => {
 });
 
 describe('single reads', () => {
-  test('work for what is the owner’s', async () => {
+  test('work for data of the owner', async () => {
     for (const client of [viewer, direct]) {
       expect((await client.get(`/endpoints/${mine.endpoint.uid}`)).uid).toBe(mine.endpoint.uid);
       expect((await client.get(`/subscriptions/${mine.subscription.uid}`)).uid).toBe(mine.subscription.uid);
@@ -125,7 +125,7 @@ describe('single reads', () => {
     }
   });
 
-  test('of what is another owner’s are 404, as if it did not exist', async () => {
+  test('of data of another owner are 404, as if it did not exist', async () => {
     for (const client of [viewer, manager, direct]) {
       await client.get(`/endpoints/${theirs.endpoint.uid}`, 404);
       await client.get(`/subscriptions/${theirs.subscription.uid}`, 404);
@@ -285,7 +285,7 @@ describe('writes', () => {
     expect(refused.code).toBe('not_in_project');
   });
 
-  test('that try something out are open to every link', async () => {
+  test('that only test something are open to every link', async () => {
     expect(await viewer.post('/subscriptions/test_filter', { schema: {}, request: {} }, 200)).toBe(true);
     const code = 'function transform(payload) { return payload; }';
     expect(
@@ -298,7 +298,7 @@ describe('writes', () => {
     await direct.post('/sources', { name: 'x', type: 'http' }, 403);
   });
 
-  test('that portals have no business with are 403', async () => {
+  test('that are not for portals are 403', async () => {
     const one = `/endpoints/${mine.endpoint.uid}`;
     for (const [method, path] of [
       ['POST', '/events/broadcast'],
@@ -323,7 +323,7 @@ describe('writes', () => {
     await anywhere.post('/projects', { name: 'mine', type: 'outgoing' }, 403);
   });
 
-  test('and whatever is not open to portals has no path under /portal-api', async () => {
+  test('and operations not open to portals have no path under /portal-api', async () => {
     await manager.post('/events/broadcast', {}, 405);
     await manager.get('/portal-links', 404);
     await manager.get('/keys', 404);
@@ -331,7 +331,7 @@ describe('writes', () => {
 });
 
 describe('who may call', () => {
-  test('nobody without a token, with a revoked or with an expired one, on any path', async () => {
+  test('no caller without a token, with a revoked or with an expired one, on any path', async () => {
     const link = await app.project.post('/portal-links', {
       name: 'l',
       owner_id: 'me',
@@ -390,7 +390,7 @@ describe('who may call', () => {
     expect((await other.get('/endpoints', 403)).code).toBe('project_forbidden');
   });
 
-  test('an endpoint that changes hands is the new owner’s at once', async () => {
+  test('an endpoint with a new owner is visible to the new owner at once', async () => {
     const moving = await app.project.post('/endpoints', { name: 'm', url: receiver.url, owner_id: 'me' });
     await viewer.get(`/endpoints/${moving.uid}`);
     await app.project.put(`/endpoints/${moving.uid}`, { name: 'm', url: receiver.url, owner_id: 'them' });

@@ -97,7 +97,7 @@ test('it previews a subscription on events of its types alone', async () => {
   expect(types(events)).toEqual(SEEN);
 });
 
-test('it subscribes to its types alone, and makes events of no other', async () => {
+test('it subscribes only to its types, and sends only events of its types', async () => {
   const subscription = (...event_types: string[]) => ({
     name: 's',
     endpoint_id: own.endpoint.uid,
@@ -152,7 +152,7 @@ test('it resends, retries and replays its types alone, by id and by filter', asy
   expect(await copies('order.made')).toBeGreaterThan(1);
 });
 
-test('a link that lists no types sees all, and a change holds at once', async () => {
+test('a link that lists no types sees all, and a change applies at once', async () => {
   const wide = await link({});
   expect(types((await wide.get('/event-types')).filter(({ name }: Json) => name !== '*'))).toEqual(
     [...HIDDEN, ...SEEN].toSorted(),

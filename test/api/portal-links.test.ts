@@ -21,7 +21,7 @@ const link = (fields: object = {}): Promise<Json> =>
 const portal = (token: string): ApiClient => new ApiClient(`${app.url}/portal-api`, token);
 
 describe('a portal link', () => {
-  test('carries every field of the interface, arrays never null', async () => {
+  test('has every field of the interface, arrays never null', async () => {
     const made = await link({ owner_id: 'nobody yet' });
     expect(made).toEqual({
       uid: expect.stringMatching(/^\w{26}$/),
@@ -46,7 +46,7 @@ describe('a portal link', () => {
     expect(await app.project.get(`/portal-links/${made.uid}`)).toEqual(made);
   });
 
-  test('gives endpoints without an owner to its owner and shows all of the owner’s', async () => {
+  test('assigns endpoints without an owner to its owner and shows all endpoints of the owner', async () => {
     const [free, owned] = [await endpoint(), await endpoint({ owner_id: 'acme' })];
     const made = await link({ owner_id: 'acme', endpoints: [free.uid, owned.uid, free.uid] });
     expect(made.endpoints).toEqual([free.uid, owned.uid]);
@@ -83,7 +83,7 @@ describe('a portal link', () => {
     expect((await app.project.post('/portal-links', body, 400)).message).toContain(field);
   });
 
-  test('is updated, and keeps what is not named', async () => {
+  test('is updated, and keeps fields that are not named', async () => {
     const made = await link({ owner_id: 'upd', auth_type: 'refresh_token', can_manage_endpoint: true });
     const changed = await app.project.put(`/portal-links/${made.uid}`, { name: 'renamed' });
     expect(changed).toMatchObject({
@@ -99,7 +99,7 @@ describe('a portal link', () => {
     await app.project.put('/portal-links/unknown', { name: 'x' }, 404);
   });
 
-  test('keeps its end in an update without one and loses it by null', async () => {
+  test('keeps its expiry in an update without one and loses it by null', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const made = await link({ owner_id: 'ends', expires_at });
     expect(made.expires_at).toBe(expires_at);
@@ -140,7 +140,7 @@ describe('a portal link', () => {
     expect((await other.get('/portal-links')).content).toEqual([]);
   });
 
-  test('its tokens are kept neither in clear nor found without the secret key', async () => {
+  test('its tokens are not stored in clear and not found without the secret key', async () => {
     const made = await link({ auth_type: 'refresh_token' });
     const rows = await app.database.query(
       "select encode(l.token_hash, 'escape') || encode(l.sealed_token, 'escape') || encode(t.hash, 'escape') as text from portal_links l join portal_tokens t on t.portal_link_id = l.id where l.id = $1",
@@ -162,7 +162,7 @@ describe('tokens', () => {
     expect(bare.status).toBe(200);
   });
 
-  test('each read of a refresh link makes a fresh token; all are good, the static one is not', async () => {
+  test('each read of a refresh link creates a new token; all are valid, the static one is not', async () => {
     const made = await link({ owner_id: 'refresher', auth_type: 'refresh_token' });
     const got = await app.project.get(`/portal-links/${made.uid}`);
     const [listed] = (await app.project.get('/portal-links?ownerId=refresher')).content;
@@ -188,7 +188,7 @@ describe('tokens', () => {
     expect((await app.project.get(`/portal-links/${made.uid}/refresh_token`, 400)).code).toBe('wrong_state');
   });
 
-  test('a refresh token ends after its hour, and expired ones are removed with the next mint', async () => {
+  test('a refresh token expires after an hour, and the next read removes expired ones', async () => {
     const made = await link({ owner_id: 'hour', auth_type: 'refresh_token' });
     const expiry = await app.database.query(
       "select expires_at between now() + interval '59 minutes' and now() + interval '61 minutes' as good from portal_tokens where portal_link_id = $1",
@@ -240,7 +240,7 @@ describe('tokens', () => {
     await node.stop();
   });
 
-  test('a link stops when its expires_at has come', async () => {
+  test('a link stops working at its expires_at', async () => {
     const short = await link({ owner_id: 'short', expires_at: new Date(Date.now() + 1_500).toISOString() });
     const lasting = await link({ owner_id: 'lasting', expires_at: null });
     const status = async ({ token }: Json) => (await portal(token).raw('GET', '/portal_link')).status;
@@ -251,7 +251,7 @@ describe('tokens', () => {
     expect(await status(lasting)).toBe(200);
   });
 
-  test('a token that never was is refused', async () => {
+  test('an unknown token is refused', async () => {
     await portal('A'.repeat(24)).get('/portal_link', 401);
     await portal(`PRT.${'A'.repeat(16)}.${'B'.repeat(64)}`).get('/portal_link', 401);
   });

@@ -60,7 +60,7 @@ const config = () =>
     [app.projectId],
   );
 
-test('a look-only link is refused every operation that changes something or makes an event', async () => {
+test('a read-only link is refused every operation that changes something or sends an event', async () => {
   const changing = operations.filter(
     (one) => isOfApi(one) && one.method !== 'get' && !OPEN.has(one.id.replace(/InPortal$/, '')),
   );
@@ -74,7 +74,7 @@ test('a look-only link is refused every operation that changes something or make
   expect(await config()).toEqual(before);
 });
 
-test('what is open to it beyond reading exists, and is not refused', async () => {
+test('its allowed operations other than reads exist, and are not refused', async () => {
   const open = operations.filter((one) => isOfApi(one) && OPEN.has(one.id));
   expect(new Set(open.map(({ id }) => id))).toEqual(OPEN);
   for (const { path, method, id } of open) {
@@ -84,7 +84,7 @@ test('what is open to it beyond reading exists, and is not refused', async () =>
   }
 });
 
-test('new events need can_create_events, changes need can_manage_endpoint, and neither gives the other', async () => {
+test('new events need can_create_events, changes need can_manage_endpoint, and neither implies the other', async () => {
   const client = async (rights: object) => {
     const link = await app.project.post('/portal-links', { name: 'l', owner_id: 'own', ...rights });
     return new ApiClient(`${app.url}/portal-api`, link.token);
@@ -99,7 +99,7 @@ test('new events need can_create_events, changes need can_manage_endpoint, and n
   expect((await manager.post('/events', event, 403)).message).toContain('new events');
 });
 
-test('a look-only link tests its own endpoint, and a test makes no subscription for it', async () => {
+test('a read-only link tests its own endpoint, and a test creates no subscription for it', async () => {
   const own = new ApiClient(`${app.url}/portal-api`, looker.key);
   const attempt = await own.post(`/endpoints/${ids['endpointID']}/test`, undefined, 200);
   expect(attempt.status).toBe(true);

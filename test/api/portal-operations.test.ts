@@ -89,7 +89,7 @@ describe('through a portal', () => {
     expect(await state(theirs)).toBe('Failure');
   });
 
-  test('own successful deliveries are sent once more; naming one of others sends none', async () => {
+  test('own successful deliveries are sent again; naming one of others sends none', async () => {
     const mine = await delivered(own.endpoint.uid, 200);
     const theirs = await delivered(others.endpoint.uid, 200);
     const before = receiver.requests.length;

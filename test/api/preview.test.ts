@@ -30,7 +30,7 @@ const send = (client: ApiClient, data: unknown, fields: object = {}): Promise<Js
 const preview = (client: ApiClient, subscription: Json, body: object = {}): Promise<Json> =>
   client.post(`/subscriptions/${subscription.uid}/preview`, body, 200);
 
-test('a changed filter and function are shown at work on the latest events; nothing is saved or sent', async () => {
+test('a preview applies a changed filter and function to the latest events; nothing is saved or sent', async () => {
   const project = await newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/one`, { eventTypes: ['none'] });
   await send(project, { amount: 5 });
@@ -82,7 +82,7 @@ test('the events are the latest of the types subscribed to, by name and by glob'
   expect(await shown(['*'])).toHaveLength(2);
 });
 
-test('what is shown is what a delivery then carries, random numbers included', async () => {
+test('the preview equals the later delivery, random numbers included', async () => {
   const project = await newProject();
   const code = 'function transform() { return { luck: Math.random(), at: Date.now() } }';
   const { subscription } = await subscribe(project, `${receiver.url}/same`, {
@@ -124,7 +124,7 @@ test('a function that fails shows its error per event, and one that does not com
   await project.post('/subscriptions/01NONE/preview', {}, 404);
 });
 
-test('only so many events are shown, and an inactive subscription is tried as if it were active', async () => {
+test('the number of events is limited, and an inactive subscription is treated as active', async () => {
   const project = await newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/many`);
   await project.put(`/subscriptions/${subscription.uid}/toggle_status`);
@@ -134,7 +134,7 @@ test('only so many events are shown, and an inactive subscription is tried as if
   expect((await preview(project, subscription, { limit: 100 })).events).toHaveLength(25);
 });
 
-test('a preview is cut where it has read or shown too many bytes, and says so', async () => {
+test('a preview is cut after too many bytes, and reports that', async () => {
   const project = await newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/cut`, { eventTypes: ['never'] });
   const text = 'x'.repeat(1_000_000);

@@ -57,7 +57,7 @@ const DEFAULTS = {
 };
 
 describe('a project', () => {
-  test('is made with a key that works and the documented settings', async () => {
+  test('is created with a working key and the documented settings', async () => {
     const { project, client } = await newProject();
     expect(project).toEqual({
       uid: id,
@@ -83,7 +83,7 @@ describe('a project', () => {
     expect(await storedRows(app.database)).toEqual(before);
   });
 
-  test('is the only one its key sees, while the instance key sees all', async () => {
+  test('is the only one visible to its key, while the instance key sees all', async () => {
     const { project, client } = await newProject();
     const uids = (list: Json) => list.map((item: Json) => item.uid);
     const own = new ApiClient(`${app.url}/api/v1`, client.key);
@@ -93,7 +93,7 @@ describe('a project', () => {
     );
   });
 
-  test('needs a name of its own, also when many ask for the same one at once', async () => {
+  test('needs a unique name, also when many request the same one at once', async () => {
     const asked = Array.from({ length: 8 }, () =>
       app.instance.raw('POST', '/projects', { body: { name: 'wanted by many', type: 'incoming' } }),
     );
@@ -105,7 +105,7 @@ describe('a project', () => {
     expect(await storedRows(app.database)).toEqual(before);
   });
 
-  test('that is deleted is gone, its keys too, and its name is free again', async () => {
+  test('that is deleted loses its keys, and its name is free again', async () => {
     const { project, client } = await newProject();
     await client.delete('');
     await app.instance.get(`/projects/${project.uid}`, 404);
@@ -119,7 +119,7 @@ describe('a project', () => {
 });
 
 describe('the settings of a project', () => {
-  test('given in part, on making it or later, change alone', async () => {
+  test('given in part, on create or update, change only those', async () => {
     const { project, client } = await newProject({ strategy: { retry_count: 3 }, search_policy: '720h' });
     const expected = {
       ...DEFAULTS,
@@ -139,7 +139,7 @@ describe('the settings of a project', () => {
     expect((await client.post('', { name: 'renamed twice' }, 202)).name).toBe('renamed twice');
   });
 
-  test('hold a retention policy as Convoy has it', async () => {
+  test('have a retention policy like that of Convoy', async () => {
     const { project, client } = await newProject({ retention_policy: { policy: '48h' } });
     const policy = async () => (await client.get('')).config.retention_policy;
     expect(project.config.retention_policy).toEqual({ policy: '48h', retention_policy_enabled: true });
@@ -149,7 +149,7 @@ describe('the settings of a project', () => {
     expect(await policy()).toEqual({ policy: '', retention_policy_enabled: false });
   });
 
-  test('name each key that is none of them, a few of many, and keep none', async () => {
+  test('name each unknown key, a few of many, and store none', async () => {
     const { client } = await newProject();
     const config = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`${'k'.repeat(90)}${n}`, n]));
     const refused = await client.put('', { config }, 400);
@@ -157,7 +157,7 @@ describe('the settings of a project', () => {
     expect(refused.message.length).toBeLessThan(2_000);
   });
 
-  test('take what convoy-go sends along with its own, and keep nothing of it', async () => {
+  test('accept the extra fields of convoy-go, and store none of them', async () => {
     const { project, client } = await newProject();
     const config = {
       ratelimit: null,
@@ -177,7 +177,7 @@ describe('the settings of a project', () => {
     });
   });
 
-  test('changed by several callers at once are all kept', async () => {
+  test('changed by several callers at once all apply', async () => {
     const { project, client } = await newProject();
     const changes = [
       { search_policy: '1h' },
@@ -193,7 +193,7 @@ describe('the settings of a project', () => {
     expect((await client.get('')).config).toMatchObject(Object.assign({}, ...changes));
   });
 
-  test('get ids for new signature versions, and a secret for meta events where none is given', async () => {
+  test('get ids for new signature versions, and a secret for meta events if none is given', async () => {
     const config = {
       signature: { versions: [{ hash: 'SHA512', encoding: 'base64' }] },
       meta_event: { is_enabled: true, url: 'https://example.org/meta', event_type: ['*'] },
@@ -247,7 +247,7 @@ describe('the settings of a project', () => {
     expect(await storedRows(app.database)).toEqual(before);
   });
 
-  test('that a name or a type is missing or odd is refused', async () => {
+  test('with a missing or invalid name or type are refused', async () => {
     for (const body of [
       {},
       { name: '', type: 'outgoing' },

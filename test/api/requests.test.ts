@@ -76,7 +76,7 @@ describe('a body', () => {
   });
 
   test.each(['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"'])(
-    'of type %s is taken',
+    'of type %s is accepted',
     async (type) => {
       const response = await post('/endpoints', '{"name":"e","url":"http://127.0.0.1:1"}', {
         'content-type': type,
@@ -85,7 +85,7 @@ describe('a body', () => {
     },
   );
 
-  test('with wrong and missing fields is refused with every one of them, in the same order whatever theirs', async () => {
+  test('with wrong and missing fields is refused with every one of them, in a stable order', async () => {
     const bad = {
       url: 5,
       http_timeout: 'x',
@@ -114,7 +114,7 @@ describe('a body', () => {
     expect(message).toContain('config.ssl.enforce_secure_endpoints: must be a boolean');
   });
 
-  test('with unknown fields and nulls is taken as without them', async () => {
+  test('with unknown fields and nulls is treated as without them', async () => {
     const body = {
       name: 'e',
       url: 'http://127.0.0.1:1',
@@ -191,7 +191,7 @@ describe('an id that is unknown', () => {
     },
   );
 
-  test('that no row could have, since it holds a zero character, is 400', async () => {
+  test('that no row can have, because it contains a zero character, is 400', async () => {
     for (const path of ['/endpoints/%00', '/events/%00', '/eventdeliveries?eventId=%00'])
       await refused(() => app.project.raw('GET', path), 400);
   });
@@ -337,7 +337,7 @@ describe('the request id', () => {
     expect(await idOf('abc-123', '/nonsense')).toBe('abc-123');
   });
 
-  test('is made where none was given, or one that could do harm in a log', async () => {
+  test('is generated if none was given, or one that could do harm in a log', async () => {
     expect(await idOf()).toMatch(/^[0-9A-Z]{26}$/);
     expect(await idOf('x'.repeat(129))).toMatch(/^[0-9A-Z]{26}$/);
     expect(await idOf('a b"c')).toMatch(/^[0-9A-Z]{26}$/);

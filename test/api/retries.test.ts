@@ -84,7 +84,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
-  test('waits longer each time where the strategy is exponential', async () => {
+  test('waits longer each time if the strategy is exponential', async () => {
     const { receiver, send } = await setCase({ type: 'exponential', retry_count: 5, duration: '1s' });
     receiver.answerNext(500, 500);
     const id = await send();
@@ -98,7 +98,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
-  test('that uses up its tries fails, with the reason, and is not sent again', async () => {
+  test('that uses up its attempts fails, with the reason, and is not sent again', async () => {
     const { receiver, send, attempts } = await setCase({ type: 'linear', retry_count: 1, ...SECOND });
     receiver.answerAlways(404);
     const id = await send();
@@ -139,7 +139,7 @@ describe.concurrent('a delivery', () => {
     ['503', 'soon', 1_000],
     ['429', '99999', 60_000],
     ['500', '7', 1_000],
-  ])('answered %s with Retry-After %s waits as asked, within bounds', async (status, after, expected) => {
+  ])('answered %s with Retry-After %s waits that long, within bounds', async (status, after, expected) => {
     const { receiver, send } = await setCase({ type: 'linear', retry_count: 2, ...SECOND });
     receiver.answerNext((_request, response) =>
       response.writeHead(Number(status), { 'retry-after': after }).end(),
@@ -148,7 +148,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
-  test('answered 410 fails at once and makes the endpoint inactive; what comes later is discarded', async () => {
+  test('answered 410 fails at once and makes the endpoint inactive; later deliveries are discarded', async () => {
     const { receiver, endpoint, send } = await setCase({ type: 'linear', retry_count: 5, ...SECOND });
     receiver.answerAlways(410);
     const failed = await reaches(await send(), 'Failure');
@@ -169,7 +169,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
-  test('to an endpoint where nobody listens is tried again, with the reason', async () => {
+  test('to an endpoint that refuses connections is tried again, with the reason', async () => {
     const { receiver, send, attempts } = await setCase({ type: 'linear', retry_count: 1, ...SECOND });
     await receiver.stop();
     const id = await send();
@@ -182,7 +182,7 @@ describe.concurrent('a delivery', () => {
     ]);
   });
 
-  test('to an endpoint that answers too late is cut off after its time', async () => {
+  test('to an endpoint that answers too late is aborted at its timeout', async () => {
     const { receiver, send, attempts } = await setCase({ retry_count: 0 }, { http_timeout: 1 });
     receiver.answerAlways(() => {});
     const id = await send();
@@ -194,7 +194,7 @@ describe.concurrent('a delivery', () => {
 });
 
 describe.concurrent('a paused endpoint', () => {
-  test('holds first tries and retries, and gets them all once unpaused, in the order they came', async () => {
+  test('delays first attempts and retries, and gets them all once unpaused, in order', async () => {
     const { receiver, endpoint, send } = await setCase({ type: 'linear', retry_count: 3, ...SECOND });
     receiver.answerNext(500);
     const retried = await send('retried');
@@ -229,7 +229,7 @@ describe.concurrent('a paused endpoint', () => {
 });
 
 describe.concurrent('an attempt', () => {
-  test('is recorded with what was sent and answered, credentials masked', async () => {
+  test('is recorded with its request and response, credentials masked', async () => {
     const { receiver, endpoint, send, attempts } = await setCase(
       { retry_count: 0 },
       {
@@ -282,7 +282,7 @@ describe.concurrent('an attempt', () => {
     await receiver.stop();
   });
 
-  test('keeps at most 50 KiB of the answer, bytes that are no text included', async () => {
+  test('keeps at most 50 KiB of the response, binary bytes included', async () => {
     const { receiver, send, attempts } = await setCase({ retry_count: 0 });
     receiver.answerAlways((_request, response) =>
       response.writeHead(200).end(Buffer.concat([Buffer.from([0, 0xff, 0xfe]), Buffer.alloc(200_000, 'x')])),

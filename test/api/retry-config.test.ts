@@ -23,7 +23,7 @@ describe('a subscription', () => {
     [{ type: 'exponential', interval_seconds: 5, retry_count: 0 }, [5, 1, 'exponential']],
     [undefined, [100, 10, 'linear']],
   ])(
-    'with retry_config %j plans its deliveries by it, or by the project where there is none',
+    'with retry_config %j plans its deliveries by it, or by the project without one',
     async (retry_config, planned) => {
       const { uid } = await app.project.post('/endpoints', { name: 'r', url: 'http://127.0.0.1:1' });
       await app.project.put(`/endpoints/${uid}/pause`);

@@ -46,7 +46,7 @@ test('a key that was just used stops with its revocation, for reads and writes',
   }
 });
 
-test('look-ups under way while a key is revoked are not remembered', async () => {
+test('lookups that run while a key is revoked are not cached', async () => {
   const { uid, key } = await service.project.post('/keys', { name: 'busy' });
   const client = withKey(service, key);
   const calls = Array.from({ length: 20 }, () => statusOf(client, 'GET', '/endpoints'));
@@ -69,7 +69,7 @@ test('a portal token stops with its link, of either kind', async () => {
   }
 });
 
-test('a portal link that is narrowed is narrow at once: rights, owner, kind of token', async () => {
+test('restrictions of a portal link apply at once: rights, owner, kind of token', async () => {
   const link = await newLink({ can_manage_endpoint: true });
   const client = withToken(service, link.token);
   const change = { name: 'changed', url: 'http://127.0.0.1:1', owner_id: 'owner' };
@@ -106,7 +106,7 @@ async function outlived(call: () => Promise<number>, end: () => Promise<unknown>
   return performance.now() - endedAt;
 }
 
-test('other nodes hear of it: a small part of the second for which a caller is remembered', async () => {
+test('other nodes learn of it in a fraction of the second for which a caller is cached', async () => {
   const waits: number[] = [];
   for (let round = 0; round < 5; round++) {
     const { uid, key } = await service.project.post('/keys', { name: 'elsewhere' });

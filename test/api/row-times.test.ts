@@ -23,7 +23,7 @@ const lists: Record<string, string> = {
   meta_events: '/meta-events',
 };
 
-test('nothing was changed before it was made, however the clocks of node and database differ', async () => {
+test('no row was changed before it was created, for any clock difference between node and database', async () => {
   await app.project.put('', {
     config: { meta_event: { is_enabled: true, type: 'http', event_type: ['*'], url: 'http://127.0.0.1:9/' } },
     name: 'default',

@@ -128,7 +128,7 @@ describe('what is older', () => {
   });
 });
 
-test('the verifier of a source lets in who knows its password or key', async () => {
+test('the verifier of a source accepts requests with its password or key', async () => {
   const status = async (verifier: object, headers: Record<string, string>) => {
     const { url } = await app.project.post('/sources', { name: 's', type: 'http', verifier });
     return (await fetch(url, { method: 'POST', body: '{}', headers })).status;
@@ -170,14 +170,14 @@ describe('the log', () => {
     }
   }
 
-  test('says as much as POSTHORN_LOG_LEVEL asks for', async () => {
+  test('has the level of POSTHORN_LOG_LEVEL', async () => {
     expect(await logged({ POSTHORN_LOG_LEVEL: 'silent' })).toBe('');
     const info = await logged({});
     expect(info).toContain('"msg":"ready"');
     expect(info).not.toContain('request refused');
   });
 
-  test('names a forwarded caller only where POSTHORN_TRUSTED_PROXIES holds the proxy', async () => {
+  test('names a forwarded caller only if POSTHORN_TRUSTED_PROXIES contains the proxy', async () => {
     const debug = { POSTHORN_LOG_LEVEL: 'debug' };
     const trusting = await logged({ ...debug, POSTHORN_TRUSTED_PROXIES: '127.0.0.0/8' });
     expect(trusting).toMatch(/"ip":"203\.0\.113\.7".*request refused/);

@@ -27,7 +27,7 @@ const refused = async (body: object, ...texts: string[]) => {
   for (const text of texts) expect(answer.message).toContain(text);
 };
 
-test('a source made with the least shows every field', async () => {
+test('a source created with the required fields shows every field', async () => {
   const made = await app.project.post('/sources', http());
   expect(made).toEqual({
     uid: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/),
@@ -56,7 +56,7 @@ test('a source made with the least shows every field', async () => {
   expect(await app.project.get(`/sources/${made.uid}`)).toEqual(made);
 });
 
-test('every field given comes back, on the answer, on a read and in the list', async () => {
+test('every given field is in the response, in a read and in the list', async () => {
   const fields = {
     name: 'Sämtliche 🎺',
     type: 'http',
@@ -168,7 +168,7 @@ const brokers: [string, object, object?][] = [
     },
   ],
 ];
-test.each(brokers)('settings of a %s broker come back whole', async (type, given, shown) => {
+test.each(brokers)('settings of a %s broker are returned in full', async (type, given, shown) => {
   const body = { name: 'broker', type: 'pub_sub', pub_sub: { type, workers: 3, [type]: given } };
   const made = await app.project.post('/sources', body);
   const none = { sqs: null, google: null, kafka: null, amqp: null };
@@ -210,7 +210,7 @@ const badBrokers: [object | undefined, string[]][] = [
     ['bindExchange.exchange: is required'],
   ],
 ];
-test.each(badBrokers)('broker settings that are not whole are refused: %j', async (pub_sub, texts) => {
+test.each(badBrokers)('incomplete broker settings are refused: %j', async (pub_sub, texts) => {
   await refused({ name: 'broker', type: 'pub_sub', pub_sub }, ...texts);
 });
 
@@ -232,7 +232,7 @@ const bad: [string, object, string[]][] = [
   ['an unknown verifier', http({ verifier: { type: 'rsa' } }), ['verifier.type: must be one of noop, hmac']],
   ['a verifier without its object', http({ verifier: { type: 'hmac' } }), ['verifier.hmac: is required']],
   [
-    'an hmac verifier that is not whole',
+    'an incomplete hmac verifier',
     http({ verifier: { type: 'hmac', hmac: { secret: 's' } } }),
     ['hmac.header: is required', 'hmac.hash: is required', 'hmac.encoding: is required'],
   ],
@@ -257,7 +257,7 @@ const bad: [string, object, string[]][] = [
     ['idempotency_keys.1', 'idempotency_keys.2', 'event_type_location'],
   ],
   [
-    'an event type outside of what is signed',
+    'an event type outside the signed part',
     http({
       event_type_location: 'request.query.type',
       verifier: { type: 'hmac', hmac: { header: 'h', secret: 's', hash: 'SHA256', encoding: 'hex' } },
@@ -298,7 +298,7 @@ test('a provider needs only a secret; twitter also shows when its challenge was 
   expect(twitter.provider_config).toEqual({ twitter: { crc_verified_at: null } });
 });
 
-test('an update changes what is given and keeps the rest, the verifier included', async () => {
+test('an update changes given fields and keeps the rest, the verifier included', async () => {
   const verifier = { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'v' } };
   const made = await app.project.post('/sources', http({ verifier, custom_response: { body: 'a' } }));
   const path = `/sources/${made.uid}`;
@@ -327,7 +327,7 @@ test('an update that breaks a rule changes nothing', async () => {
   expect(await app.project.get(path)).toEqual(made);
 });
 
-test('null counts as absent, and fields nobody knows are ignored', async () => {
+test('null counts as absent, and unknown fields are ignored', async () => {
   const verifier = { type: 'noop', hmac: null, basic_auth: null, api_key: null };
   const made = await app.project.post(
     '/sources',

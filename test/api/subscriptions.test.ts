@@ -19,7 +19,7 @@ async function makeProject(name: string, config: object = {}): Promise<ApiClient
 const create = (fields: object = {}, expected = 201): Promise<Json> =>
   app.project.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid, ...fields }, expected);
 
-test('a subscription made with the least takes every event type', async () => {
+test('a subscription created with the required fields takes every event type', async () => {
   const made = await create();
   expect(made).toEqual({
     uid: expect.any(String),
@@ -75,14 +75,14 @@ test('every field given comes back in its response form', async () => {
   expect(content).toEqual([made]);
 });
 
-test('app_id still names the endpoint, and endpoint_id goes before it', async () => {
+test('app_id still names the endpoint, and endpoint_id overrides it', async () => {
   expect((await create({ endpoint_id: undefined, app_id: endpoint.uid })).endpoint_metadata.uid).toBe(
     endpoint.uid,
   );
   expect((await create({ app_id: 'other' })).endpoint_metadata.uid).toBe(endpoint.uid);
 });
 
-test('what retry_config leaves out is as the project has it', async () => {
+test('omitted fields of retry_config come from the project', async () => {
   const { config } = await app.instance.get(`/projects/${app.projectId}`);
   const made = await create({ retry_config: { interval_seconds: 9 } });
   expect(made.retry_config).toEqual({
@@ -218,7 +218,7 @@ test('a project that allows one subscription per endpoint refuses a second, even
   await client.put(path, { name: 'still mine', endpoint_id: second.endpoint.uid });
 });
 
-test('a project sees and changes only its own subscriptions, and cannot link to what is not its own', async () => {
+test('a project sees and changes only its own subscriptions, and cannot link to resources of another', async () => {
   const other = await makeProject('foreign');
   const made = await create();
   const path = `/subscriptions/${made.uid}`;
@@ -295,14 +295,14 @@ const tries: [string, object, boolean, object?][] = [
   ['a path object', { request: { path: { path: '/out' } }, schema: { path: { path: '/in' } } }, false],
   ['a body of null', { request: { body: null }, schema: { body: { a: 1 } } }, false],
 ];
-test.each(tries)('a filter can be tried on %s', async (_, body, matched, explained) => {
+test.each(tries)('a filter can be tested on %s', async (_, body, matched, explained) => {
   const response = await app.project.raw('POST', '/subscriptions/test_filter', { body });
   expect(response.status).toBe(200);
   const answer: Json = await response.json();
   expect(answer).toMatchObject({ status: true, data: matched, explain: { matched, ...explained } });
 });
 
-test('a filter that cannot be read is refused with the place of the mistake', async () => {
+test('an invalid filter is refused with the place of the mistake', async () => {
   const answer = await app.project.post(
     '/subscriptions/test_filter',
     { schema: { body: { a: { $near: 1 } } } },

@@ -131,7 +131,7 @@ async function documentedOperations(): Promise<[string, string][]> {
 }
 
 describe('a project cannot', () => {
-  test('use any documented operation in the path of another: 403, whatever the body', async () => {
+  test('use any documented operation in the path of another: 403, with any body', async () => {
     const operations = await documentedOperations();
     expect(operations.length).toBeGreaterThan(25);
     const inside = new ApiClient(app.project.base, b.key);
@@ -194,7 +194,7 @@ describe('a project cannot', () => {
     expect(await storedRows(app.database)).toEqual(before);
   });
 
-  test("see another's rows in any list, whatever it filters by", async () => {
+  test("see another's rows in any list, with any filter", async () => {
     for (const path of [
       '/endpoints?ownerId=shared-owner',
       '/endpoints?q=endpoint',

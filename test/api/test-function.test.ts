@@ -35,7 +35,7 @@ test.each([
   ['const x = 1', 'transform'],
   ['function transform() { throw new Error("broken") }', 'broken'],
   ['function transform() { for (;;); }', '100 ms'],
-])('%s is refused with what is wrong', async (code, problem) => {
+])('%s is refused with the reason', async (code, problem) => {
   const answer = await app.project.post('/subscriptions/test_function', { payload: {}, function: code }, 400);
   expect(answer.code).toBe('validation_failed');
   expect(answer.message).toContain(problem);

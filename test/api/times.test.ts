@@ -36,7 +36,7 @@ const REFUSED = [
   'tomorrow',
 ];
 
-test('a body with a time that is none is refused, and the field is named', async () => {
+test('a body with an invalid time is refused, and the field is named', async () => {
   const event = { event_type: 'a', data: {} };
   await service.project.post('/event-types', { name: 'timed' });
   const filter = await service.project.post(`/subscriptions/${subscription.uid}/filters`, {
@@ -99,7 +99,7 @@ async function datedOperations(): Promise<{ method: string; path: string }[]> {
   );
 }
 
-test('every filter by date refuses a day that does not exist and takes the year 1 for absent', async () => {
+test('every filter by date refuses a day that does not exist and treats the year 1 as absent', async () => {
   const dated = (await datedOperations()).filter(({ path }) => path.startsWith('/api/'));
   expect(dated.length).toBeGreaterThanOrEqual(12);
   for (const { method, path } of dated) {

@@ -109,7 +109,7 @@ describe.each(updatable)('$operation', (resource) => {
     expect(bodyOf(resource.operation).required ?? []).toEqual([]);
   });
 
-  test('keeps each field that is not named, or is null', async () => {
+  test('keeps each field that is absent or null', async () => {
     const { fields, put, read, view } = await make(resource);
     const shown = Object.entries(fields).map(([name, { values, as }]) => [name, (as ?? values)[0]]);
     expect(await view()).toEqual(Object.fromEntries(shown));
@@ -134,7 +134,7 @@ describe.each(updatable)('$operation', (resource) => {
     }
   });
 
-  test('clears a field by its empty value, or says that it cannot be empty', async () => {
+  test('clears a field by its empty value, or refuses it', async () => {
     for (const name of Object.keys(resource.fields(ids))) {
       const { fields, put, view } = await make(resource);
       const empty = fields[name]?.empty;
@@ -157,7 +157,7 @@ function expectOnly([name, value]: [string, unknown], before: Json, after: Json)
   expect([name, after]).toEqual([name, before]);
 }
 
-test('updating several filters at once keeps to the same rule', async () => {
+test('updating several filters at once follows the same rule', async () => {
   const filter = updatable.find(({ operation }) => operation.endsWith('{filterID}')) as Resource;
   const bulk = bodyOf('PUT /api/v1/projects/{projectID}/subscriptions/{subscriptionID}/filters/bulk_update');
   expect(namesOf(bulk.items).sort()).toEqual(['uid', ...Object.keys(filter.fields(ids))].sort());

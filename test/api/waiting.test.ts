@@ -42,7 +42,7 @@ async function waits(client: ApiClient, endpointId: string, gate: string): Promi
   return single;
 }
 
-test('a delivery behind an open breaker says so, until when, and shows the state of its endpoint', async () => {
+test('a delivery behind an open breaker reports that, its end, and the state of its endpoint', async () => {
   const made = await app.instance.post('/projects', {
     name: 'breaker shown',
     type: 'outgoing',
@@ -124,7 +124,7 @@ test('a delivery over the rate limit of its subscription names that limit', asyn
   expect(waiting.description).toBe('Held: the rate limit of the subscription allows 1 send per 3600 s.');
 });
 
-test('a failed delivery says why and when it is tried again', async () => {
+test('a failed delivery has its reason and the time of the next attempt', async () => {
   broken.add('/failing');
   const { endpoint } = await subscribe(app.project, `${receiver.url}/failing`, { eventTypes: ['failing'] });
   await send(app.project, 'failing');
@@ -136,7 +136,7 @@ test('a failed delivery says why and when it is tried again', async () => {
   );
 });
 
-test('a delivery being sent says so, and one that is over waits for nothing', async () => {
+test('a delivery being sent is marked as such, and an ended one waits for nothing', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/silent`, { eventTypes: ['silent'] });
   await send(app.project, 'silent');
   const waiting = await waits(app.project, endpoint.uid, 'sending');
@@ -150,7 +150,7 @@ test('a delivery being sent says so, and one that is over waits for nothing', as
   expect([single.waiting_for, listed.waiting_for, single.description]).toEqual([null, null, '']);
 });
 
-test('an event whose deliveries are still being made waits for its expansion', async () => {
+test('an event whose deliveries are still being created waits for its expansion', async () => {
   const sent = await send(app.project, 'nobody');
   expect(sent.waiting_for).toBeNull();
   await app.database.query("update events set status = 'Processing' where id = $1", [sent.uid]);

@@ -17,7 +17,7 @@ async function call(method: string, path: string, body: unknown, strict = false)
   return (await app.project.raw(method, path, { body, headers })).json();
 }
 
-test('a misplaced field is named with the place it was meant for, and the call is done', async () => {
+test('a misplaced field is named with its right place, and the call succeeds', async () => {
   const { endpoint } = await subscribe(app.project, URL);
   const body = {
     name: 'misplaced',
@@ -31,7 +31,7 @@ test('a misplaced field is named with the place it was meant for, and the call i
   expect(refused).toMatchObject({ status: false, code: 'validation_failed', message: warning });
 });
 
-test('a field that nothing is like is named alone, on events too; a call without any has no warnings', async () => {
+test('a field without a similar name is named alone, on events too; a call without any has no warnings', async () => {
   const event = { event_type: 'a', data: { evnt_type: 1 } };
   expect(await call('POST', '/events/broadcast', event)).not.toHaveProperty('warnings');
   expect((await call('POST', '/events/broadcast', { ...event, colour: 'red' })).warnings).toEqual([

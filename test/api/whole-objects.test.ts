@@ -41,14 +41,14 @@ const portal = async (fields: object) => {
 /** Counts move while attempts are being recorded. */
 const withoutCounts = (endpoint: Json) => ({ ...endpoint, events: 0, failure_rate: 0 });
 
-test('an event shows its endpoints whole, with their secrets, to a key', async () => {
+test('an event shows its endpoints in full, with their secrets, to a key', async () => {
   const { endpoint_metadata } = await service.project.get(`/events/${event.uid}`);
   const single = await Promise.all([mine, theirs].map(({ uid }) => service.project.get(`/endpoints/${uid}`)));
   expect(endpoint_metadata.map(withoutCounts)).toEqual(single.map(withoutCounts));
   expect(endpoint_metadata[0].secrets[0].value).toBe(mine.secrets[0].value);
 });
 
-test('a delivery shows its event whole', async () => {
+test('a delivery shows its event in full', async () => {
   const { endpoint_metadata: _, ...whole } = await service.project.get(`/events/${event.uid}`);
   const { event_metadata } = await service.project.get(`/eventdeliveries/${delivery.uid}`);
   expect(event_metadata).toEqual(whole);
@@ -65,7 +65,7 @@ test('lists show them short', async () => {
   expect(content[0].endpoint_metadata).toBeUndefined();
 });
 
-test('a portal sees its own endpoints, and their secrets only where it may manage them', async () => {
+test('a portal sees its own endpoints, and their secrets only if it may manage them', async () => {
   const reading = await (await portal({})).get(`/events/${event.uid}`);
   expect(reading.endpoints).toEqual([mine.uid]);
   expect(reading.endpoint_metadata.map(({ uid }: Json) => uid)).toEqual([mine.uid]);

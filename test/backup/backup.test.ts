@@ -84,8 +84,8 @@ const numbersIn = (events: string[]): number[] =>
     .map((hex) => (JSON.parse(Buffer.from(hex.slice(3), 'hex').toString()) as { number: number }).number)
     .toSorted((a, b) => a - b);
 
-describe('a backup made while events come in', () => {
-  test('holds every event answered before it began, and no gap', () => {
+describe('a backup written while events arrive', () => {
+  test('contains every event answered before it began, without a gap', () => {
     const numbers = numbersIn(tablesOf(file)['events'] ?? []);
     expect(numbers.length).toBeGreaterThanOrEqual(before);
     expect(numbers.length).toBeLessThanOrEqual(accepted);
@@ -102,12 +102,12 @@ describe('a backup made while events come in', () => {
     expect(open.length).toBeGreaterThan(0);
   });
 
-  test('is for its owner only and leaves no other file behind', () => {
+  test('is readable by its owner only and leaves no other file behind', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder).toSorted()).toEqual(['data', 'first.backup.gz', 'with-keys.backup.gz']);
   });
 
-  test('holds no secret in clear, and the keys only where asked', () => {
+  test('contains no secret in clear, and the keys only on request', () => {
     const secretKey = readFileSync(join(dataDir, 'secret.key'), 'utf8');
     const { api_key, instance_key } = readCredentials(dataDir);
     const [without, withKeys] = [linesOf(file).join('\n'), linesOf(fileWithKeys).join('\n')];
@@ -119,7 +119,7 @@ describe('a backup made while events come in', () => {
     for (const text of [without, withKeys]) expect(text).not.toContain(SECRET);
   });
 
-  test('into a directory gets a name of its own, and says what else is needed', async () => {
+  test('into a directory gets a timestamped name, and names the key that a restore needs', async () => {
     const directory = temporaryDirectory();
     const said = await run(['backup', directory], { POSTHORN_DATA_DIR: dataDir });
     const [name = '', ...others] = readdirSync(directory);
@@ -133,7 +133,7 @@ describe('a backup made while events come in', () => {
 
 // A restore makes a whole cluster, which takes a while on a busy machine.
 describe('a restore', { timeout: 120_000 }, () => {
-  test('gives back every row of every table, as a backup of the stopped database shows', async () => {
+  test('restores every row of every table, as a backup of the stopped database shows', async () => {
     const target = await restored(file, { withKey: true });
     const again = join(temporaryDirectory(), 'again.gz');
     await run(['backup', again], { POSTHORN_DATA_DIR: target });
@@ -147,7 +147,7 @@ describe('a restore', { timeout: 120_000 }, () => {
     expect(readdirSync(join(target, 'postgres'))).not.toContain('postmaster.pid');
   });
 
-  test('leaves nothing but the database and the keys, and a start then sends what was open', async () => {
+  test('creates only the database and the keys, and a start then sends open deliveries', async () => {
     const target = await restored(fileWithKeys, { withKey: false });
     const names = readdirSync(target).filter((name) => !name.startsWith('lock'));
     expect(names.toSorted()).toEqual(['credentials.json', 'postgres', 'secret.key']);

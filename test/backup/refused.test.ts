@@ -74,8 +74,8 @@ async function restoreOf(bytes: Buffer, env: Record<string, string> = {}): Promi
   };
 }
 
-describe('a restore is refused, and makes no data directory,', () => {
-  test('where the file is no backup', async () => {
+describe('a restore is refused, and creates no data directory,', () => {
+  test('if the file is not a backup', async () => {
     const line = '/backup.gz is damaged, or not a backup of Posthorn';
     expect(await restoreOf(Buffer.from('hello'))).toEqual({ line, left: null });
     expect(await restoreOf(gzipSync('hello\n'))).toEqual({
@@ -85,7 +85,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     expect(await restoreOf(Buffer.alloc(0))).toMatchObject({ left: null });
   });
 
-  test('where there is no file', async () => {
+  test('if there is no file', async () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const line = await refusal(['restore', join(folder, 'none')], { POSTHORN_DATA_DIR: dataDir });
     expect(line).toMatch(/none cannot be read: ENOENT/);
@@ -95,7 +95,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     );
   });
 
-  test('where its schema is newer', async () => {
+  test('if its schema is newer', async () => {
     const newer = changed((text) => text.replace('"schema":[', '"schema":["9999_future.sql",'));
     const { line, left } = await restoreOf(newer);
     expect(line).toMatch(
@@ -104,7 +104,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     expect(left).toBeNull();
   });
 
-  test('where an unreleased build made it', async () => {
+  test('if an unreleased build wrote it', async () => {
     const old = changed((text) => text.replace(/"schema":\[[^\]]*\]/, '"schema":["0001_initial.sql"]'));
     expect(await restoreOf(old)).toEqual({
       line: 'the backup was made by an unreleased build of Posthorn (migration 0001_initial.sql): only that build can restore it',
@@ -112,7 +112,7 @@ describe('a restore is refused, and makes no data directory,', () => {
     });
   });
 
-  test('where the key is another, or missing', async () => {
+  test('if the key is wrong or missing', async () => {
     const other = await restoreOf(good, { POSTHORN_SECRET_KEY: `${KEY} and another` });
     expect(other.line).toMatch(/^POSTHORN_SECRET_KEY is not the key of this backup \(fingerprint \w{16}, /);
     const none = await restoreOf(good, { POSTHORN_SECRET_KEY: '' });
@@ -124,7 +124,7 @@ describe('a restore is refused, and makes no data directory,', () => {
 });
 
 describe('a restore that fails in the middle leaves no database', { timeout: RESTORE_MS }, () => {
-  test('where the file is cut off', async () => {
+  test('if the file is truncated', async () => {
     const line = 'the backup is damaged (it ends too early): use another one';
     expect(await restoreOf(good.subarray(0, good.length - 20))).toEqual({ line, left: [] });
   });
@@ -140,7 +140,7 @@ test('a restore into a data directory with anything in it is refused and touches
   expect(readdirSync(join(dataDir, 'postgres'))).toEqual([]);
 });
 
-test('a restore that was killed is forgotten by the next, its server included', {
+test('the next restore removes the leftovers of a killed one, its server included', {
   timeout: RESTORE_MS,
 }, async () => {
   const directory = temporaryDirectory();
@@ -190,7 +190,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
     );
   });
 
-  test('a damaged backup leaves the database empty, wherever the damage is', async () => {
+  test('a damaged backup leaves the database empty, for damage at any place', async () => {
     const empty = await createTestDatabase({ empty: true });
     onTestFinished(() => empty.drop());
     const text = gunzipSync(good).toString();
@@ -217,7 +217,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
     expect(existsSync(target)).toBe(false);
   });
 
-  test('a backup that is told to stop leaves no file', async () => {
+  test('a backup that is stopped leaves no file', async () => {
     const directory = temporaryDirectory();
     await app.database.query('begin; lock table subscriptions');
     const program = new Program({ args: ['backup', directory], env: atUrl });
@@ -239,7 +239,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
   });
 });
 
-test('a backup is refused where there is no place for it and where there is no database', async () => {
+test('a backup is refused without a target and without a database', async () => {
   const nowhere = join(temporaryDirectory(), 'none', 'file.gz');
   expect(await refusal(['backup', nowhere], atUrl)).toMatch(/file\.gz cannot be written: ENOENT/);
   expect(await refusal(['backup'], atUrl)).toMatch(/^no target given. Usage: posthorn backup/);
@@ -254,7 +254,7 @@ test('a backup is refused where there is no place for it and where there is no d
   expect(readdirSync(dataDir)).toEqual([]);
 });
 
-test('events are accepted while a backup is under way, and it holds none of them', async () => {
+test('events are accepted during a backup, and it contains none of them', async () => {
   const accept = async () => {
     for (let i = 0; i < 5; i += 1)
       await app.project.post('/events/broadcast', { event_type: 'two', data: { i } });

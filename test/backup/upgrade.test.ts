@@ -60,7 +60,7 @@ test('an upgrade moves everything into a new cluster and keeps the old one aside
 });
 
 describe('a database of another version', () => {
-  test('is refused at the start with the way to move it over, and stays as it is', async () => {
+  test('is refused at the start with the upgrade command, and does not change', async () => {
     const dataDir = temporaryDirectory();
     const cluster = join(dataDir, 'postgres');
     mkdirSync(cluster, { mode: 0o700 });
@@ -76,7 +76,7 @@ describe('a database of another version', () => {
     expect(readdirSync(cluster)).toEqual(['PG_VERSION']);
   });
 
-  test('is not moved by programs of a third one', async () => {
+  test('is not upgraded by programs of a third version', async () => {
     const dataDir = temporaryDirectory();
     mkdirSync(join(dataDir, 'postgres'), { mode: 0o700 });
     writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '16\n');
@@ -87,7 +87,7 @@ describe('a database of another version', () => {
   });
 });
 
-test('an upgrade is refused where there is nothing to do it with or to', async () => {
+test('an upgrade is refused without the old programs or the old database', async () => {
   const dataDir = temporaryDirectory();
   onTestFinished(() => expect(existsSync(join(dataDir, 'postgres'))).toBe(false));
   const env = { POSTHORN_DATA_DIR: dataDir };

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { goalsOf, type ScalingResults } from '../../bench/scaling.ts';
 
-test('what an event costs the database does not grow with nodes', async () => {
+test('the database cost of an event does not grow with nodes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-scaling-'));
   const file = join(directory, 'results.json');
   const options = ['scaling', '--smoke', '--only', 'nodes', '--json', file];
@@ -28,7 +28,7 @@ test('what an event costs the database does not grow with nodes', async () => {
   expect(stdout).toContain('| nodes |');
 }, 300_000);
 
-test('a cost that grows along an axis misses its goal', () => {
+test('a cost that grows along an axis fails its goal', () => {
   const step = (buffers: number) => ({
     buffers,
     walBytes: 3_000,

@@ -46,9 +46,9 @@ const send: Send = async (method, path, { body, query } = {}) => {
 };
 
 describe('convoy-go', () => {
-  test('finds the code and the shape it expects on every call', () => new Journey(send, receiver.url).run());
+  test('gets the expected code and shape on every call', () => new Journey(send, receiver.url).run());
 
-  test('may say nothing in a list by saying everything empty', async () => {
+  test('may send empty parameters in a list', async () => {
     await send('POST', '/endpoints', { body: { name: 'listed', url: receiver.url } });
     await send('POST', '/events/broadcast', { body: { event_type: 'x', data: {} } });
     const ids = (page: { answer: Json }) => page.answer.data.content.map((row: Json) => row.uid);
@@ -78,7 +78,7 @@ describe('convoy-go', () => {
     expect([project.status, project.answer.data.name]).toEqual([202, 'renamed']);
   });
 
-  test('finds and updates a project as its types have it', async () => {
+  test('reads and updates a project with its own types', async () => {
     const config = {
       ratelimit: null,
       strategy: null,
@@ -97,12 +97,12 @@ describe('convoy-go', () => {
     }
   });
 
-  test('reads only a text or null as the data of a batch replay', async () => {
+  test('accepts only a text or null as the data of a batch replay', async () => {
     const { status, answer } = await send('POST', '/events/batchreplay', { query: {} });
     expect([status, answer.data]).toEqual([200, null]);
   });
 
-  test('finds a 4xx marked as a failure, which is how it tells', async () => {
+  test('recognises a 4xx by the failure flag of the envelope', async () => {
     for (const { status, answer } of [
       await send('GET', '/endpoints/none'),
       await send('POST', '/endpoints', { body: {} }),
@@ -119,7 +119,7 @@ describe('convoy-go', () => {
     expect((await send('GET', `/portal-links/${answer.data.uid}`)).status).toBe(200);
   });
 
-  test('gets retry_config.duration as the integer the interface has, not as the text it hopes for', async () => {
+  test('gets retry_config.duration as an integer, as in the interface, not as a text', async () => {
     const { answer: e } = await send('POST', '/endpoints', { body: { name: 'e', url: receiver.url } });
     const retry_config = { type: 'linear', duration: '10s', retry_count: 3 };
     const body = { name: 's', endpoint_id: e.data.uid, retry_config };

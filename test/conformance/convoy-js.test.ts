@@ -35,9 +35,9 @@ const send: Send = async (method, path, { body, query = {} } = {}) => {
 };
 
 describe('convoy.js', () => {
-  test('finds the code and the shape it expects on every call', () => new Journey(send, receiver.url).run());
+  test('gets the expected code and shape on every call', () => new Journey(send, receiver.url).run());
 
-  test('gets whole seconds and payloads as objects, though it never names a version', async () => {
+  test('gets whole seconds and payloads as objects without naming a version', async () => {
     const { answer } = await send('POST', '/endpoints', {
       body: { name: 'e', url: receiver.url, http_timeout: 12, rate_limit: 1, rate_limit_duration: 60 },
     });

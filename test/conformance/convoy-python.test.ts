@@ -30,7 +30,7 @@ const send: Send = async (method, path, { body, query = {} } = {}) => {
 };
 
 describe('convoy-python', () => {
-  test('finds the code and the shape it expects on every call', () => new Journey(send, receiver.url).run());
+  test('gets the expected code and shape on every call', () => new Journey(send, receiver.url).run());
 
   test('never gets null where it would fail on it', async () => {
     const { answer: sent } = await send('POST', '/events/broadcast', {
@@ -54,7 +54,7 @@ describe('convoy-python', () => {
       expect((await send('GET', path)).answer.data.content).toEqual([]);
   });
 
-  test('gives enabled_at of a filter as {set, time}', async () => {
+  test('sends enabled_at of a filter as {set, time}', async () => {
     const { answer: e } = await send('POST', '/endpoints', { body: { name: 'e', url: receiver.url } });
     const body = { name: 's', endpoint_id: e.data.uid, filter_config: { event_types: ['a'] } };
     const { answer: s } = await send('POST', '/subscriptions', { body });

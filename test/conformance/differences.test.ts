@@ -25,12 +25,12 @@ afterAll(async () => {
   await receiver?.stop();
 });
 
-test('a key is taken bare and behind Bearer', async () => {
+test('a key is accepted bare and after Bearer', async () => {
   for (const authorization of [app.project.key, `Bearer ${app.project.key}`])
     expect((await app.project.raw('GET', '/endpoints', { headers: { authorization } })).status).toBe(200);
 });
 
-test('an unknown id in a path is 404 whatever is asked of it, also where Convoy says 400', async () => {
+test('an unknown id in a path is 404 for every operation, also where Convoy returns 400', async () => {
   const body = { name: 'n', url: receiver.url };
   for (const [method, path] of [
     ['PUT', '/endpoints/none'],
@@ -74,7 +74,7 @@ test('a URL with a user and a password in it is refused', async () => {
   expect(answer.message).not.toContain('secret@');
 });
 
-test('a redirect is the answer, and has failed', async () => {
+test('a redirect is not followed and counts as failed', async () => {
   const { endpoint } = await subscribe(app.project, receiver.url, {
     eventTypes: ['moved'],
     subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
@@ -90,7 +90,7 @@ test('a redirect is the answer, and has failed', async () => {
   expect(receiver.requests.length).toBe(before + 1);
 });
 
-test('every delivery carries the headers of Standard Webhooks beside the signature of Convoy', async () => {
+test('every delivery has the headers of Standard Webhooks and the signature of Convoy', async () => {
   await subscribe(app.project, receiver.url, { eventTypes: ['signed'] });
   const before = receiver.requests.length;
   await app.project.post('/events/broadcast', { event_type: 'signed', data: {} });
@@ -105,7 +105,7 @@ test('errors have a code for programs, and unknown paths and methods the envelop
   expect(answer).toMatchObject({ status: false, code: 'method_not_allowed' });
 });
 
-test('a resend to a paused endpoint is held until it is unpaused', async () => {
+test('a resend to a paused endpoint waits until it is unpaused', async () => {
   const { endpoint } = await subscribe(app.project, receiver.url, {
     eventTypes: ['held'],
     subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
@@ -121,13 +121,13 @@ test('a resend to a paused endpoint is held until it is unpaused', async () => {
   await eventually(list, (page) => page.content[0]?.status === 'Success');
 });
 
-test('projects know no organisations: the parameter is ignored, the field empty', async () => {
+test('projects have no organisations: the parameter is ignored, the field empty', async () => {
   const [project] = await app.instance.get('/projects?orgID=any');
   expect(project.organisation_id).toBe('');
   await app.instance.post('/projects?orgID=any', { name: 'one more', type: 'incoming' });
 });
 
-test('every hash that a verifier may name is one that can be verified with', async () => {
+test('every hash name of a verifier works', async () => {
   const document = await fetchOpenApi(app.url);
   const { post } = document.paths['/api/v1/projects/{projectID}/sources'];
   const { verifier } = post.requestBody.content['application/json'].schema.properties;

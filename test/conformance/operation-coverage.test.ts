@@ -11,7 +11,7 @@ const document = {
 const line = (method: string, path: string, status: number) =>
   callLine(method, `http://127.0.0.1:1${path}`, status);
 
-test('an operation is covered by a success and a failure of its own, whatever the ids and the query', () => {
+test('an operation is covered by a success and a failure of its own, for any ids and query', () => {
   const lines = [
     line('GET', '/things?perPage=5', 200),
     line('GET', '/things', 401),
@@ -28,6 +28,6 @@ test('an operation is covered by a success and a failure of its own, whatever th
   ]);
 });
 
-test('a run that called nothing misses everything', () => {
+test('a run without calls misses everything', () => {
   expect(missingOperations(document, []).length).toBe(8);
 });

@@ -231,7 +231,7 @@ const cases = requests.flatMap(({ operation, base, fields }) =>
 );
 
 describe('a request field', () => {
-  test.each(cases)('$name of $operation shows in the answer and in a read', async (row) => {
+  test.each(cases)('$name of $operation is in the response and in a read', async (row) => {
     const [method = '', path = ''] = row.operation.split(' ');
     const where = path.replace(/\{(\w+)\}/, (_match, name: string) => ids[name as 'link']);
     const body = { ...row.base(), [row.field]: row.value() };
@@ -272,7 +272,7 @@ describe('the query parameters of a list', () => {
     ['/meta-events', { startDate: '2026-01-01T00:00:00', endDate: '2999-01-01T00:00:00' }],
   ] as const;
 
-  test.each(lists)('%s are all taken at once, and each when empty', async (path, filters) => {
+  test.each(lists)('%s are accepted together, and each when empty', async (path, filters) => {
     const page = { direction: 'next', next_page_cursor: '', prev_page_cursor: '', perPage: '5', sort: 'ASC' };
     const ask = (query: Record<string, string>) =>
       app.project.get(`${path}?${new URLSearchParams(query).toString()}`);

@@ -54,7 +54,7 @@ test.concurrent('only the node killed under load: the next one ends its database
   expect(Math.max(...arrivals(scene.receiver).values())).toBeLessThanOrEqual(2);
 });
 
-test.concurrent('only the database killed under load: the node starts it again and takes events, each sent once', async (context) => {
+test.concurrent('only the database killed under load: the node restarts it and accepts events, each sent once', async (context) => {
   const scene = await setScene(context);
   const { program, load } = await loadUntilKilled(scene, (running) => killServer(running.databases[0]!.pid));
   await load.done;

@@ -114,7 +114,7 @@ function arrivals(requests: Receiver['requests']): Map<string, number> {
   return counts;
 }
 
-test('a node killed while changes are made: each change has one meta event, which is received', async (context) => {
+test('a node killed during config changes: each change has one meta event, which is received', async (context) => {
   const scene = await setScene(context);
   const listener = await Receiver.start();
   context.onTestFinished(() => listener.stop());

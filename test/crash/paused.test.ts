@@ -63,7 +63,7 @@ async function send(scene: Scene, setup: { subscription?: object; endpoint?: obj
 const OK = { status: 'Success', attempts: 1, metadata: { num_trials: 1 } };
 
 test.concurrent.for(['at_least_once', 'at_most_once'])(
-  'an answer that came while the node stood still counts: %s',
+  'an answer that arrived while the node was stalled counts: %s',
   async (delivery_mode, context) => {
     const scene = await setScene(context);
     const { program, underWay, delivered } = await send(scene, { subscription: { delivery_mode } });
@@ -74,7 +74,7 @@ test.concurrent.for(['at_least_once', 'at_most_once'])(
   },
 );
 
-test.concurrent('an endpoint has its whole time, not counting the time the node stood still', async (context) => {
+test.concurrent('an endpoint has its whole timeout, not counting the time the node was stalled', async (context) => {
   const scene = await setScene(context);
   const { program, underWay, delivered } = await send(scene);
   const response = await underWay;
@@ -84,7 +84,7 @@ test.concurrent('an endpoint has its whole time, not counting the time the node 
   expect(scene.receiver.requests).toHaveLength(1);
 });
 
-test.concurrent('an endpoint that does not answer after a pause either is a time-out', async (context) => {
+test.concurrent('an endpoint that still does not answer after a pause times out', async (context) => {
   const scene = await setScene(context);
   const { program, underWay, delivered } = await send(scene, {
     subscription: { delivery_mode: 'at_most_once' },

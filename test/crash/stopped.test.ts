@@ -28,7 +28,7 @@ test.concurrent('a stop by SIGTERM or SIGINT ends everything with code 0, and th
   expect(scene.receiver.requests).toHaveLength(1);
 });
 
-test.concurrent('a stop waits for the delivery under way and records it', async (context) => {
+test.concurrent('a stop waits for the delivery in flight and records it', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start();
   await subscribeReceiver(scene, program);
@@ -69,7 +69,7 @@ test.concurrent('npm start stops the same way when its process group is signalle
   }
 });
 
-test.concurrent('a database killed while settings are being written does not take the node along', async (context) => {
+test.concurrent('a database killed during a config change does not end the node', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start();
   await subscribeReceiver(scene, program);

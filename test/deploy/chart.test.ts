@@ -23,7 +23,7 @@ const rendered = (name: string): Record<string, Json> =>
       .map((object) => [object.kind, object]),
   );
 
-test('what is tested here is the chart as it is: after a change run test/deploy/chart/render.sh', () => {
+test('the rendered chart is current: after a change run test/deploy/chart/render.sh', () => {
   expect(text(join(RENDERED, 'digest.txt')).trim()).toBe(chartDigest());
 });
 
@@ -79,7 +79,7 @@ describe.each(['plain', 'full'])('rendered with values %s', (name) => {
   );
   const config = readConfig({ ...image, ...environment });
 
-  test('the program takes its environment, whatever services the namespace has', () => {
+  test('the program takes its environment, with any services in the namespace', () => {
     expect(container.env.map((entry: Json) => entry.name)).toEqual([...new Set(Object.keys(environment))]);
     expect(config.databaseUrl?.reveal()).toMatch(/^postgres:/);
     expect(container.ports).toEqual([{ name: 'http', containerPort: config.port }]);
@@ -88,12 +88,12 @@ describe.each(['plain', 'full'])('rendered with values %s', (name) => {
     expect(() => readConfig({ POSTHORN_PORT: 'tcp://10.0.0.1:80' })).toThrow(/POSTHORN_PORT/);
   });
 
-  test('a pod is given longer to stop than the program takes', () => {
+  test('a pod has longer to stop than the program takes', () => {
     const preStop = container.lifecycle.preStop.sleep.seconds;
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(config.graceSeconds + preStop + 1);
   });
 
-  test('service, disruption budget and deployment mean the same pods', () => {
+  test('service, disruption budget and deployment select the same pods', () => {
     const selectors = [
       Service.spec.selector,
       Deployment.spec.selector.matchLabels,
@@ -107,7 +107,7 @@ describe.each(['plain', 'full'])('rendered with values %s', (name) => {
     expect(Deployment.spec.replicas).toBeGreaterThan(1);
   });
 
-  test('it runs without rights and writes to its two volumes only', () => {
+  test('it runs without privileges and writes to its two volumes only', () => {
     expect(pod.spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,
@@ -138,7 +138,7 @@ describe.each(['plain', 'full'])('rendered with values %s', (name) => {
   });
 });
 
-test('the secret is made of the values, or not made where there is one', () => {
+test('the secret is created from the values, unless one exists', () => {
   expect(Object.keys(rendered('plain')['Secret'].stringData)).toEqual([
     'DATABASE_URL',
     'POSTHORN_SECRET_KEY',

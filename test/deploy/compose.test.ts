@@ -42,7 +42,7 @@ const environment = (service: Service, variables: Record<string, string>) =>
   );
 const SECRETS = { POSTGRES_PASSWORD: 'pw', POSTHORN_SECRET_KEY: 'k'.repeat(64) };
 
-test('compose.yaml is a Compose file, and a misspelt one would be told', () => {
+test('compose.yaml is a valid Compose file, and the validator finds a typo', () => {
   // The name came into the specification after this form of its schema.
   const { name, ...rest } = file;
   expect(name).toMatch(/^[a-z0-9][a-z0-9_-]*$/);
@@ -51,7 +51,7 @@ test('compose.yaml is a Compose file, and a misspelt one would be told', () => {
   expect(isCompose(wrong)).toBe(false);
 });
 
-test('what it sets are settings that the program takes', () => {
+test('it sets only settings of the program', () => {
   const config = readConfig(environment(posthorn, SECRETS));
   expect(config.databaseUrl?.reveal()).toBe('postgres://posthorn:pw@postgres:5432/posthorn');
   expect(egressRule(config)).toBe('public');
@@ -63,12 +63,12 @@ test('it does not start without its secrets', () => {
   expect(() => environment(posthorn, { ...SECRETS, POSTGRES_PASSWORD: '' })).toThrow(/POSTGRES_PASSWORD/);
 });
 
-test('a container is given longer to stop than the program takes', () => {
+test('a container has longer to stop than the program takes', () => {
   const { graceSeconds } = readConfig(environment(posthorn, SECRETS));
   expect(Number.parseInt(posthorn.stop_grace_period, 10)).toBeGreaterThan(graceSeconds + 1);
 });
 
-test('Posthorn waits for a healthy database, and what is kept is on volumes', () => {
+test('Posthorn waits for a healthy database, and data is on volumes', () => {
   expect(posthorn.depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
   expect(postgres.healthcheck?.test[1]).toBe('pg_isready');
   const named = [...posthorn.volumes, ...postgres.volumes].map((volume) => volume.split(':')[0]);

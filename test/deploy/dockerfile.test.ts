@@ -38,7 +38,7 @@ const all = (name: string): string[] =>
 const json = (text: string): string[] => JSON.parse(text) as string[];
 const last = (name: string): string => all(name).at(-1) ?? '';
 
-test('the Dockerfile is one, to a validator', () => {
+test('the Dockerfile passes a validator', () => {
   expect(validate(dockerfile)).toEqual([]);
   expect(validate(dockerfile.replace('EXPOSE 5005', 'EXPOSE port')).length).toBeGreaterThan(0);
 });
@@ -53,7 +53,7 @@ test('it has the Node that the project is developed with', () => {
   );
 });
 
-test('the program runs as another user than root and writes to /data', () => {
+test('the program does not run as root and writes to /data', () => {
   expect(last('USER')).toBe('node');
   expect(last('VOLUME')).toBe('/data');
   const names = Object.values<{ env: string }>(settings).map(({ env }) => env);
@@ -69,7 +69,7 @@ test('the program runs as another user than root and writes to /data', () => {
   expect(others).toHaveLength(4);
 });
 
-test('the program imports no package that is there for development only', () => {
+test('the program imports no development dependency', () => {
   const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
   const imported = globSync('src/**/*.ts', { cwd: ROOT })
     .filter((file) => !file.endsWith('.test.ts'))
@@ -94,7 +94,7 @@ describe('the files it copies', () => {
       return paths.slice(0, -1).map((from) => ({ from, to: paths.at(-1) ?? '' }));
     });
 
-  test('are there and not ignored', () => {
+  test('exist and are not ignored', () => {
     const kept = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -148,7 +148,7 @@ describe('the files it copies', () => {
       await expect(migrate()).rejects.toThrow(/migrations/);
     });
 
-    test('tell a node that is ready from one that is not by the health check', SLOW, async () => {
+    test('distinguish a ready node from others by the health check', SLOW, async () => {
       const check = json(/CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '');
       await run(check, { POSTHORN_PORT: new URL(app.url).port });
       await app.app.stop();

@@ -63,7 +63,7 @@ describe('static credentials', () => {
 });
 
 describe('OAuth 2', () => {
-  test('with a shared secret asks once for many deliveries and keeps the token', async () => {
+  test('with a shared secret requests one token for many deliveries and caches it', async () => {
     const server = await tokenServer((n) => [
       200,
       { access_token: `t${n}`, token_type: 'bearer', expires_in: 60 },
@@ -84,7 +84,7 @@ describe('OAuth 2', () => {
     ]);
   });
 
-  test('asks again for another endpoint, for other settings, and when the token has run out', async () => {
+  test('requests a new token for another endpoint, for other settings, and on expiry', async () => {
     const server = await tokenServer((n) => [200, { access_token: `t${n}`, expires_in: n === 4 ? 0 : 60 }]);
     const auth = endpointAuth();
     const config = shared(server.url);
@@ -95,7 +95,7 @@ describe('OAuth 2', () => {
     expect(await auth.headers('three', config)).toEqual(bearer('t5'));
   });
 
-  test('asks again after the endpoint refused the token, but not for every refusal at once', async () => {
+  test('requests a new token after the endpoint refused it, but not for every refusal at once', async () => {
     const server = await tokenServer((n) => [200, { access_token: `t${n}` }]);
     const auth = endpointAuth();
     const config = shared(server.url);
@@ -115,7 +115,7 @@ describe('OAuth 2', () => {
     expect(server.forms).toHaveLength(2);
   });
 
-  test('asks for the grant it is told to', async () => {
+  test('requests the configured grant', async () => {
     const server = await tokenServer(() => [200, { access_token: 't' }]);
     await endpointAuth().headers('e', shared(server.url, { grant_type: 'urn:example:other' }));
     expect(server.forms[0]?.get('grant_type')).toBe('urn:example:other');
@@ -148,7 +148,7 @@ describe('OAuth 2', () => {
     [200, { access_token: 'a', token_type: 'B\nx' }, /without a usable token/],
     [200, 'null', /without a usable token/],
     [200, JSON.stringify({ access_token: 'x'.repeat(70_000) }), /too long/],
-  ])('an answer %i %j is a failure that tells no secret', async (status, body, message) => {
+  ])('a response %i %j is a failure that reveals no secret', async (status, body, message) => {
     const server = await tokenServer(() => [status, body]);
     const result = await endpointAuth().headers('e', shared(server.url));
     expect(result).toEqual({
@@ -160,7 +160,7 @@ describe('OAuth 2', () => {
     expect(JSON.stringify(result)).not.toContain('hush');
   });
 
-  test('a failure holds for a moment, so a crowd does not ask one by one', async () => {
+  test('a failure is cached for a moment, so many deliveries do not repeat the request', async () => {
     const server = await tokenServer(() => [500, '']);
     const auth = endpointAuth();
     for (let i = 0; i < 10; i++)
@@ -168,7 +168,7 @@ describe('OAuth 2', () => {
     expect(server.forms).toHaveLength(1);
   });
 
-  test('the token server obeys the egress rule, and being unreachable is told', async () => {
+  test('the egress rule applies to the token server, and an unreachable one is reported', async () => {
     const server = await tokenServer(() => [200, { access_token: 't' }]);
     expect(await endpointAuth('public').headers('e', shared(server.url))).toMatchObject({
       kind: 'failed',
@@ -186,7 +186,7 @@ describe('OAuth 2', () => {
     { client_secret: '' },
     { authentication_type: 'client_assertion' as const },
     { authentication_type: 'client_assertion' as const, signing_key: { kty: 'EC', d: 'hush' } },
-  ])('settings that cannot work are a lasting failure (%#)', async (more) => {
+  ])('invalid settings are a permanent failure (%#)', async (more) => {
     const result = await endpointAuth().headers('e', shared('http://127.0.0.1:9/', more));
     expect(result).toMatchObject({ kind: 'failed', permanent: true, ours: false });
     expect(JSON.stringify(result)).not.toContain('hush');
@@ -208,7 +208,7 @@ describe('a client assertion', () => {
     ['PS512', rsa, { padding: 6, saltLength: 64 }],
   ] as const;
 
-  test.each(cases)('by %s carries the claims and verifies', async (algorithm, jwk, how) => {
+  test.each(cases)('by %s has the claims and verifies', async (algorithm, jwk, how) => {
     const server = await tokenServer(() => [200, { access_token: 't' }]);
     const config = shared(server.url, {
       authentication_type: 'client_assertion',

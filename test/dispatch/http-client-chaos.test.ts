@@ -54,7 +54,7 @@ function startServers(): Promise<LoopbackServer[]> {
   return Promise.all([bad(), bad(), bad(), bad(), good(), good(), h2(), h2()]);
 }
 
-test('whatever endpoints do, every send ends, good endpoints are served and nothing stays behind', async () => {
+test('with misbehaving endpoints every send ends, good endpoints are served and no resource leaks', async () => {
   const servers = await startServers();
   const http = new HttpClient({
     egress: 'any',

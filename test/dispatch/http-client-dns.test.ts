@@ -46,7 +46,7 @@ describe('names', () => {
     expect(outcome.kind === 'response' && outcome.body.toString()).toBe(`hooks.example.:${server.port}`);
   });
 
-  test('asked for at once share one query, and its answer is kept for its time to live', async () => {
+  test('looked up at once share one query, and its answer is cached for its TTL', async () => {
     const { dns, server, http } = await setUp(() => ({ addresses: ['127.0.0.1'], ttlSeconds: 30 }));
     const sends = Array.from({ length: 20 }, () => send(http, 'hooks.example', server.port));
     await Promise.all(sends);
@@ -55,7 +55,7 @@ describe('names', () => {
     expect(dns.queries.sort()).toEqual(['A hooks.example', 'AAAA hooks.example']);
   });
 
-  test('that do not exist are the endpoint’s fault and are not asked for again at once', async () => {
+  test('that do not exist are the endpoint’s fault and are not queried again at once', async () => {
     const { dns, http } = await setUp(() => 'not_found');
     for (let i = 0; i < 2; i++)
       expect(await send(http, 'absent.example', 80)).toMatchObject({
@@ -66,7 +66,7 @@ describe('names', () => {
     expect(dns.queries).toHaveLength(2);
   });
 
-  test('whose own servers fail are theirs while other names are answered', async () => {
+  test('whose own servers fail are the endpoint’s fault while other names resolve', async () => {
     const { http } = await setUp((name) => (name === 'broken.example' ? 'server_failure' : 'not_found'));
     expect(await send(http, 'broken.example', 80)).toMatchObject({ code: 'dns_failed', ours: false });
   });
@@ -85,7 +85,7 @@ describe('names', () => {
     });
   });
 
-  test('under way when the client closes end as aborted, and no query is left', async () => {
+  test('being resolved when the client closes end as aborted, and no query is left', async () => {
     const { dns, http } = await setUp(() => 'silence');
     const sending = send(http, 'hooks.example', 80);
     await expect.poll(() => dns.queries.length).toBeGreaterThan(0);
@@ -137,7 +137,7 @@ describe('the address behind a name', () => {
     expect(server.connections()).toBe(0);
   });
 
-  test('may be one of several: blocked ones are passed over, allowed ones used', async () => {
+  test('may be one of several: blocked ones are skipped, allowed ones used', async () => {
     const { server, http } = await setUp(() => ({ addresses: ['127.0.0.2', '127.0.0.1'] }), {
       egress: 'public',
       allow: ['127.0.0.1'],
@@ -146,7 +146,7 @@ describe('the address behind a name', () => {
       expect(await send(http, 'mixed.example', server.port)).toMatchObject({ address: '127.0.0.1' });
   });
 
-  test('is tried in turn: where the first refuses the next is used', async () => {
+  test('is tried in turn: if the first refuses the next is used', async () => {
     const server = await started(
       listen(
         createServer((_req, res) => res.setHeader('Connection', 'close').end('ok')),

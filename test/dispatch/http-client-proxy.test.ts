@@ -79,7 +79,7 @@ describe('an outbound proxy', () => {
     expect(asked[1]).toContain(`CONNECT localhost:${secure.port} HTTP/1.1\r\n`);
   });
 
-  test('does not lift the egress rule: the name is resolved and vetted before the proxy hears of it', async () => {
+  test('does not lift the egress rule: the name is resolved and vetted before the proxy gets it', async () => {
     const asked: string[] = [];
     const proxy = await startProxy(asked);
     const dns = await started(
@@ -94,7 +94,7 @@ describe('an outbound proxy', () => {
     expect(asked).toEqual([]);
   });
 
-  test('may itself be spoken to over TLS, with our own authority', async () => {
+  test('may itself use TLS, with our own authority', async () => {
     const keys = { cert: pem('endpoint.pem'), key: pem('endpoint.key') };
     const proxy = await started(listen(createTlsServer(keys, proxying([]))));
     const secure = await started(listen(createServer(keys, (_req, res) => res.end('secure'))));
@@ -134,13 +134,16 @@ describe('an outbound proxy', () => {
     expect(JSON.stringify(outcome)).not.toContain('secret');
   });
 
-  test('that never answers runs into the time limit', async () => {
+  test('that never answers hits the time limit', async () => {
     const proxy = await started(listenTcp((socket) => void socket.resume()));
     const http = client({ proxyUrl: `http://127.0.0.1:${proxy.port}` });
     expect(await send(http, 'http://127.0.0.1:9/', 200)).toMatchObject({ kind: 'error', code: 'timeout' });
   });
 
-  test.each(['socks5://127.0.0.1:1', 'nonsense'])('URL %s is refused when the client is made', (proxyUrl) => {
-    expect(() => new HttpClient({ egress: 'any', proxyUrl })).toThrow(TypeError);
-  });
+  test.each(['socks5://127.0.0.1:1', 'nonsense'])(
+    'URL %s is refused when the client is created',
+    (proxyUrl) => {
+      expect(() => new HttpClient({ egress: 'any', proxyUrl })).toThrow(TypeError);
+    },
+  );
 });

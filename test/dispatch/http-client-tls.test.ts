@@ -120,7 +120,7 @@ describe('TLS', () => {
     });
   });
 
-  test('a server that never shakes hands runs into the time limit and is let go', async () => {
+  test('a server that never finishes the handshake hits the time limit and is disconnected', async () => {
     const closed = Promise.withResolvers<void>();
     const server = await started(
       listenTcp((socket) => {
@@ -153,7 +153,7 @@ describe('client certificates', () => {
     rejectUnauthorized: true,
   };
 
-  test('are presented, and connections are not shared with requests that carry none', async () => {
+  test('are presented, and connections are not shared with requests without one', async () => {
     const server = await tlsServer({ ...demanding, rejectUnauthorized: false });
     const http = client();
     const send = async (clientCertificate?: OutgoingRequest['clientCertificate']): Promise<string> => {
@@ -166,7 +166,7 @@ describe('client certificates', () => {
     expect(server.connections()).toBe(3);
   });
 
-  test('where demanded and missing, the endpoint’s closing is the failure', async () => {
+  test('required but missing make the endpoint close, which is the failure', async () => {
     const server = await tlsServer(demanding);
     expect(await client().send(request(server))).toMatchObject({ code: 'connection_reset', ours: false });
     const clientCertificate = certificate('client');
@@ -201,7 +201,7 @@ describe('HTTP/2', () => {
     return started(listen(secure));
   }
 
-  test('is used where the endpoint offers it; a burst shares one connection', async () => {
+  test('is used if the endpoint offers it; a burst shares one connection', async () => {
     const server = await h2Server((req, res) => {
       res.writeHead(200, { 'x-seen': req.headers['x-mixed'] ?? '' });
       req.on('data', () => {}).on('end', () => res.end(`${req.httpVersion} ${req.method} ${req.url}`));
@@ -257,7 +257,7 @@ describe('HTTP/2', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('where the endpoint allows few streams, more connections carry the rest', async () => {
+  test('with few allowed streams, more connections carry the rest', async () => {
     const secure = createSecureServer(
       { ...certificate('endpoint'), settings: { maxConcurrentStreams: 2 } },
       (_req, res) => void setTimeout(() => res.end('ok'), 100),

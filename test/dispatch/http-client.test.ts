@@ -106,7 +106,7 @@ describe('a plain exchange', () => {
     expect(rawHeaders).toEqual(expect.arrayContaining(['X-MiXed-Case', 'Va lue', 'X-Twice', '1', '2']));
   });
 
-  test('GET without a body works, and an empty POST says its length is 0', async () => {
+  test('GET without a body works, and an empty POST has length 0', async () => {
     const server = await started(
       listenHttp((req, res) => res.end(`${req.method} ${req.headers['content-length']}`)),
     );
@@ -136,7 +136,7 @@ describe('a plain exchange', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('an informational answer before the real one is passed over', async () => {
+  test('an informational response before the real one is skipped', async () => {
     const answer =
       'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     const outcome = answered(await client().send(request(await rawServer(answer))));
@@ -155,7 +155,7 @@ describe('a plain exchange', () => {
     expect([outcome.status, outcome.headers['location'], requests]).toEqual([307, ['/elsewhere'], 1]);
   });
 
-  test('a status without a text gets the usual one, an unknown one stands alone', async () => {
+  test('a status without a text gets the usual one, an unknown one has none', async () => {
     const texts = await Promise.all(
       ['HTTP/1.1 404', 'HTTP/1.1 599'].map(async (line) => {
         const server = await rawServer(`${line}\r\nContent-Length: 0\r\n\r\n`);
@@ -221,7 +221,7 @@ describe('connections', () => {
     expect(server.connections()).toBe(2);
   });
 
-  test('closed by the endpoint just as we write are not written to again: the outcome says so', async () => {
+  test('closed by the endpoint just as we write are not retried: the outcome is dropped', async () => {
     let seen = 0;
     const server = await started(
       listenTcp((socket) => {
@@ -244,7 +244,7 @@ describe('connections', () => {
     expect(next.timings.connectMs).toBeDefined();
   });
 
-  test('closed in the middle of an answer are not said to be dropped', async () => {
+  test('closed in the middle of a response do not count as dropped', async () => {
     const server = await started(
       listenTcp((socket) => {
         let first = true;
@@ -263,7 +263,7 @@ describe('connections', () => {
     });
   });
 
-  test('are closed while idle before an endpoint would: by what it says, else within five seconds', async () => {
+  test('are closed when idle before the endpoint closes them: by its Keep-Alive, else within five seconds', async () => {
     const [short, unsaid, long] = await Promise.all(
       ['Keep-Alive: timeout=2\r\n', '', 'Keep-Alive: timeout=60\r\n'].map((header) =>
         rawServer(`HTTP/1.1 200 OK\r\n${header}Content-Length: 0\r\n\r\n`),
@@ -374,7 +374,7 @@ describe('a bounded answer', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000);
   });
 
-  test('that does not decode is kept as it came', async () => {
+  test('that does not decode is kept as received', async () => {
     const server = await started(
       listenHttp((_req, res) => res.setHeader('Content-Encoding', 'gzip').end('not gzip at all')),
     );

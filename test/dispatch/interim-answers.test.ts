@@ -66,7 +66,7 @@ const rows: [string, string[]][] = [
 ];
 
 describe('interim answers', () => {
-  test.each(rows)('%s before the answer is passed over, and the connection is kept', async (_, pieces) => {
+  test.each(rows)('%s before the response is skipped, and the connection is kept', async (_, pieces) => {
     const server = await started(listenTcp((socket) => inPieces(socket, pieces)));
     const http = client();
     for (let i = 0; i < 3; i++) {
@@ -85,7 +85,7 @@ describe('interim answers', () => {
     expect(outcome.kind === 'response' && outcome.body.toString()).toBe(body);
   });
 
-  test('a 100 over TLS is passed over', async () => {
+  test('a 100 over TLS is skipped', async () => {
     const tls = createTlsServer({ ...endpointCertificate, ALPNProtocols: ['http/1.1'] }, (socket) =>
       inPieces(socket, ['HTTP/1.1 10', `0 Continue\r\n\r\n${HINTS}`, FINAL]),
     );
@@ -93,7 +93,7 @@ describe('interim answers', () => {
     expect(await send(client(), server, 'https')).toMatchObject({ statusText: '200 OK' });
   });
 
-  test('over HTTP/2 they are passed over too', async () => {
+  test('over HTTP/2 they are skipped too', async () => {
     const h2 = createSecureServer(endpointCertificate).on('stream', (stream: ServerHttp2Stream) => {
       stream.additionalHeaders({ ':status': 100 });
       stream.additionalHeaders({ ':status': 103, link: '</a>' });
@@ -132,12 +132,12 @@ describe('interim answers', () => {
     'HTTP/1.1 101 Switching Protocols\r\n\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
     `${CONTINUE}HTTP/1.1 101 Switching Protocols\r\n\r\n${FINAL}`,
-  ])('%j, which nothing asked for, is a failure', async (answer) => {
+  ])('an unrequested %j is a failure', async (answer) => {
     const server = await started(listenTcp((socket) => inPieces(socket, [answer])));
     expect(await send(client(), server)).toMatchObject({ kind: 'error', code: 'invalid_response' });
   });
 
-  test('an interim answer alone, then the end, is no answer', async () => {
+  test('an interim response alone, then the end, is no response', async () => {
     const server = await started(listenTcp((socket) => socket.on('data', () => socket.end(CONTINUE))));
     expect(await send(client(), server)).toMatchObject({ kind: 'error', code: 'connection_reset' });
   });

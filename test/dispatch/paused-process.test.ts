@@ -6,9 +6,7 @@ import { Program } from '../support/program.ts';
 /** Longer than a query may take. */
 const PAUSE_MS = 2_500;
 
-test('a name server is not said to be silent for the time the process stood still', async ({
-  onTestFinished,
-}) => {
+test('a name server is not blamed for the time the process was stalled', async ({ onTestFinished }) => {
   const paused = Promise.withResolvers<void>();
   let asked = 0;
   const server = await startDnsServer((name) => {

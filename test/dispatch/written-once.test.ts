@@ -51,7 +51,7 @@ const answer = (stream: ServerHttp2Stream): void => {
   stream.end('ok');
 };
 
-test('an HTTP/2 stream that is refused is not opened again: the outcome says that it was dropped', async () => {
+test('an HTTP/2 stream that is refused is not opened again: the outcome is dropped', async () => {
   const { server, seen } = await http2Endpoint((stream, number) => {
     if (number === 2) stream.close(constants.NGHTTP2_REFUSED_STREAM);
     else answer(stream);
@@ -76,7 +76,7 @@ test('an HTTP/2 stream that a GOAWAY cuts off is not opened again', async () => 
   expect(await send(http, server)).toMatchObject({ status: 200 });
 });
 
-test('a token server that drops a kept connection is asked once more, and no more than once', async () => {
+test('a token request on a dropped connection is repeated exactly once', async () => {
   let requests = 0;
   const body = JSON.stringify({ access_token: 'abc', expires_in: 60 });
   const server = await listenTcp((socket) => {

@@ -8,7 +8,7 @@ import { cases } from '../api/audit-cases.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-it('docs/audit.md lists the actions there are', () => {
+it('docs/audit.md lists all actions', () => {
   expect(read('docs/audit.md')).toContain(actionSection());
 });
 

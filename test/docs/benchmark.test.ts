@@ -9,7 +9,7 @@ async function figureSources(): Promise<string[]> {
   return Promise.all(names.map((name) => text(`bench/figures/${name}`)));
 }
 
-test('docs/benchmark.md says what each figure is and what one run of it gave', async () => {
+test('docs/benchmark.md describes each figure and the result of one run', async () => {
   const page = await text('docs/benchmark.md');
   const figures = (await figureSources()).join('\n').matchAll(/\n {2}name: '(?<name>\w+)'/g);
   const names = [...figures].map(({ groups }) => groups?.['name'] as string);

@@ -27,7 +27,7 @@ it('docs/compatibility.md lists every operation with its success code, and no ot
   expect(listed.sort()).toEqual(documented.sort());
 });
 
-it('every operation says how it refuses', () => {
+it('every operation documents its refusals', () => {
   const { paths, components } = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as {
     paths: Record<string, Record<string, { responses: Record<string, { content: unknown }> }>>;
     components: { schemas: Record<string, object> };

@@ -12,7 +12,7 @@ const sandbox = new Sandbox({ processes: 1 });
 
 afterAll(() => sandbox.close());
 
-test('every function of docs/functions.md stands with what it gets and returns', () => {
+test('every function of docs/functions.md has an input and an output', () => {
   expect(examples.length).toBeGreaterThanOrEqual(4);
   expect(page.match(/^```js$/gm)).toHaveLength(examples.length);
 });
@@ -24,7 +24,7 @@ test.each(examples)('the function of docs/functions.md makes $output', async ({ 
   expect(JSON.parse(result.output)).toEqual(JSON.parse(output));
 });
 
-test('the limits of docs/functions.md are those in force', () => {
+test('the limits of docs/functions.md are the real ones', () => {
   const { cpuMs, heapBytes, outputBytes } = completeLimits();
   expect(page).toContain(`| CPU time of a run | ${cpuMs} ms |`);
   expect(page).toContain(`| memory | ${heapBytes / 1024 / 1024} MiB |`);

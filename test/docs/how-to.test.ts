@@ -42,7 +42,7 @@ const toolsAreHere = ['curl --version', 'openssl version'].every(
   (command) => spawnSync('sh', ['-c', command]).status === 0,
 );
 
-describe.runIf(toolsAreHere)('the how-tos, as they are written', () => {
+describe.runIf(toolsAreHere)('the how-tos', () => {
   let folder: string;
   let service: TestApp;
   let receiver: ChildProcess;

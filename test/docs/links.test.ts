@@ -39,7 +39,7 @@ describe.each(pages)('%s', (page) => {
     expect(brokenLinks(page)).toEqual([]);
   });
 
-  it('names no file that is not there', () => {
+  it('names no missing file', () => {
     const named = [
       ...withoutCode(page).matchAll(/`((?:src|test|scripts|migrations|bench|docs)\/[\w./-]*)`/g),
     ].map(([, path = '']) => path);

@@ -49,7 +49,7 @@ it('every query parameter has one type, and lists have one for their items', () 
     }
 });
 
-it('numbers, booleans and choices among query parameters are told as such', () => {
+it('numbers, booleans and choices among query parameters have their types', () => {
   const typeOf = (operationId: string, name: string): Json => {
     const found = operations.find(([, operation]) => operation.operationId === operationId);
     return found?.[1].parameters.find((parameter: Json) => parameter.name === name)?.schema;
@@ -61,7 +61,7 @@ it('numbers, booleans and choices among query parameters are told as such', () =
   expect(typeOf('onboard', 'dry_run')).toMatchObject({ type: 'boolean' });
 });
 
-it('null stands only beside another type, which says what else a field may be', () => {
+it('null occurs only together with another type', () => {
   for (const [at, schema] of schemasOf(document, '')) {
     if (at.endsWith('.properties')) continue;
     if (!/\.anyOf\.\d+$/.test(at)) expect([at, schema.type === 'null']).toEqual([at, false]);

@@ -52,7 +52,7 @@ async function freePort(): Promise<number> {
 // curl is not a dependency of the project: without it the tour goes unchecked on this machine.
 const curlIsHere = spawnSync('curl', ['--version']).status === 0;
 
-describe.runIf(curlIsHere)('the tour of the README, as it is written', () => {
+describe.runIf(curlIsHere)('the tour of the README', () => {
   let folder: string;
   let receiverUrl: string;
   let service: Program;
@@ -106,7 +106,7 @@ describe.runIf(curlIsHere)('the tour of the README, as it is written', () => {
     await says(receiver, 'verified {"invoice":7,"amount":"12.50"}\n');
   });
 
-  it('shows a receiver that refuses what is not signed', async () => {
+  it('shows a receiver that refuses unsigned requests', async () => {
     const forged = await fetch(receiverUrl, { method: 'POST', body: '{"invoice":8}' });
     expect(forged.status).toBe(400);
     await says(receiver, 'refused {"invoice":8}');

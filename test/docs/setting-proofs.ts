@@ -11,15 +11,15 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     max_payload_read_size: seen('test/api/events.test.ts', 'larger than the project allows is 413'),
     replay_attacks_prevention_enabled: seen(
       'test/engine/settings.test.ts',
-      'carry a time where project ($project) or endpoint ($endpoint) say so',
+      'have a timestamp if project ($project) or endpoint ($endpoint) say so',
     ),
     add_event_id_trace_headers: seen(
       'test/engine/settings.test.ts',
-      'with the ids of event and delivery are sent where asked for',
+      'with the ids of event and delivery are sent if configured',
     ),
     disable_endpoint: seen(
       'test/engine/settings.test.ts',
-      'with disable_endpoint an endpoint whose delivery used up its tries becomes inactive, without it not',
+      'with disable_endpoint an endpoint whose delivery used up its attempts becomes inactive, without it not',
     ),
     multiple_endpoint_subscriptions: seen(
       'test/api/subscriptions.test.ts',
@@ -31,7 +31,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     allow_unmatched_dynamic_urls: seen(
       'test/api/event-calls.test.ts',
-      'where new URLs are not allowed a dynamic event is kept as failed',
+      'if new URLs are not allowed a dynamic event is stored as failed',
     ),
     search_policy: seen(
       'test/api/event-calls.test.ts',
@@ -43,7 +43,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'retention_policy.retention_policy_enabled': seen(
       'test/store/retention.test.ts',
-      'a policy that is switched off removes nothing',
+      'a disabled policy removes nothing',
     ),
     'ratelimit.count': seen(
       'test/api/limits.test.ts',
@@ -55,19 +55,19 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'strategy.type': seen(
       'test/engine/settings.test.ts',
-      'the strategy of the project decides how often, how far apart and how deliveries are tried',
+      'the strategy of the project decides number and spacing of attempts',
     ),
     'strategy.duration': seen(
       'test/engine/settings.test.ts',
-      'the strategy of the project decides how often, how far apart and how deliveries are tried',
+      'the strategy of the project decides number and spacing of attempts',
     ),
     'strategy.retry_count': seen(
       'test/engine/settings.test.ts',
-      'the strategy of the project decides how often, how far apart and how deliveries are tried',
+      'the strategy of the project decides number and spacing of attempts',
     ),
     'ssl.enforce_secure_endpoints': seen(
       'test/api/endpoints.test.ts',
-      'must use https where the project says so',
+      'must use https if the project requires it',
     ),
     'signature.header': seen(
       'test/engine/settings.test.ts',
@@ -90,17 +90,20 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     request_id_header: seen(
       'test/engine/settings.test.ts',
-      'carry the idempotency key under the name the project gives',
+      'have the idempotency key under the name that the project sets',
     ),
     'meta_event.is_enabled': seen(
       'test/engine/meta-events.test.ts',
-      'are told while meta events are on, and not while they are off',
+      'create meta events only while meta events are on',
     ),
     'meta_event.type': 'label',
-    'meta_event.event_type': seen('test/engine/meta-events.test.ts', 'are told by the types asked for: %j'),
+    'meta_event.event_type': seen(
+      'test/engine/meta-events.test.ts',
+      'create meta events of the configured types: %j',
+    ),
     'meta_event.url': seen(
       'test/engine/meta-events.test.ts',
-      'are told once each, in order of their happening, without secrets',
+      'create one meta event each, in order, without secrets',
     ),
     'meta_event.secret': seen(
       'test/engine/meta-events.test.ts',
@@ -108,27 +111,27 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'circuit_breaker.sample_rate': seen(
       'test/engine/breaker-settings.test.ts',
-      'sample_rate: the breaker is looked at that often',
+      'sample_rate: the interval of breaker checks',
     ),
     'circuit_breaker.error_timeout': seen(
       'test/engine/breaker-settings.test.ts',
-      'error_timeout: an open breaker lets a probe out only after it',
+      'error_timeout: an open breaker sends a probe only after it',
     ),
     'circuit_breaker.failure_threshold': seen(
       'test/engine/breaker-settings.test.ts',
-      'failure_threshold: a smaller part of failures opens nothing',
+      'failure_threshold: a smaller share of failures opens no breaker',
     ),
     'circuit_breaker.success_threshold': seen(
       'test/engine/breaker-settings.test.ts',
-      'success_threshold: so many of the probes must succeed before the breaker closes',
+      'success_threshold: the share of probes that must succeed before the breaker closes',
     ),
     'circuit_breaker.minimum_request_count': seen(
       'test/engine/breaker-settings.test.ts',
-      'minimum_request_count: fewer attempts open nothing',
+      'minimum_request_count: fewer attempts open no breaker',
     ),
     'circuit_breaker.observability_window': seen(
       'test/engine/breaker-settings.test.ts',
-      'observability_window: what lies further back does not count',
+      'observability_window: older attempts do not count',
     ),
     'circuit_breaker.consecutive_failure_threshold': seen(
       'test/engine/breaker-settings.test.ts',
@@ -138,12 +141,12 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
   Endpoints: {
     name: 'label',
     description: 'label',
-    url: seen('test/engine/settings.test.ts', 'an endpoint’s new URL is where the next event goes'),
+    url: seen('test/engine/settings.test.ts', 'the next event goes to an endpoint’s new URL'),
     app_id: seen('test/api/events.test.ts', 'may name its endpoint by app_id, and must name one'),
     owner_id: seen('test/api/event-calls.test.ts', 'a fan-out goes to the endpoints of its owner only'),
     advanced_signatures: seen(
       'test/engine/settings.test.ts',
-      'carry a time where project ($project) or endpoint ($endpoint) say so',
+      'have a timestamp if project ($project) or endpoint ($endpoint) say so',
     ),
     'authentication.type': seen(
       'test/engine/sending.test.ts',
@@ -167,71 +170,71 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'authentication.oauth2.url': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.client_id': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.client_secret': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.scope': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.audience': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.grant_type': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the token server is asked with the secret, grant, scope and audience that are set',
+      'the token request has the configured secret, grant, scope and audience',
     ),
     'authentication.oauth2.authentication_type': seen(
       'test/engine/oauth2-settings.test.ts',
-      'an assertion is signed by the key and algorithm that are set, and names issuer and subject',
+      'an assertion is signed by the configured key and algorithm, and names issuer and subject',
     ),
     'authentication.oauth2.signing_key': seen(
       'test/engine/oauth2-settings.test.ts',
-      'an assertion is signed by the key and algorithm that are set, and names issuer and subject',
+      'an assertion is signed by the configured key and algorithm, and names issuer and subject',
     ),
     'authentication.oauth2.signing_algorithm': seen(
       'test/engine/oauth2-settings.test.ts',
-      'an assertion is signed by the key and algorithm that are set, and names issuer and subject',
+      'an assertion is signed by the configured key and algorithm, and names issuer and subject',
     ),
     'authentication.oauth2.issuer': seen(
       'test/engine/oauth2-settings.test.ts',
-      'an assertion is signed by the key and algorithm that are set, and names issuer and subject',
+      'an assertion is signed by the configured key and algorithm, and names issuer and subject',
     ),
     'authentication.oauth2.subject': seen(
       'test/engine/oauth2-settings.test.ts',
-      'an assertion is signed by the key and algorithm that are set, and names issuer and subject',
+      'an assertion is signed by the configured key and algorithm, and names issuer and subject',
     ),
     'authentication.oauth2.field_mapping.access_token': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the answer is read by the names of its fields and the unit of its time',
+      'the token response is read by the configured fields and time unit',
     ),
     'authentication.oauth2.field_mapping.token_type': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the answer is read by the names of its fields and the unit of its time',
+      'the token response is read by the configured fields and time unit',
     ),
     'authentication.oauth2.field_mapping.expires_in': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the answer is read by the names of its fields and the unit of its time',
+      'the token response is read by the configured fields and time unit',
     ),
     'authentication.oauth2.expiry_time_unit': seen(
       'test/engine/oauth2-settings.test.ts',
-      'the answer is read by the names of its fields and the unit of its time',
+      'the token response is read by the configured fields and time unit',
     ),
     'mtls_client_cert.client_cert': seen(
       'test/engine/node-settings.test.ts',
-      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its client certificate',
+      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its client certificate',
     ),
     'mtls_client_cert.client_key': seen(
       'test/engine/node-settings.test.ts',
-      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its client certificate',
+      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its client certificate',
     ),
     'signing_key.type': seen(
       'test/engine/settings.test.ts',
@@ -243,7 +246,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     http_timeout: seen(
       'test/api/retries.test.ts',
-      'to an endpoint that answers too late is cut off after its time',
+      'to an endpoint that answers too late is aborted at its timeout',
     ),
     rate_limit: seen(
       'test/engine/gates.test.ts',
@@ -251,7 +254,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     rate_limit_duration: seen(
       'test/engine/settings.test.ts',
-      'rate_limit_duration is how long a limit lasts',
+      'rate_limit_duration is the interval of a limit',
     ),
     support_email: seen(
       'test/engine/alerts.test.ts',
@@ -267,11 +270,11 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     is_disabled: seen(
       'test/engine/settings.test.ts',
-      'an endpoint made or changed with is_disabled gets nothing until it is activated',
+      'an endpoint created or changed with is_disabled gets nothing until it is activated',
     ),
     secret: seen(
       'test/engine/sending.test.ts',
-      'a function changes the body, which is what is signed, sent, shown and kept for retries',
+      'a function changes the body, and that body is signed, sent, shown and kept for retries',
     ),
   },
   Subscriptions: {
@@ -283,43 +286,43 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     source_id: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a subscription with a source takes only that source’s events',
+      'a subscription with a source gets only events of that source',
     ),
     function: seen(
       'test/engine/sending.test.ts',
-      'a function changes the body, which is what is signed, sent, shown and kept for retries',
+      'a function changes the body, and that body is signed, sent, shown and kept for retries',
     ),
     delivery_mode: seen(
       'test/engine/sending.test.ts',
-      'at most once: an answer of any kind ends it, a refused connection is tried again',
+      'at most once: any response ends it, a refused connection is retried',
     ),
     'alert_config.*': seen(
       'test/engine/alerts.test.ts',
-      'is raised by as many failures as are set, not by fewer, by those outside the threshold, nor without a config',
+      'is raised by the configured number of failures, not by fewer, older ones, or without a config',
     ),
     'rate_limit_config.count': seen(
       'test/engine/settings.test.ts',
-      'rate_limit_config lets so many sends of its subscription through, for as long as it says',
+      'rate_limit_config limits the sends of its subscription per interval',
     ),
     'rate_limit_config.duration': seen(
       'test/engine/settings.test.ts',
-      'rate_limit_config lets so many sends of its subscription through, for as long as it says',
+      'rate_limit_config limits the sends of its subscription per interval',
     ),
     'retry_config.type': seen(
       'test/engine/settings.test.ts',
-      'the retry_config of a subscription decides that instead of the project’s strategy',
+      'the retry_config of a subscription overrides the project’s strategy',
     ),
     'retry_config.duration': seen(
       'test/engine/settings.test.ts',
-      'the retry_config of a subscription decides that instead of the project’s strategy',
+      'the retry_config of a subscription overrides the project’s strategy',
     ),
     'retry_config.interval_seconds': seen(
       'test/engine/settings.test.ts',
-      'the retry_config of a subscription decides that instead of the project’s strategy',
+      'the retry_config of a subscription overrides the project’s strategy',
     ),
     'retry_config.retry_count': seen(
       'test/engine/settings.test.ts',
-      'the retry_config of a subscription decides that instead of the project’s strategy',
+      'the retry_config of a subscription overrides the project’s strategy',
     ),
     'filter_config.event_types': seen(
       'test/api/matching.test.ts',
@@ -331,7 +334,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'filter_config.filter.headers': seen(
       'test/api/matching.test.ts',
-      'only subscriptions whose header filter holds get an event, whatever the case of the name',
+      'only subscriptions whose header filter holds get an event, in any case of the name',
     ),
     'filter_config.filter.query': seen(
       'test/ingest/incoming-webhooks.test.ts',
@@ -343,34 +346,28 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
   },
   Filters: {
-    event_type: seen(
-      'test/api/matching.test.ts',
-      'of the records for a type the most specific that is switched on decides',
-    ),
-    enabled_at: seen(
-      'test/api/matching.test.ts',
-      'of the records for a type the most specific that is switched on decides',
-    ),
+    event_type: seen('test/api/matching.test.ts', 'the most specific enabled record for a type decides'),
+    enabled_at: seen('test/api/matching.test.ts', 'the most specific enabled record for a type decides'),
     body: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a filter holds webhooks to its own conditions on body, headers, query and path',
+      'a filter applies its own conditions on body, headers, query and path to webhooks',
     ),
     headers: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a filter holds webhooks to its own conditions on body, headers, query and path',
+      'a filter applies its own conditions on body, headers, query and path to webhooks',
     ),
     query: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a filter holds webhooks to its own conditions on body, headers, query and path',
+      'a filter applies its own conditions on body, headers, query and path to webhooks',
     ),
     path: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a filter holds webhooks to its own conditions on body, headers, query and path',
+      'a filter applies its own conditions on body, headers, query and path to webhooks',
     ),
     is_flattened: 'label',
   },
   'Event types': {
-    name: seen('test/api/filters.test.ts', 'a filter can be made for a type once there is one of that name'),
+    name: seen('test/api/filters.test.ts', 'a filter can be created for a type once the type exists'),
     category: 'label',
     description: 'label',
     json_schema: seen('test/api/event-types.test.ts', 'a type with %s is refused'),
@@ -379,11 +376,11 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     name: 'label',
     owner_id: seen(
       'test/api/portal-api.test.ts',
-      'show only what belongs to the owner, with and without asking for more',
+      'show only data of the owner, even if the query asks for more',
     ),
     endpoints: seen(
       'test/api/portal-links.test.ts',
-      'gives endpoints without an owner to its owner and shows all of the owner’s',
+      'assigns endpoints without an owner to its owner and shows all endpoints of the owner',
     ),
     can_manage_endpoint: seen('test/api/portal-api.test.ts', 'of endpoints need a link that may manage them'),
     event_types: seen(
@@ -392,13 +389,13 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     can_create_events: seen(
       'test/api/portal-look-only.test.ts',
-      'new events need can_create_events, changes need can_manage_endpoint, and neither gives the other',
+      'new events need can_create_events, changes need can_manage_endpoint, and neither implies the other',
     ),
     auth_type: seen(
       'test/api/portal-links.test.ts',
-      'each read of a refresh link makes a fresh token; all are good, the static one is not',
+      'each read of a refresh link creates a new token; all are valid, the static one is not',
     ),
-    expires_at: seen('test/api/portal-links.test.ts', 'a link stops when its expires_at has come'),
+    expires_at: seen('test/api/portal-links.test.ts', 'a link stops working at its expires_at'),
   },
   Sources: {
     name: 'label',
@@ -413,19 +410,19 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     body_function: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'functions of a source change headers and payload before matching; a failing one keeps the event with the reason',
+      'functions of a source change headers and payload before matching; if one fails, the event is stored with the reason',
     ),
     header_function: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'functions of a source change headers and payload before matching; a failing one keeps the event with the reason',
+      'functions of a source change headers and payload before matching; if one fails, the event is stored with the reason',
     ),
     idempotency_keys: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'of equal requests one event is delivered; the others are kept as duplicates',
+      'one of several equal requests is delivered; the others are stored as duplicates',
     ),
     event_type_location: seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'the event type comes from where the source says',
+      'the event type comes from the location in the source settings',
     ),
     forward_headers: seen(
       'test/ingest/incoming-webhooks.test.ts',
@@ -433,16 +430,16 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'custom_response.body': seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a custom response is given verbatim, to duplicates too',
+      'a custom response is sent verbatim, to duplicates too',
     ),
     'custom_response.content_type': seen(
       'test/ingest/incoming-webhooks.test.ts',
-      'a custom response is given verbatim, to duplicates too',
+      'a custom response is sent verbatim, to duplicates too',
     ),
     'pub_sub.*': 'not yet',
     'verifier.type': seen(
       'test/api/settings.test.ts',
-      'the verifier of a source lets in who knows its password or key',
+      'the verifier of a source accepts requests with its password or key',
     ),
     'verifier.hmac.header': seen(
       'test/ingest/incoming-webhooks.test.ts',
@@ -462,23 +459,23 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'verifier.basic_auth.username': seen(
       'test/api/settings.test.ts',
-      'the verifier of a source lets in who knows its password or key',
+      'the verifier of a source accepts requests with its password or key',
     ),
     'verifier.basic_auth.password': seen(
       'test/api/settings.test.ts',
-      'the verifier of a source lets in who knows its password or key',
+      'the verifier of a source accepts requests with its password or key',
     ),
     'verifier.api_key.header_name': seen(
       'test/api/settings.test.ts',
-      'the verifier of a source lets in who knows its password or key',
+      'the verifier of a source accepts requests with its password or key',
     ),
     'verifier.api_key.header_value': seen(
       'test/api/settings.test.ts',
-      'the verifier of a source lets in who knows its password or key',
+      'the verifier of a source accepts requests with its password or key',
     ),
     rate_limit: seen(
       'test/ingest/source-limits.test.ts',
-      'a source takes as many events as its limit, over all nodes together, and says when it takes more',
+      'a source takes as many events as its limit, over all nodes together, and the refusal has the time to retry',
     ),
     rate_limit_duration: seen(
       'test/ingest/source-limits.test.ts',
@@ -489,16 +486,16 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     POSTHORN_HOST: seen('test/api/settings.test.ts', 'a node listens at POSTHORN_HOST and nowhere else'),
     POSTHORN_PORT: seen(
       'test/start/first-start.test.ts',
-      'writes the credentials, for the owner only, before it says it is ready',
+      'writes the credentials, readable by the owner only, before it reports ready',
     ),
     POSTHORN_PROCESSES: seen(
       'test/processes/processes.test.ts',
-      'two processes serve on one port, both deliver, and a stop ends all of it cleanly',
+      'two processes serve on one port, both deliver, and a stop ends both cleanly',
     ),
     POSTHORN_PUBLIC_URL: seen('test/api/settings.test.ts', 'links start with POSTHORN_PUBLIC_URL'),
     POSTHORN_TRUSTED_PROXIES: seen(
       'test/api/settings.test.ts',
-      'names a forwarded caller only where POSTHORN_TRUSTED_PROXIES holds the proxy',
+      'names a forwarded caller only if POSTHORN_TRUSTED_PROXIES contains the proxy',
     ),
     POSTHORN_DATA_DIR: seen(
       'test/start/first-start.test.ts',
@@ -506,7 +503,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     DATABASE_URL: seen(
       'test/crash/two-nodes.test.ts',
-      'two nodes started together on an empty database make one project, and either takes over from the other',
+      'two nodes started together on an empty database create one project, and either takes over from the other',
     ),
     POSTHORN_DATABASE_CONNECTIONS: seen(
       'test/api/settings.test.ts',
@@ -514,7 +511,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     POSTHORN_SECRET_KEY: seen(
       'test/secrets/rotation.test.ts',
-      'a key that nodes at work do not have is refused at the start, and so is one that the data needs and is not there',
+      'a start is refused with a key that running nodes lack, or without a key that the data needs',
     ),
     POSTHORN_OTHER_SECRET_KEY: seen(
       'test/secrets/rotation.test.ts',
@@ -522,7 +519,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     POSTHORN_ROLES: seen(
       'test/engine/node-settings.test.ts',
-      'a node does only what POSTHORN_ROLES say, and others do the rest',
+      'a node has only the roles of POSTHORN_ROLES, and others do the rest',
     ),
     POSTHORN_EGRESS: seen(
       'test/engine/node-settings.test.ts',
@@ -542,7 +539,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     POSTHORN_CA_FILE: seen(
       'test/engine/node-settings.test.ts',
-      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its client certificate',
+      'authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its client certificate',
     ),
     POSTHORN_MAX_BODY_BYTES: seen(
       'test/api/requests.test.ts',
@@ -550,46 +547,46 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     POSTHORN_API_RATE: seen(
       'test/api/limits.test.ts',
-      'a key may make only so many calls a second; another key is not held up',
+      'calls per key and second are limited; another key is not affected',
     ),
     POSTHORN_MAX_RETRY_SECONDS: seen(
       'test/engine/node-settings.test.ts',
-      'no wait grows longer than POSTHORN_MAX_RETRY_SECONDS',
+      'no wait exceeds POSTHORN_MAX_RETRY_SECONDS',
     ),
     POSTHORN_RETENTION_HOURS: seen('test/api/settings.test.ts', 'than POSTHORN_RETENTION_HOURS is removed'),
-    POSTHORN_EXPORT_DIR: seen('test/engine/retention.test.ts', 'gets what is removed before it is'),
+    POSTHORN_EXPORT_DIR: seen('test/engine/retention.test.ts', 'gets the data before it is removed'),
     POSTHORN_GRACE: seen(
       'test/chaos/stop.test.ts',
       'a node with a short grace ends while one with a long grace still waits for its delivery',
     ),
     POSTHORN_WINDOW: seen(
       'test/engine/node-settings.test.ts',
-      'a node has no more deliveries under way than POSTHORN_WINDOW, and the rest follow',
+      'a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest follow',
     ),
     POSTHORN_ENDPOINT_CONCURRENCY: seen(
       'test/engine/node-settings.test.ts',
       'an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURRENCY',
     ),
-    POSTHORN_LOG_LEVEL: seen('test/api/settings.test.ts', 'says as much as POSTHORN_LOG_LEVEL asks for'),
+    POSTHORN_LOG_LEVEL: seen('test/api/settings.test.ts', 'has the level of POSTHORN_LOG_LEVEL'),
     OTEL_EXPORTER_OTLP_ENDPOINT: seen(
       'test/tracing/tracing.test.ts',
-      'an event is one trace from the request through its acceptance to the attempt, and the endpoint is told',
+      'an event is one trace from the request through its acceptance to the attempt and the endpoint',
     ),
     OTEL_EXPORTER_OTLP_HEADERS: seen(
       'test/tracing/tracing.test.ts',
-      'the collector is told the service’s name and given the headers that are configured',
+      'the collector gets the configured service name and headers',
     ),
     OTEL_SERVICE_NAME: seen(
       'test/tracing/tracing.test.ts',
-      'the collector is told the service’s name and given the headers that are configured',
+      'the collector gets the configured service name and headers',
     ),
     OTEL_TRACES_SAMPLER_ARG: seen(
       'test/tracing/tracing.test.ts',
-      'an event without a trace begins one, and OTEL_TRACES_SAMPLER_ARG says for which share',
+      'an event without a trace begins one, for the share in OTEL_TRACES_SAMPLER_ARG',
     ),
     POSTHORN_CERTIFICATE_DAYS: seen(
       'test/engine/certificate-alerts.test.ts',
-      'each endpoint of a server is told, also where they share its connection; a certificate outside the window is not',
+      'each endpoint of a server has its alert, also on a shared connection; a certificate outside the window has none',
     ),
     POSTHORN_METRICS: seen('test/metrics/metrics.test.ts', 'is answered $status with $env'),
     POSTHORN_SMTP_URL: seen(

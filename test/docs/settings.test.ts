@@ -35,7 +35,7 @@ const none = { missing: [], unknown: [] };
 describe.each(Object.keys(wanted))('settings of %s', (section) => {
   const proofs = Object.entries(settingProofs[section] ?? {});
 
-  it('each have a proof, and no proof is without its setting', () => {
+  it('each have a proof, and each proof has a setting', () => {
     expect(wanted[section]?.length).toBeGreaterThan(3);
     expect(
       differences(

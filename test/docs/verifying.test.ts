@@ -62,7 +62,7 @@ for case in json.load(sys.stdin):
 print(json.dumps(answers))
 `;
 
-  it('accepts and refuses what it should', () => {
+  it('accepts and refuses correctly', () => {
     const cases = signatureCases.filter(({ check }) => check !== 'ed25519');
     const input = JSON.stringify(cases.map((one) => ({ ...one, body: one.body.toString('hex') })));
     const file = path.join(folder, 'sample.py');
@@ -96,7 +96,7 @@ describe('the values to test with', () => {
     return new Map(signer.headers({ id, timestampSeconds, nowMs: timestampSeconds * 1000, body }));
   };
 
-  it('are what the signer makes', () => {
+  it('are the output of the signer', () => {
     expect(value('`standard_webhooks_secret`')).toBe(standardWebhooksSecret(secret));
     expect(value('`webhook-signature`')).toBe(headersOf(true).get('webhook-signature'));
     expect(value('`X-Convoy-Signature`, advanced')).toBe(headersOf(true).get('X-Convoy-Signature'));

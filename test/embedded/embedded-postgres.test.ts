@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 import { StartupError } from '../../src/platform/startup-error.ts';
 import { isRoot, NOBODY, query, start, startNode, temporaryDirectory, untilDead } from './support.ts';
 
-it('makes a database on the first start and keeps its data over a restart', async () => {
+it('creates a database on the first start and keeps its data over a restart', async () => {
   const dataDir = path.join(temporaryDirectory(), 'below', 'data');
   const first = await start(dataDir);
   await query(first.connection, `CREATE TABLE kept AS SELECT 'Größe 🐘' AS word`);
@@ -49,25 +49,25 @@ it('runs durably, with checksums, without TCP, and with the settings it is given
   expect(statSync(server.connection.host).mode & 0o777).toBe(0o700);
 });
 
-it('takes a data directory whose name holds spaces, commas, quotes and letters of the world', async () => {
+it('accepts a data directory whose name has spaces, commas, quotes and non-ASCII letters', async () => {
   const server = await start(path.join(temporaryDirectory(), `a "b", 'c' $d ü`));
   expect(await query(server.connection, 'SELECT 1')).toEqual([[1]]);
 });
 
-it('answers on when the terminal interrupts the process group of its node', async () => {
+it('keeps serving when the terminal interrupts the process group of its node', async () => {
   const node = await startNode(temporaryDirectory());
   process.kill(-node.said.pid, 'SIGINT');
   expect(await query(node.said.connection, 'SELECT 1')).toEqual([[1]]);
 });
 
-it('takes its server along when it exits without stopping it', async () => {
+it('ends its server when it exits without stopping it', async () => {
   const dataDir = temporaryDirectory();
   const node = await startNode(dataDir, { exits: true });
   await untilDead(node.said.serverPid);
   expect(log(dataDir).trimEnd()).toMatch(/database system is shut down$/);
 });
 
-it('starts its log anew when it has grown large, and keeps the one before', async () => {
+it('rotates its log when it is large, and keeps the previous one', async () => {
   const dataDir = temporaryDirectory();
   writeFileSync(path.join(dataDir, 'postgres.log'), 'old');
   truncateSync(path.join(dataDir, 'postgres.log'), 11 * 1024 * 1024);
@@ -76,7 +76,7 @@ it('starts its log anew when it has grown large, and keeps the one before', asyn
   expect(log(dataDir)).toMatch(/ready to accept connections/);
 });
 
-it('says in one line why the server did not start, and leaves the directory free', async () => {
+it('reports in one line why the server did not start, and unlocks the directory', async () => {
   const dataDir = temporaryDirectory();
   const failure = await start(dataDir, { shared_buffers: 'plenty' }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(StartupError);
@@ -86,7 +86,7 @@ it('says in one line why the server did not start, and leaves the directory free
   expect(await query(server.connection, 'SELECT 1')).toEqual([[1]]);
 });
 
-it('refuses a data directory that is a file or lies below one', async () => {
+it('refuses a data directory that is a file or below one', async () => {
   const file = path.join(temporaryDirectory(), 'file');
   writeFileSync(file, '');
   for (const dataDir of [file, path.join(file, 'below')]) {
@@ -96,7 +96,7 @@ it('refuses a data directory that is a file or lies below one', async () => {
   }
 });
 
-it('refuses a cluster of another PostgreSQL version and a directory that is no cluster', async () => {
+it('refuses a cluster of another PostgreSQL version and a directory that is not a cluster', async () => {
   const dataDir = temporaryDirectory();
   const cluster = path.join(dataDir, 'postgres');
   mkdirSync(cluster);
@@ -111,7 +111,7 @@ it('refuses a cluster of another PostgreSQL version and a directory that is no c
   expect(readdirSync(cluster).sort()).toEqual(['PG_VERSION', 'something']);
 });
 
-it('removes what a first start that was cut short left behind', async () => {
+it('removes the leftovers of an interrupted first start', async () => {
   const dataDir = temporaryDirectory();
   mkdirSync(path.join(dataDir, 'postgres.new-abc', 'base'), { recursive: true });
   await start(dataDir);

@@ -33,7 +33,7 @@ it('takes over from a killed node whose server still runs', async () => {
   expect(server.logged[0]?.message).toMatch(/ended the server of a killed node/);
 });
 
-it('reports the death of its server, and what was committed is there on the next start', async () => {
+it('reports the death of its server, and committed data is there on the next start', async () => {
   const dataDir = temporaryDirectory();
   const server = await start(dataDir);
   await query(server.connection, 'CREATE TABLE kept AS SELECT 1 AS n');
@@ -78,7 +78,7 @@ it.each([
   ['an unrelated process', 'echo $$; exec sleep 60'],
   // It ends after its parent has become a program that does not wait for it.
   ['a process that ended and nobody collected', 'sleep 0.2 & echo $!; exec sleep 60'],
-])('neither ends nor minds %s that has the pid of a server killed before', async (_, script) => {
+])('ignores %s that has the pid of a killed server', async (_, script) => {
   const dataDir = temporaryDirectory();
   const server = await start(dataDir);
   const pidFile = path.join(dataDir, 'postgres', 'postmaster.pid');
@@ -97,7 +97,7 @@ it.each([
   expect(isAlive(stranger.pid!)).toBe(true);
 });
 
-it('leaves alone a server that somebody else started on its cluster, and says so', async () => {
+it('refuses a cluster with a server that it did not start, and leaves that server alone', async () => {
   const dataDir = temporaryDirectory();
   await (await start(dataDir)).stop();
   const cluster = path.join(dataDir, 'postgres');

@@ -71,7 +71,7 @@ describe('a data directory with a path too long for a socket', () => {
     expect(existsSync(elsewhere)).toBe(true);
   });
 
-  it('is found again by the next node after a kill, whatever its TMPDIR', async () => {
+  it('is found again by the next node after a kill, with any TMPDIR', async () => {
     const dataDir = path.join(temporaryDirectory(), 'long'.repeat(30));
     const node = await startNode(dataDir);
     await node.end('SIGKILL');
@@ -98,7 +98,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect(await capabilities(next.connection)).toBe(0);
   });
 
-  it('keeps the socket from others who run as nobody', async () => {
+  it('protects the socket from other processes of the user nobody', async () => {
     const server = await start(path.join(temporaryDirectory(), 'data'));
     const socket = path.join(server.connection.host, '.s.PGSQL.5432');
     const look = (as: { uid?: number; gid?: number }): number | null => spawnSync('ls', [socket], as).status;
@@ -115,7 +115,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect(statSync(path.join(dataDir, 'postgres')).uid).toBe(daemon.uid);
   });
 
-  it.runIf(canUnshare)('runs a cluster that root owns without the powers of root', async () => {
+  it.runIf(canUnshare)('runs a cluster that root owns without root privileges', async () => {
     const dataDir = await clusterOfRoot();
     const server = await start(dataDir);
     expect(server.logged[0]?.fields).toMatchObject({ runs: 'namespace' });
@@ -129,7 +129,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect(await query(next.connection, 'SELECT n FROM kept')).toEqual([[1]]);
   });
 
-  it('says what to do where a cluster that root owns cannot be run, and leaves nothing', async () => {
+  it('gives the next step if a cluster that root owns cannot run, and leaves nothing behind', async () => {
     const dataDir = await clusterOfRoot();
     const node = await startNode(dataDir, { env: { PATH: pathWithoutNamespaces() } });
     expect(node.said.error).toMatch(/does not run as root.*not permitted.*chown -R nobody.*DATABASE_URL/);
@@ -151,7 +151,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect((await chooseIdentity(dataDir, cluster, hidden)).binaries).toEqual(identity.binaries);
   });
 
-  it('leaves an ordinary user to run the server as itself, and refuses it the cluster of another', async () => {
+  it('runs the server of an ordinary user as that user, and refuses the cluster of another', async () => {
     const dataDir = temporaryDirectory();
     chownSync(dataDir, NOBODY.uid, NOBODY.gid);
     const node = await startNode(dataDir, { as: NOBODY });

@@ -157,7 +157,7 @@ describe("a subscription's alert", () => {
     expect(everything).not.toMatch(/in-the-query|the signing secret/);
   });
 
-  test('comes again when the endpoint fails again', async () => {
+  test('is raised again when the endpoint fails again', async () => {
     await newProject();
     await subscribe(project, `${receiver.url}/hook`, {
       endpoint: channels(),
@@ -173,7 +173,7 @@ describe("a subscription's alert", () => {
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared', 'alert.raised']);
   });
 
-  test('is raised by as many failures as are set, not by fewer, by those outside the threshold, nor without a config', async () => {
+  test('is raised by the configured number of failures, not by fewer, older ones, or without a config', async () => {
     await newProject();
     const subscribeWith = (name: string, alert_config?: object) =>
       subscribe(project, `${receiver.url}/hook/${name}`, {
@@ -201,7 +201,7 @@ describe("a subscription's alert", () => {
   });
 });
 
-test('an open breaker is told once and its closing too', async () => {
+test('an open breaker raises one alert and its closing clears it', async () => {
   await newProject({ circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 5 } });
   await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   await send(10);
@@ -222,7 +222,7 @@ test('an open breaker is told once and its closing too', async () => {
   expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
 });
 
-test('an endpoint that the service disabled is told, and its activation, and when it is disabled again; a pause is not', async () => {
+test('disabling an endpoint raises an alert, activation clears it, a second time raises it again; a pause raises none', async () => {
   await newProject();
   const { endpoint } = await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   status = 410;
@@ -273,7 +273,7 @@ test('a dead mail server and a dead chat lose no delivery and are logged', async
   }
 });
 
-test('of many that raise or clear an alert at the same time, one wins', async () => {
+test('one of many concurrent raises or clears of an alert wins', async () => {
   const { db } = app.app;
   const key = { subjectId: 'subject', kind: 'breaker', projectId: 'project' } as const;
   const winners = async (move: typeof raiseAlerts) =>

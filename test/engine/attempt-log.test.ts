@@ -28,7 +28,7 @@ const ended = (app: TestApp, status: string) =>
     ([first]) => first?.status === status,
   );
 
-test('at level debug every attempt is one line with all that is known of it, and no secret', async () => {
+test('at level debug every attempt is one line with all its fields, and no secret', async () => {
   const { app, receiver, text, attempts } = await logging('debug');
   receiver.answerNext(503);
   const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/hook?token=t0ps3cret`, {

@@ -81,7 +81,7 @@ async function open({ endpointId, projectId, client }: Case): Promise<void> {
 const succeeds = (of: Case, count: number) =>
   eventually(of.deliveries, (all) => all.filter(({ status }) => status === 'Success').length === count);
 
-test('attempts under way when a breaker opens are no probes: they open it no further', async () => {
+test('attempts in flight when a breaker opens are not probes and do not count against it', async () => {
   const of = await project({
     disable_endpoint: true,
     circuit_breaker: {
@@ -107,7 +107,7 @@ test('attempts under way when a breaker opens are no probes: they open it no fur
   expect((await of.client.get(`/endpoints/${of.endpointId}`)).status).toBe('active');
 });
 
-test('a probe whose claim is rolled back is free for the next', async () => {
+test('the probe of a rolled back claim is free for the next', async () => {
   receiver.answerAlways(200);
   const of = await project();
   await open(of);
@@ -132,7 +132,7 @@ test('a probe whose claim is rolled back is free for the next', async () => {
   await eventually(of.breaker, (row) => row?.['state'] === 'closed' && row['is_probed'] === false);
 });
 
-test('a probe that is not sent after all is free for the next', async () => {
+test('a probe that is not sent is free for the next', async () => {
   receiver.answerAlways(200);
   // Credentials cannot be had: nothing is sent, and the delivery goes back.
   const of = await project(
@@ -163,7 +163,7 @@ test('a probe that is not sent after all is free for the next', async () => {
   await eventually(of.breaker, (row) => row?.['state'] === 'closed');
 });
 
-test('while one probe is under way no second is sent, by any node', async () => {
+test('while one probe is in flight no node sends a second', async () => {
   const of = await project();
   await open(of);
   await app.addNode();
@@ -218,7 +218,7 @@ const ended = (of: Case, n: number) =>
 test.each([
   ['succeeds', 200],
   ['fails', 500],
-])('a probe that %s after another took its place moves nothing', async (_name, status) => {
+])('a probe that %s after another took its place changes nothing', async (_name, status) => {
   const { of, late, current } = await twoProbes();
   late.response.writeHead(status).end();
   await ended(of, late.n);
@@ -231,7 +231,7 @@ test.each([
   await succeeds(of, 10);
 });
 
-test('a probe given back after another took its place does not free it', async () => {
+test('a probe released after another took its place does not free it', async () => {
   const { of, late, current } = await twoProbes();
   await app.database.query(`
     create sequence refused_outcomes;

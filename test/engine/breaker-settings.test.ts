@@ -84,13 +84,13 @@ async function onlySecondOpens(first: Case, second: Case): Promise<void> {
   expect((await first.endpoint()).cb_state).toBe('closed');
 }
 
-test.concurrent('sample_rate: the breaker is looked at that often', async () => {
+test.concurrent('sample_rate: the interval of breaker checks', async () => {
   const [rarely, often] = [await setCase({ sample_rate: 3_600 }), await setCase({ sample_rate: 1 })];
   for (const each of [rarely, often]) await countAttempts(each, { failures: 10 });
   await onlySecondOpens(rarely, often);
 });
 
-test.concurrent('minimum_request_count: fewer attempts open nothing', async () => {
+test.concurrent('minimum_request_count: fewer attempts open no breaker', async () => {
   const [many, few] = [
     await setCase({ minimum_request_count: 1_000 }),
     await setCase({ minimum_request_count: 5 }),
@@ -99,13 +99,13 @@ test.concurrent('minimum_request_count: fewer attempts open nothing', async () =
   await onlySecondOpens(many, few);
 });
 
-test.concurrent('failure_threshold: a smaller part of failures opens nothing', async () => {
+test.concurrent('failure_threshold: a smaller share of failures opens no breaker', async () => {
   const [high, low] = [await setCase({ failure_threshold: 90 }), await setCase({ failure_threshold: 40 })];
   for (const each of [high, low]) await countAttempts(each, { failures: 500, successes: 500 });
   await onlySecondOpens(high, low);
 });
 
-test.concurrent('observability_window: what lies further back does not count', async () => {
+test.concurrent('observability_window: older attempts do not count', async () => {
   const [short, long] = [
     await setCase({ observability_window: 2, minimum_request_count: 50 }),
     await setCase({ observability_window: 30, minimum_request_count: 50 }),
@@ -114,7 +114,7 @@ test.concurrent('observability_window: what lies further back does not count', a
   await onlySecondOpens(short, long);
 });
 
-test.concurrent('error_timeout: an open breaker lets a probe out only after it', async () => {
+test.concurrent('error_timeout: an open breaker sends a probe only after it', async () => {
   const [long, short] = [await setCase({ error_timeout: 3_600 }), await setCase({ error_timeout: 2 })];
   for (const each of [long, short]) {
     await countAttempts(each, { failures: 10 });
@@ -127,7 +127,7 @@ test.concurrent('error_timeout: an open breaker lets a probe out only after it',
   expect([arrived(long), (await long.endpoint()).cb_state]).toEqual([whenOpen, 'open']);
 });
 
-test.concurrent('success_threshold: so many of the probes must succeed before the breaker closes', async () => {
+test.concurrent('success_threshold: the share of probes that must succeed before the breaker closes', async () => {
   const settings = { error_timeout: 1, minimum_request_count: 10 };
   const [strict, lax] = [
     await setCase({ ...settings, success_threshold: 100 }),

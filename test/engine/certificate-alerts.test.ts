@@ -120,7 +120,7 @@ async function nothingMoreThan(many: number): Promise<void> {
   expect(seen()).toEqual(expected(many));
 }
 
-test('a certificate about to expire is told of once, over two nodes and many connections, and its renewal too', async () => {
+test('a certificate about to expire raises one alert, over two nodes and many connections, and its renewal clears it', async () => {
   const node = await app.addNode();
   there = new ApiClient(project.base.replace(app.url, node.url), project.key);
   show(authority.issue('soon.example', 5));
@@ -171,7 +171,7 @@ test('a certificate about to expire is told of once, over two nodes and many con
   await node.stop();
 });
 
-test('a certificate that was told of and replaced is not told of again when an old server still shows it', async () => {
+test('a replaced certificate raises no second alert when an old server still presents it', async () => {
   const old = authority.issue('old.example', 3);
   await newEndpoint();
   show(old);
@@ -193,7 +193,7 @@ test('a certificate that was told of and replaced is not told of again when an o
   ]);
 });
 
-test('a client certificate about to expire is told of, until the endpoint has another', async () => {
+test('a client certificate about to expire has an alert until the endpoint has another', async () => {
   show(authority.issue('fine.example', 90));
   const client = authority.issue('client.example', 5);
   const mtls = ({ cert, key }: Issued) => ({ mtls_client_cert: { client_cert: cert, client_key: key } });
@@ -236,7 +236,7 @@ test('an endpoint that moves to an address without TLS has its alert cleared', a
   });
 });
 
-test('each endpoint of a server is told, also where they share its connection; a certificate outside the window is not', async () => {
+test('each endpoint of a server has its alert, also on a shared connection; a certificate outside the window has none', async () => {
   // Ten days are set here; with the usual fourteen it would be told of.
   show(authority.issue('later.example', 12));
   const [a, b] = [await newEndpoint(), await newEndpoint()];
@@ -250,7 +250,7 @@ test('each endpoint of a server is told, also where they share its connection; a
   expect(new Set(alerts().map(({ data }) => data.endpoint_id))).toEqual(new Set([a.uid, b.uid]));
 });
 
-test('with POSTHORN_CERTIFICATE_DAYS 0 nothing is told', async () => {
+test('with POSTHORN_CERTIFICATE_DAYS 0 there is no alert', async () => {
   const silent = await startTestApp({
     POSTHORN_CA_FILE: join(directory, 'ca.pem'),
     POSTHORN_CERTIFICATE_DAYS: '0',

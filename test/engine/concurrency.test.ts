@@ -98,7 +98,7 @@ test.each(Object.entries(strain))('an endpoint that %s gets fewer at a time', as
   await receiver.stop();
 });
 
-test('an endpoint that answers badly without strain is not held back', async () => {
+test('an endpoint that answers with errors but without strain is not slowed down', async () => {
   const { receiver, open } = await endpointWith(100);
   await underWay(open, (count) => count === START);
   answerAll(open, 400);

@@ -89,7 +89,7 @@ async function closesOnSecond(): Promise<{ server: LoopbackServer; bodies: strin
   return { server, bodies };
 }
 
-test('at most once: what may have arrived is not sent again, and ends as Failure with the reason', async () => {
+test('at most once: a request that may have arrived is not repeated, and ends as Failure with the reason', async () => {
   const { server, bodies } = await closesOnSecond();
   const { send, ended, attempts } = await subscribed(server, { delivery_mode: 'at_most_once' });
   await send({ n: 1 });
@@ -102,7 +102,7 @@ test('at most once: what may have arrived is not sent again, and ends as Failure
   expect(bodies).toEqual(['{"n":1}', '{"n":2}']);
 });
 
-test('at least once: it is recorded and sent once more at once, without using a retry', async () => {
+test('at least once: it is recorded and sent again at once, without using a retry', async () => {
   const { server, bodies } = await closesOnSecond();
   const { send, ended, attempts, endpointId } = await subscribed(server);
   await send({ n: 1 });
@@ -123,7 +123,7 @@ test('at least once: it is recorded and sent once more at once, without using a 
   expect(counted).toEqual([{ deliveries: 2, successes: 2, failures: 0 }]);
 });
 
-test('there is one such second request for a try: the next failure uses a retry', async () => {
+test('there is one such second request per attempt: the next failure uses a retry', async () => {
   const bodies: string[] = [];
   const server = await endpoint((socket, { body }) => {
     bodies.push(body);
@@ -144,7 +144,7 @@ test('there is one such second request for a try: the next failure uses a retry'
   expect(sent).toBe(3);
 });
 
-test('an endpoint that keeps connections and cuts off one delivery on each cannot make it go on', async () => {
+test('an endpoint that drops one delivery on each connection cannot cause endless requests', async () => {
   const bodies: string[] = [];
   const server = await endpoint((socket, { body }) => {
     bodies.push(body);

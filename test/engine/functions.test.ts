@@ -39,7 +39,7 @@ const deliveryWith = (event: Json, satisfied: (delivery: Json) => boolean): Prom
 const change = (subscription: Json, code: string) =>
   app.project.put(`/subscriptions/${subscription.uid}`, { function: code });
 
-test('a function changed between a try and its retry does not change the body: the one first made is kept', async () => {
+test('a function changed before a retry does not change the body: the first one is kept', async () => {
   const { subscription } = await listen(
     '/kept',
     'kept',
@@ -62,7 +62,7 @@ test('a function changed between a try and its retry does not change the body: t
   expect(at('/kept')[2]?.json).toEqual({ made: 'second' });
 });
 
-test('a delivery that a function failed makes no attempt, and a resend runs the function as it is now', async () => {
+test('a delivery whose function fails has no attempt, and a resend runs the current function', async () => {
   const { subscription } = await listen('/again', 'again', 'function transform(p) { return p.no.such }');
   const event = await broadcast('again', { n: 1 });
   const failed = await deliveryWith(event, (delivery) => delivery.status === 'Failure');
@@ -129,7 +129,7 @@ test('functions of a rest_api source run on events by API before they are matche
   expect([request?.json, request?.headers['x-added']]).toEqual([{ kind: 'seen', was: { n: 1.5 } }, 'yes']);
 });
 
-test('a sandbox that is lost costs a delivery nothing: it is sent later, at its first try', async () => {
+test('a lost sandbox uses no retry: the delivery is sent later, at its first attempt', async () => {
   await listen(
     '/lost',
     'lost',
@@ -162,7 +162,7 @@ function killSandboxes(): void {
   }
 }
 
-test('functions that never end or eat memory fail alone; the healthy one beside them and the node go on', async () => {
+test('functions that never end or exhaust memory fail alone; a healthy one and the node continue', async () => {
   const hostile = 20;
   await listen('/loop', 'both', 'function transform() { for (;;); }');
   await listen(

@@ -66,7 +66,7 @@ test('an endpoint rate limit holds in any interval, over two nodes, and uses no 
   expect(new Set(done.map((d) => d.metadata.num_trials))).toEqual(new Set([1]));
 });
 
-test('a limited subscription does not hold up its sibling on the same endpoint', async () => {
+test('a limited subscription does not delay another one on the same endpoint', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/siblings`, {
     eventTypes: ['slow.sibling'],
     subscription: { rate_limit_config: { count: 1, duration: 60 } },
@@ -87,7 +87,7 @@ test('a limited subscription does not hold up its sibling on the same endpoint',
   expect({ slow: successes('slow.sibling'), free: successes('free.sibling') }).toEqual({ slow: 1, free: 30 });
 });
 
-test('a paused endpoint holds its deliveries and sends them once unpaused', async () => {
+test('deliveries to a paused endpoint wait and are sent once it is unpaused', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/paused`, { eventTypes: ['paused'] });
   expect((await app.project.put(`/endpoints/${endpoint.uid}/pause`)).status).toBe('paused');
   await send('paused', 5);
@@ -100,7 +100,7 @@ test('a paused endpoint holds its deliveries and sends them once unpaused', asyn
   );
 });
 
-test('a breaker opens on failures, holds, probes, and closes when the endpoint recovers', async () => {
+test('a breaker opens on failures, blocks, probes, and closes when the endpoint recovers', async () => {
   const created = await app.instance.post('/projects', {
     name: 'breaker',
     type: 'outgoing',

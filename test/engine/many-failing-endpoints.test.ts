@@ -85,7 +85,7 @@ test('endpoints that begin to fail together open their breakers in a few changes
   expect(mostWaiting).toBeLessThan(AT_ONCE);
 });
 
-test('so do endpoints that recover together: their probes are taken, counted and closed in batches', async () => {
+test('endpoints that recover together are probed, counted and closed in batches', async () => {
   status = 500;
   const many = await manyEndpoints({ circuit_breaker: { ...breaker, error_timeout: 1 } });
   await many.send();

@@ -201,7 +201,7 @@ describe.each(metaEventTypes)('%s', (type) => {
   });
 });
 
-test('a meta event that keeps failing makes no meta event, no alert and disables nothing, whatever is asked for', async () => {
+test('a meta event that keeps failing creates no meta event or alert and disables nothing, with every type enabled', async () => {
   const [listener, receiver] = [await Receiver.start(), await Receiver.start()];
   try {
     const { project } = await newScene('*', listener, receiver);

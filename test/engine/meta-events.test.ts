@@ -51,7 +51,7 @@ const settled = (many: number): Promise<Json[]> =>
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
-  test('are told once each, in order of their happening, without secrets', async () => {
+  test('create one meta event each, in order, without secrets', async () => {
     await configure({ event_type: ['*'] });
     const { endpoint } = await subscribe(project, receiver.url, {
       endpoint: {
@@ -95,7 +95,7 @@ describe('config changes', () => {
     expect(data('endpoint.deleted').deleted_at).toEqual(expect.any(String));
   });
 
-  test('of subscriptions, their filters and sources are told too', async () => {
+  test('of subscriptions, their filters and sources create meta events too', async () => {
     await configure({ event_type: ['subscription.*', 'source.*'] });
     const source = await project.post('/sources', {
       name: 's',
@@ -121,7 +121,7 @@ describe('config changes', () => {
     expect(JSON.stringify(all)).not.toContain('the verifier key');
   });
 
-  test('that fail are not told', async () => {
+  test('that fail create no meta event', async () => {
     await configure({ event_type: ['endpoint.*'] });
     await project.delete('/endpoints/unknown', 404);
     await project.post('/endpoints', { name: 'x', url: 'nonsense' }, 400);
@@ -137,7 +137,7 @@ describe('config changes', () => {
       ['endpoint.paused', 'subscription.created'],
     ],
     [[], []],
-  ])('are told by the types asked for: %j', async (event_type, expected) => {
+  ])('create meta events of the configured types: %j', async (event_type, expected) => {
     await configure({ event_type });
     const { endpoint } = await subscribe(project, receiver.url);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
@@ -145,7 +145,7 @@ describe('config changes', () => {
     expect(sorted(all.map((each) => each.event_type))).toEqual(expected);
   });
 
-  test('are told while meta events are on, and not while they are off', async () => {
+  test('create meta events only while meta events are on', async () => {
     await configure({ event_type: ['endpoint.created'], is_enabled: false });
     await subscribe(project, receiver.url);
     expect(await listed()).toEqual([]);
@@ -154,7 +154,7 @@ describe('config changes', () => {
     await settled(1);
   });
 
-  test('made by an endpoint that answers 410 are told as well', async () => {
+  test('caused by an endpoint that answers 410 create meta events too', async () => {
     await configure({ event_type: ['endpoint.disabled'] });
     receiver.answerAlways(410);
     const { endpoint } = await subscribe(project, receiver.url);
@@ -196,7 +196,7 @@ test('a meta event is signed by both schemes with the project’s meta event sec
 });
 
 describe('deliveries', () => {
-  test('that end are told with how they ended, one meta event each', async () => {
+  test('that end create one meta event each, with their result', async () => {
     await configure(
       { event_type: ['eventdelivery.*'] },
       { strategy: { type: 'linear', duration: 1, retry_count: 1 } },
@@ -221,7 +221,7 @@ describe('deliveries', () => {
     expect((await project.get(`/eventdeliveries/${good.uid}`)).status).toBe('Success');
   });
 
-  test('that are discarded are told, those that will be tried again are not', async () => {
+  test('that are discarded create meta events, those that will be retried do not', async () => {
     await configure({ event_type: ['eventdelivery.discarded', 'eventdelivery.success'] });
     const { endpoint } = await subscribe(project, receiver.url);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
@@ -232,7 +232,7 @@ describe('deliveries', () => {
     expect(told?.metadata.data.data).toMatchObject({ status: 'Discarded', attempt: null });
   });
 
-  test('are told to the last of a hundred at once', async () => {
+  test('create a meta event for each of a hundred at once', async () => {
     await configure({ event_type: ['eventdelivery.success'] });
     await subscribe(project, receiver.url);
     await Promise.all(
@@ -249,7 +249,7 @@ describe('deliveries', () => {
     expect(seen).toEqual(new Set(told.map((each) => each.uid)));
   });
 
-  test('are not told where nobody asked, and cost no transaction then', async () => {
+  test('create no meta event in a project without them, and then cost no transaction', async () => {
     await configure({ event_type: ['endpoint.created'] });
     await subscribe(project, receiver.url);
     await settled(1);
@@ -263,7 +263,7 @@ describe('deliveries', () => {
 });
 
 describe('a listener that fails', () => {
-  test('is tried again by the project’s strategy, then given up, and makes no meta event of its own', async () => {
+  test('is retried by the project’s strategy, then fails, and creates no meta event of its own', async () => {
     listener.answerAlways(500);
     await configure({ event_type: ['*'] }, { strategy: { type: 'linear', duration: 1, retry_count: 2 } });
     const [told] = await eventually(listed, (all) => all[0]?.status === 'Failure');
@@ -302,7 +302,7 @@ describe('a listener that fails', () => {
 });
 
 describe('reading', () => {
-  test('lists by dates and pages, fetches one, and knows no other project’s', async () => {
+  test('lists by dates and pages, fetches one, and sees none of other projects', async () => {
     await configure({ event_type: ['endpoint.created'] });
     for (const name of ['a', 'b', 'c']) await project.post('/endpoints', { name, url: receiver.url });
     const all = await settled(3);
@@ -329,7 +329,7 @@ describe('reading', () => {
     expect(Buffer.from(bytes.metadata.data).toString()).toBe(all[1]?.metadata.raw);
   });
 
-  test('is not for portals', async () => {
+  test('is refused for portals', async () => {
     const link = await project.post('/portal-links', { name: 'l', owner_id: 'o', can_manage_endpoint: true });
     const holder = new ApiClient(project.base, link.token);
     await holder.get('/meta-events', 403);

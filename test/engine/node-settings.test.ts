@@ -74,7 +74,7 @@ test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURREN
   expect(most()).toBe(3);
 });
 
-test('a node has no more deliveries under way than POSTHORN_WINDOW, and the rest follow', async () => {
+test('a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest follow', async () => {
   const app = await started({ POSTHORN_WINDOW: '2' });
   const receiver = await receiving();
   const most = countAtOnce(receiver);
@@ -84,7 +84,7 @@ test('a node has no more deliveries under way than POSTHORN_WINDOW, and the rest
   expect(most()).toBe(2);
 });
 
-test('no wait grows longer than POSTHORN_MAX_RETRY_SECONDS', async () => {
+test('no wait exceeds POSTHORN_MAX_RETRY_SECONDS', async () => {
   const app = await started({ POSTHORN_MAX_RETRY_SECONDS: '5' });
   const receiver = await receiving();
   receiver.answerAlways(500);
@@ -136,7 +136,7 @@ test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
   expect(asked).toEqual([new URL(receiver.url).host]);
 });
 
-test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its client certificate', async () => {
+test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its client certificate', async () => {
   const names: unknown[] = [];
   const tls = { cert: pem('endpoint.pem'), key: pem('endpoint.key'), ca: pem('ca.pem') };
   const server = await listen(
@@ -166,7 +166,7 @@ test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint is shown its 
   expect(names).toEqual(['client.example']);
 });
 
-test('a node does only what POSTHORN_ROLES say, and others do the rest', async () => {
+test('a node has only the roles of POSTHORN_ROLES, and others do the rest', async () => {
   const app = await started({ POSTHORN_ROLES: 'api' });
   const receiver = await receiving();
   const source = await app.project.post('/sources', {

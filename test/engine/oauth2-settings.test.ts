@@ -53,14 +53,14 @@ async function deliverTo(
 
 const SHARED = { authentication_type: 'shared_secret', client_secret: 'hush' };
 
-test('the token server is asked with the secret, grant, scope and audience that are set', async () => {
+test('the token request has the configured secret, grant, scope and audience', async () => {
   const more = { grant_type: 'urn:example:other', scope: 'a b', audience: 'them' };
   const deliver = await deliverTo({ ...SHARED, ...more });
   expect(await deliver()).toBe('Bearer t');
   expect(formsAsked()).toEqual([{ client_id: 'me', client_secret: 'hush', ...more }]);
 });
 
-test('an assertion is signed by the key and algorithm that are set, and names issuer and subject', async () => {
+test('an assertion is signed by the configured key and algorithm, and names issuer and subject', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   const jwk = privateKey.export({ format: 'jwk' });
   const deliver = await deliverTo({
@@ -82,7 +82,7 @@ test('an assertion is signed by the key and algorithm that are set, and names is
   expect(verify('sha384', signed, key, Buffer.from(signature, 'base64url'))).toBe(true);
 });
 
-test('the answer is read by the names of its fields and the unit of its time', async () => {
+test('the token response is read by the configured fields and time unit', async () => {
   // By the usual names there is no token; in seconds the first would last until long after this test.
   const deliver = await deliverTo(
     {

@@ -22,7 +22,7 @@ for (const [nodes, answerMs] of [
   [3, 100],
   [3, 500],
 ] as const) {
-  test(`${nodes} node(s), answers of the database ${answerMs} ms late: a limit is kept and used`, async (context) => {
+  test(`${nodes} node(s), database answers ${answerMs} ms late: a limit is kept and fully used`, async (context) => {
     const scene = await startScene(context, nodes);
     const { receiver, clients } = scene;
     const { project } = scene.app;
@@ -87,7 +87,7 @@ test('a delivery within its limit is sent soon after any node accepted it', asyn
   expect(waits.toSorted((a, b) => a - b)[27]).toBeLessThan(1_000);
 }, 120_000);
 
-test('a node that stops hands its limits on with the count, and nothing is held up', async (context) => {
+test('a node that stops passes its limits on with the counts, and nothing is delayed', async (context) => {
   const scene = await startScene(context, 1);
   const { app, receiver } = scene;
   const limit = { count: 5, durationMs: 3_000 };
@@ -140,7 +140,7 @@ test('a limit of the endpoint and one of its subscription hold together', async 
   ).toBeGreaterThanOrEqual(2_000);
 }, 120_000);
 
-test('a limit that is lowered counts what was sent before, and one that is removed lets go at once', async (context) => {
+test('a lowered limit counts earlier sends, and a removed limit releases deliveries at once', async (context) => {
   const scene = await startScene(context, 1);
   const { app, receiver, clients } = scene;
   const { endpoint } = await subscribe(app.project, `${receiver.url}/changed`, {

@@ -23,7 +23,7 @@ const queueEmpty = () =>
     (rows) => rows.length === 0,
   );
 
-test('rows held by a node that does not know of them are given back and sent', async () => {
+test('rows held by a node that does not know them are released and sent', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/unknown`, { eventTypes: ['unknown'] });
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   for (let n = 0; n < 5; n++)
@@ -39,7 +39,7 @@ test('rows held by a node that does not know of them are given back and sent', a
   ]);
 });
 
-test('looking for unknown rows at any moment frees none that is accepted, claimed, sent or recorded', async () => {
+test('a check for unknown rows at any moment frees none that is accepted, claimed, sent or recorded', async () => {
   receiver.requests.length = 0;
   const tried = new Set<string>();
   receiver.answerAlways(({ path, headers }, response) => {

@@ -156,7 +156,7 @@ describe('a delivery that is open for twice the retention', () => {
     },
   );
 
-  test('is counted by the retention of its project where that is shorter, many in chunks', async () => {
+  test('is counted by the retention of its project if that is shorter, many in chunks', async () => {
     await makeProject({ retention_policy: { policy: '24h' } });
     const endpointId = await closedEndpoint('paused');
     const old: string[] = [];
@@ -175,7 +175,7 @@ describe('a delivery that is open for twice the retention', () => {
     expect(new Set(told)).toEqual(new Set(old));
   });
 
-  test('tells nobody where its project does not ask for it', async () => {
+  test('creates no meta event in a project without them', async () => {
     await makeProject({ meta_event: { is_enabled: false } });
     const id = await storeOld(61, await closedEndpoint('paused'));
     await app.addNode();
@@ -188,7 +188,7 @@ describe('a delivery that is open for twice the retention', () => {
     );
   });
 
-  test('and a meta event as well, without one about it', async () => {
+  test('also if it is a meta event, without another meta event about it', async () => {
     const id = idAt(61);
     await ensurePartitions(app.app.db, Date.now() - 61 * DAY_MS, DAY_MS);
     await app.database.query(
@@ -222,7 +222,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     return lines.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
   }
 
-  test('gets what is removed before it is', async () => {
+  test('gets the data before it is removed', async () => {
     const id = await storeOld(40);
     await app.addNode({ POSTHORN_EXPORT_DIR: directory });
     await eventually(
@@ -237,7 +237,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     expect(lines).toMatchObject([{ id, project_id: projectId, payload: '{"n":1.0}' }]);
   });
 
-  test('that cannot be written to keeps everything, and says so in the log and the metrics', async () => {
+  test('that is not writable prevents removal, and the log and the metrics report it', async () => {
     const id = await storeOld(50);
     const missing = join(directory, 'missing');
     const node = await app.addNode({ POSTHORN_EXPORT_DIR: missing });
@@ -258,7 +258,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
   });
 });
 
-test('an entry of the audit log goes once it is as old as events may be', async () => {
+test('an audit entry is removed at the retention of events', async () => {
   const [old, young] = [idAt(31), idAt(29)];
   await app.database.query(
     `insert into audit_entries (id, project_id, actor_type, action, resource_type)
@@ -304,7 +304,7 @@ describe('an idempotency key', () => {
   }
 
   test.each(['its partition', "its project's retention"])(
-    'makes duplicates as long as its event is kept, and is free once it goes with %s',
+    'detects duplicates while its event is kept, and is free once it is removed with %s',
     async (by) => {
       if (by !== 'its partition') {
         await makeProject({ retention_policy: { policy: '48h' } });

@@ -44,7 +44,7 @@ async function deliver(
 const attempts = (delivery: Json): Promise<Json[]> =>
   app.project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
 
-test('a function changes the body, which is what is signed, sent, shown and kept for retries', async () => {
+test('a function changes the body, and that body is signed, sent, shown and kept for retries', async () => {
   receiver.answerNext(500, 200);
   const delivery = await deliver(
     { data: { amount: 5 } },
@@ -68,7 +68,7 @@ test('a function changes the body, which is what is signed, sent, shown and kept
   expect(first?.headers['x-convoy-signature']).toBe(signature);
 });
 
-test('a failing function ends its own delivery with the reason and nobody else’s', async () => {
+test('a failing function ends its own delivery with the reason and no other', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/other`, {
     eventTypes: ['function.fails'],
   });
@@ -132,7 +132,7 @@ test('a form endpoint gets form fields, and the signature covers those bytes', a
   );
 });
 
-test('at most once: an answer of any kind ends it, a refused connection is tried again', async () => {
+test('at most once: any response ends it, a refused connection is retried', async () => {
   receiver.answerAlways(500);
   const answered = await deliver({}, { subscription: { delivery_mode: 'at_most_once' } });
   expect([answered.status, answered.metadata.num_trials]).toEqual(['Failure', 1]);
@@ -170,7 +170,7 @@ test('410 ends the delivery and makes the endpoint inactive; later events are di
   expect(receiver.requests.length).toBe(1);
 });
 
-test('Retry-After lengthens the wait, and next_send_time says so', async () => {
+test('Retry-After lengthens the wait, and next_send_time shows it', async () => {
   receiver.answerAlways((_request, response) => response.writeHead(503, { 'retry-after': '120' }).end());
   const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/busy`, {
     eventTypes: ['busy'],
@@ -186,7 +186,7 @@ test('Retry-After lengthens the wait, and next_send_time says so', async () => {
   expect(waiting.endpoint_id).toBe(endpoint.uid);
 });
 
-test('every attempt says where it went, how long each step took, and what came back', async () => {
+test('every attempt has its address, the time of each step, and the response', async () => {
   const delivery = await deliver({ data: { hash: createHash('sha256').update('x').digest('hex') } });
   const [attempt] = await attempts(delivery);
   expect(attempt).toMatchObject({

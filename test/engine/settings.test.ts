@@ -73,7 +73,7 @@ describe('signatures', () => {
     { project: false, endpoint: false, pattern: /^[0-9a-f]{64}$/ },
     { project: false, endpoint: true, pattern: /^t=\d+,v1=/ },
     { project: true, endpoint: false, pattern: /^t=\d+,v1=/ },
-  ])('carry a time where project ($project) or endpoint ($endpoint) say so', async (asked) => {
+  ])('have a timestamp if project ($project) or endpoint ($endpoint) say so', async (asked) => {
     const { headers } = await sent(
       { replay_attacks_prevention_enabled: asked.project },
       { advanced_signatures: asked.endpoint },
@@ -104,16 +104,13 @@ describe('signatures', () => {
 });
 
 describe('headers', () => {
-  test.each([true, false])(
-    'with the ids of event and delivery are sent where asked for: %s',
-    async (asked) => {
-      const { headers } = await sent({ add_event_id_trace_headers: asked });
-      const id = asked ? expect.stringMatching(/^[0-9A-Z]{26}$/) : undefined;
-      expect([headers['x-convoy-event-id'], headers['x-convoy-eventdelivery-id']]).toEqual([id, id]);
-    },
-  );
+  test.each([true, false])('with the ids of event and delivery are sent if configured: %s', async (asked) => {
+    const { headers } = await sent({ add_event_id_trace_headers: asked });
+    const id = asked ? expect.stringMatching(/^[0-9A-Z]{26}$/) : undefined;
+    expect([headers['x-convoy-event-id'], headers['x-convoy-eventdelivery-id']]).toEqual([id, id]);
+  });
 
-  test('carry the idempotency key under the name the project gives', async () => {
+  test('have the idempotency key under the name that the project sets', async () => {
     const key = { idempotency_key: 'order 7' };
     const named = await sent({ request_id_header: 'X-Request-Key' }, {}, key);
     expect(named.headers['x-request-key']).toBe('order 7');
@@ -122,7 +119,7 @@ describe('headers', () => {
   });
 });
 
-test('an endpoint with OAuth 2 gets the token that its token server gives', async () => {
+test('an endpoint with OAuth 2 gets the token of its token server', async () => {
   receiver.answerAlways(({ path }, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(path === '/token' ? '{"access_token":"t0ken","expires_in":60}' : '{}');
@@ -139,7 +136,7 @@ test('an endpoint with OAuth 2 gets the token that its token server gives', asyn
   expect(delivered?.headers.authorization).toBe('Bearer t0ken');
 });
 
-test('an endpoint’s new URL is where the next event goes', async () => {
+test('the next event goes to an endpoint’s new URL', async () => {
   const project = await newProject({});
   const { endpoint } = await subscribe(project, `${receiver.url}/old`);
   await project.post('/events/broadcast', { event_type: 'a', data: {} });
@@ -173,7 +170,7 @@ const CONSTANT = [1, 1];
 const growing = ([first = 0, second = 0, ...more]: number[]) =>
   first >= 1 && first <= 1.2 && second >= 2 && second <= 2.4 && more.length === 0;
 
-test('the strategy of the project decides how often, how far apart and how deliveries are tried', async () => {
+test('the strategy of the project decides number and spacing of attempts', async () => {
   const strategy = { duration: 1, retry_count: 3 };
   const linear = await newProject({ strategy: { ...strategy, type: 'linear' } });
   expect(await waits(linear)).toEqual(CONSTANT);
@@ -185,7 +182,7 @@ test('the strategy of the project decides how often, how far apart and how deliv
   expect(receiver.requests).toHaveLength(7);
 });
 
-test('the retry_config of a subscription decides that instead of the project’s strategy', async () => {
+test('the retry_config of a subscription overrides the project’s strategy', async () => {
   const strategy = { type: 'linear', duration: 3_600, retry_count: 9 };
   const of = async (retry_config: object) => waits(await newProject({ strategy }), { retry_config });
   expect(await of({ type: 'linear', interval_seconds: 1, retry_count: 2 })).toEqual(CONSTANT);
@@ -201,7 +198,7 @@ test('a subscription that names its endpoint by app_id sends there', async () =>
   expect((await receiver.received(1)).map(({ path }) => path)).toEqual(['/by-app']);
 });
 
-test('an endpoint made or changed with is_disabled gets nothing until it is activated', async () => {
+test('an endpoint created or changed with is_disabled gets nothing until it is activated', async () => {
   const project = await newProject({});
   const { endpoint } = await subscribe(project, receiver.url, { endpoint: { is_disabled: true } });
   const path = `/endpoints/${endpoint.uid}`;
@@ -241,13 +238,13 @@ async function expectLimit(settings: (duration: number) => { endpoint?: object; 
   expect(long()).toBe(2);
 }
 
-test('rate_limit_duration is how long a limit lasts', () =>
+test('rate_limit_duration is the interval of a limit', () =>
   expectLimit((rate_limit_duration) => ({ endpoint: { rate_limit: 2, rate_limit_duration } })));
 
-test('rate_limit_config lets so many sends of its subscription through, for as long as it says', () =>
+test('rate_limit_config limits the sends of its subscription per interval', () =>
   expectLimit((duration) => ({ subscription: { rate_limit_config: { count: 2, duration } } })));
 
-test('with disable_endpoint an endpoint whose delivery used up its tries becomes inactive, without it not', async () => {
+test('with disable_endpoint an endpoint whose delivery used up its attempts becomes inactive, without it not', async () => {
   receiver.answerAlways(500);
   const fail = async (disable_endpoint: boolean) => {
     const project = await newProject({ disable_endpoint, strategy: { retry_count: 1 } });

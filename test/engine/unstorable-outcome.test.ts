@@ -64,7 +64,7 @@ function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): F
   };
 }
 
-test('of a batch only the attempts that cannot be stored are replaced, and every delivery is finished', async () => {
+test('only the unstorable attempts of a batch are replaced, and every delivery is finished', async () => {
   const deliveries = await held('batch', 20);
   const poison = new Map<number, Partial<AttemptRow>>([
     [3, { error: 'zero\0byte' }],

@@ -96,7 +96,7 @@ const bodies = fc.oneof(
   ),
 );
 
-test('whatever headers and bodies come, every request is answered, and never with a 500', async () => {
+test('any headers and bodies get a response, and never a 500', async () => {
   const verifiers = [
     {},
     {
@@ -158,7 +158,7 @@ test('whatever headers and bodies come, every request is answered, and never wit
   expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
 });
 
-test('framing that is broken is answered or closed, and the node serves on', async () => {
+test('broken framing is answered or closed, and the node keeps serving', async () => {
   const source = await app.project.post('/sources', { name: 's', type: 'http' });
   const path = `/ingest/${source.mask_id}`;
   const broken: [string, Buffer][] = [

@@ -106,7 +106,7 @@ test('a GitHub push is verified by its preset', async () => {
   expect((await post(source, `${body} `, { 'x-hub-signature-256': signature })).status).toBe(400);
 });
 
-test('a Twitter source answers the challenge and remembers when', async () => {
+test('a Twitter source answers the challenge and records the time', async () => {
   const source = await makeSource({
     provider: 'twitter',
     verifier: { type: 'hmac', hmac: { secret: 'Convoy', header: '', hash: '', encoding: '' } },
@@ -124,7 +124,7 @@ test('a Twitter source answers the challenge and remembers when', async () => {
   expect((await fetch(`${(await makeSource()).url}?crc_token=x`)).status).toBe(400);
 });
 
-test('of equal requests one event is delivered; the others are kept as duplicates', async () => {
+test('one of several equal requests is delivered; the others are stored as duplicates', async () => {
   const source = await makeSource({ idempotency_keys: ['request.body.id', 'request.header.x-tenant'] });
   await listen(source, '/once');
   const answers = await Promise.all(
@@ -185,7 +185,7 @@ test('the limit holds for declared, chunked and compressed bodies, and nothing i
   });
 });
 
-test('a custom response is given verbatim, to duplicates too', async () => {
+test('a custom response is sent verbatim, to duplicates too', async () => {
   const source = await makeSource({
     custom_response: { body: '<ok/>', content_type: 'application/xml' },
     idempotency_keys: ['request.body.id'],
@@ -201,7 +201,7 @@ test('a custom response is given verbatim, to duplicates too', async () => {
   expect((await eventsOf(source)).map((event) => event.is_duplicate_event)).toEqual([true, false]);
 });
 
-test('functions of a source change headers and payload before matching; a failing one keeps the event with the reason', async () => {
+test('functions of a source change headers and payload before matching; if one fails, the event is stored with the reason', async () => {
   const source = await makeSource({
     header_function: 'function transform(headers) { return { ...headers, "X-Kind": "changed" } }',
     body_function: 'function transform(payload) { return { wrapped: payload } }',
@@ -223,7 +223,7 @@ test('functions of a source change headers and payload before matching; a failin
   expect(event.failure_reason).toContain('bad day');
 });
 
-test('a function of a subscription gets other bodies as a string, and what it makes is JSON, on retries too', async () => {
+test('a function of a subscription gets other bodies as a string, and its result is JSON, on retries too', async () => {
   const source = await makeSource();
   await listen(source, '/made-json', {
     function: 'function transform(text) { return { text } }',
@@ -263,7 +263,7 @@ test('events by API name a source of type rest_api that is not disabled', async 
   expect(await eventsOf(rest)).toHaveLength(1);
 });
 
-test('a subscription with a source takes only that source’s events', async () => {
+test('a subscription with a source gets only events of that source', async () => {
   const [one, two] = [await makeSource(), await makeSource()];
   await listen(one, '/source-one');
   await post(two, '{"from":"two"}');
@@ -272,7 +272,7 @@ test('a subscription with a source takes only that source’s events', async () 
   expect((await arrived('/source-one')).map((request) => request.json)).toEqual([{ from: 'one' }]);
 });
 
-test('the event type comes from where the source says', async () => {
+test('the event type comes from the location in the source settings', async () => {
   const source = await makeSource({ event_type_location: 'request.body.type' });
   await post(source, '{"type":"invoice.paid"}');
   expect((await eventsOf(source))[0].event_type).toBe('invoice.paid');
@@ -302,7 +302,7 @@ test('subscriptions with conditions on query and path get the webhooks that meet
   ]);
 });
 
-test('a filter holds webhooks to its own conditions on body, headers, query and path', async () => {
+test('a filter applies its own conditions on body, headers, query and path to webhooks', async () => {
   const source = await makeSource();
   const met = {
     body: { n: 1 },

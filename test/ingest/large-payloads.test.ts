@@ -60,7 +60,7 @@ async function load(callers: number): Promise<Answered[]> {
   return answers;
 }
 
-test('150 callers store as much as 40, and those that must wait are told how long', async () => {
+test('150 callers store as much as 40, and refused ones get a Retry-After', async () => {
   const stored = (answers: Answered[]) => answers.filter(({ status }) => status === 201).length;
   await load(10);
   const few = await load(40);

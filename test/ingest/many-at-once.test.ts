@@ -22,7 +22,7 @@ const POSTS = 10_000;
 const IN_FLIGHT = 500;
 const KEYS = 100;
 
-test('of 10,000 posts with 100 keys, 500 in flight over two nodes, 100 are delivered and none locks another up', async () => {
+test('10,000 posts with 100 keys, 500 in flight over two nodes, give 100 deliveries and no deadlock', async () => {
   const node = await app.addNode();
   const source = await app.project.post('/sources', {
     name: 'source',

@@ -267,7 +267,7 @@ test.each(['stripe', 'slack', 'standard_webhooks'])(
 test.each([
   ['github', 'X-GitHub-Event', 'push'],
   ['shopify', 'X-Shopify-Topic', 'orders/create'],
-])('a new source of %s finds the event type in %s by itself', async (name, header, eventType) => {
+])('a new source of %s has the event type location %s by default', async (name, header, eventType) => {
   const found = Object.values(providers).find(({ provider }) => provider === name) as Provider;
   const verifier = { type: 'hmac', hmac: { secret: found.secret } };
   const source = await app.project.post('/sources', { name, type: 'http', provider: name, verifier });

@@ -34,7 +34,7 @@ const statuses = (answers: Response[]) => ({
   refused: answers.filter(({ status }) => status === 429).length,
 });
 
-test('a source takes as many events as its limit, over all nodes together, and says when it takes more', async () => {
+test('a source takes as many events as its limit, over all nodes together, and the refusal has the time to retry', async () => {
   const project = await limitedProject();
   const limits = { rate_limit: 9, rate_limit_duration: 600 };
   const source = await project.post('/sources', { name: 's', type: 'http', ...limits });
@@ -70,7 +70,7 @@ test('the limit of a source opens again once its duration has passed', async () 
   );
 });
 
-test('the project’s limit holds for webhooks too, and what it refuses uses up nothing of the source’s', async () => {
+test('the project’s limit applies to webhooks too, and its refusals do not count for the source', async () => {
   const project = await limitedProject({ count: 3, duration: 4 });
   const source = await project.post('/sources', {
     name: 's',

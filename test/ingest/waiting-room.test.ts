@@ -105,7 +105,7 @@ const flood = (projectId: string, count: number, payload?: Buffer) =>
 const refusals = (results: PromiseSettledResult<unknown>[], code: string) =>
   results.filter((result) => result.status === 'rejected' && result.reason.code === code);
 
-test('a project that floods the door while the database is slow leaves room for the others', async () => {
+test('a project that floods the service while the database is slow leaves room for others', async () => {
   const [flooding, waiting] = await whileStuck(() => [flood(app.projectId, 15_000), flood(other, 1_000)]);
   const refused = refusals((await flooding) ?? [], 'overloaded');
   expect(refused).toHaveLength(5_000);
@@ -128,7 +128,7 @@ test('large payloads of one project fill half of the bytes that may wait, never 
   expect(refusals(await flood(other, 60, large), 'overloaded')).toEqual([]);
 });
 
-test('what waited too long for its turn is refused with the time to come back, and not stored', async () => {
+test('an event that waited too long is refused with a Retry-After, and not stored', async () => {
   const stored = async () => Number((await app.database.query('select count(*) from events'))[0]?.['count']);
   const before = await stored();
   const flooding = await whileStuck(async () => {

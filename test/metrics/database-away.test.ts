@@ -14,7 +14,7 @@ afterAll(async () => {
   await new Promise((resolve) => silent.close(resolve));
 });
 
-test('a database that does not answer is told of instead of waited for', async () => {
+test('a database that does not answer is reported without waiting for it', async () => {
   const { port } = silent.address() as { port: number };
   const connection = { host: '127.0.0.1', port, user: 'nobody', database: 'nothing' };
   const db = new Database({ connection, connections: 4, log: quietLog });

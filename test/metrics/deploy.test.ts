@@ -34,13 +34,13 @@ const named = (expression: string): string[] => expression.match(/\bposthorn_\w+
 it.each([
   ['alert rules', alerts, 8],
   ['dashboard', dashboard, 15],
-])('the %s use only metrics that there are', (_what, expressions, atLeast) => {
+])('the %s use only existing metrics', (_what, expressions, atLeast) => {
   expect(expressions.length).toBeGreaterThanOrEqual(atLeast);
   expect(expressions.filter((expression) => named(expression).length === 0)).toEqual([]);
   expect(expressions.flatMap(named).filter((name) => !bySeries.has(name))).toEqual([]);
 });
 
-it('label values in the expressions are ones that there are', () => {
+it('label values in the expressions exist', () => {
   const used = [...alerts, ...dashboard].flatMap((expression) =>
     [...expression.matchAll(/(posthorn_\w+)\{(\w+)!?="(\w+)"\}/g)].map(
       ([, name = '', label = '', value = '']) => ({

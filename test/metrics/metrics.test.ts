@@ -41,7 +41,7 @@ describe('the page', () => {
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  test('has as many series after a load as before, and names nobody', async () => {
+  test('has as many series after a load as before, and names no tenant', async () => {
     const ours = ({ series }: Scrape) => series.filter((name) => !/posthorn_(nodejs|process)_/.test(name));
     const before = ours(await scrape(app.url));
     const { endpoint } = await subscribe(app.project, `${receiver.url}/named`, { eventTypes: ['named'] });
@@ -137,7 +137,7 @@ describe('counts', () => {
     await broken.stop();
   });
 
-  test('tell an endpoint that cannot be reached from one that answers', async () => {
+  test('distinguish an unreachable endpoint from one that answers', async () => {
     const gone = await Receiver.start();
     await subscribe(app.project, gone.url, {
       eventTypes: ['unreachable'],
@@ -185,7 +185,7 @@ describe('counts', () => {
 });
 
 describe('gauges', () => {
-  test('show what waits behind a paused endpoint, and for how long', async () => {
+  test('show deliveries that wait for a paused endpoint, and for how long', async () => {
     const { endpoint } = await subscribe(app.project, `${receiver.url}/paused`, { eventTypes: ['paused'] });
     await app.project.put(`/endpoints/${endpoint.uid}/pause`, undefined, 202);
     await Promise.all(Array.from({ length: 7 }, () => send('paused')));
@@ -207,7 +207,7 @@ describe('gauges', () => {
     );
   });
 
-  test('show what is being sent, the window and the connections', async () => {
+  test('show deliveries being sent, the window and the connections', async () => {
     const slow = await Receiver.start();
     const answers: (() => void)[] = [];
     slow.answerAlways((_request, response) => answers.push(() => response.end()));

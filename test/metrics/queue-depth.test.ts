@@ -29,7 +29,7 @@ test('an empty queue has no lanes', async () => {
   expect(await queueDepth(db)).toEqual({ lanes: [], breakersOpen: 0 });
 });
 
-test('what is not due waits and has no age, and what a node holds does not wait', async () => {
+test('a row that is not due waits without an age, and a held row does not wait', async () => {
   await queue(1, 5, { lane: 1, dueInSeconds: 600, node: null });
   await queue(6, 8, { lane: 1, dueInSeconds: -600, node: 'a node' });
   expect((await queueDepth(db)).lanes).toEqual([{ lane: 1, waiting: 5, oldest_due_ms: 0 }]);

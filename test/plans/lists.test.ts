@@ -177,7 +177,7 @@ for (const state of ['before', 'after']) {
   });
 }
 
-test('a search that finds nothing in time says how to narrow it', async () => {
+test('a search that times out says how to narrow it', async () => {
   const search = { filter: {}, page, patterns: [{ n: 'nowhere' }], limitMs: 1 };
   await expect(db.reading((tx) => searchPayloads(tx, app.projectId, search))).rejects.toMatchObject({
     code: 'search_timeout',

@@ -39,7 +39,7 @@ const logLines = (program: Program) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { process?: number; msg: string });
 
-test('two processes serve on one port, both deliver, and a stop ends all of it cleanly', async (context) => {
+test('two processes serve on one port, both deliver, and a stop ends both cleanly', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start({ ...TWO, POSTHORN_DATABASE_CONNECTIONS: '15' });
   const url = await program.ready();
@@ -148,7 +148,7 @@ test('a process that cannot start ends the program, with one clear line and noth
   expect(isAlive(program.databases[0]!.pid)).toBe(false);
 }, 120_000);
 
-test('a process that hangs is killed when the grace is over, and the program says so', async (context) => {
+test('a process that hangs is killed after the grace, and the log says so', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start({ ...TWO, POSTHORN_GRACE: '2' });
   const pids = nodesOf(program);

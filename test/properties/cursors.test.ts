@@ -76,7 +76,7 @@ class Walk {
 }
 
 describe.each(Object.keys(lists))('a walk over %s', (path) => {
-  test.each(seeds)('neither repeats nor skips a row, whichever way it turns (seed %i)', async (seed) => {
+  test.each(seeds)('neither repeats nor skips a row in either direction (seed %i)', async (seed) => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('ASC', 'DESC'),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-test('a refresh makes anew only what changed: a project may have 100,000 subscriptions', async () => {
+test('a refresh rebuilds only changed parts: a project may have 100,000 subscriptions', async () => {
   const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
   const cache = new ConfigCache({
     db: app.app.db,

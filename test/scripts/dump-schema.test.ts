@@ -17,16 +17,16 @@ afterAll(async () => {
   await empty.drop();
 });
 
-it('schema.sql is what the migrations make, partitions left out', async () => {
+it('schema.sql equals the result of the migrations, without partitions', async () => {
   expect(await dumpSchema((text) => migrated.query(text))).toBe(schema);
 });
 
-it('schema.sql run on an empty database makes the same schema', async () => {
+it('schema.sql run on an empty database creates the same schema', async () => {
   await empty.query(schema);
   expect(await dumpSchema((text) => empty.query(text))).toBe(schema);
 });
 
-it('the dump shows what it meets: generated columns, defaults, checks, functions and triggers', async () => {
+it('the dump includes generated columns, defaults, checks, functions and triggers', async () => {
   await empty.query(`
     create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
     create table zoo (

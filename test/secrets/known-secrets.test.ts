@@ -23,6 +23,6 @@ test.each([
   expect(secrets.foundIn(text)).toEqual(['it']);
 });
 
-test('nothing is found where there is nothing', () => {
+test('nothing is found in a text without secrets', () => {
   expect(secrets.foundIn(value.slice(0, -4))).toEqual([]);
 });

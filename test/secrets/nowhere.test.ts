@@ -129,7 +129,7 @@ async function refusals({ app, secrets }: Scene): Promise<void> {
   }
 }
 
-test('the secrets reached where they were meant to go', async () => {
+test('the secrets reached their targets', async () => {
   const { receiver, secrets } = scene;
   const got = receiver.requests.map(
     ({ path, headers, body }) => `${path} ${JSON.stringify(headers)} ${body.toString()}`,
@@ -141,14 +141,14 @@ test('the secrets reached where they were meant to go', async () => {
   expect(secrets.count).toBeGreaterThan(50);
 });
 
-test('a dump of the database holds none of them', async () => {
+test('a dump of the database contains none of them', async () => {
   const text = await dump(scene.app.database);
   expect(scene.secrets.foundIn(text)).toEqual([]);
   expect(text).not.toContain('PRIVATE KEY');
   expect(text).toContain('for everybody');
 });
 
-test('the log at its most talkative holds none of them', async () => {
+test('the log at level trace contains none of them', async () => {
   // Chats that answer 500 are tried for seventeen seconds; their last word is awaited, since it names the failure.
   await eventually(
     () => Promise.resolve(logged.join('')),
@@ -158,12 +158,12 @@ test('the log at its most talkative holds none of them', async () => {
   expect(logged.length).toBeGreaterThan(20);
 });
 
-test('no answer to a refused call holds one', () => {
+test('no response to a refused call contains one', () => {
   expect(answers.length).toBeGreaterThan(20);
   expect(scene.secrets.foundIn(answers.join('\n'))).toEqual([]);
 });
 
-test('no list shows a portal, or anybody in an event or attempt, what was sent as a credential', async () => {
+test('no list shows a credential to a portal, or to any caller in an event or attempt', async () => {
   const { app, secrets } = scene;
   const pages = ['/events?perPage=100', '/meta-events?perPage=100'].map((path) => app.project.get(path));
   const { content } = await app.project.get('/eventdeliveries?perPage=100');

@@ -176,7 +176,7 @@ class Sender {
   }
 }
 
-test('a key that nodes at work do not have is refused at the start, and so is one that the data needs and is not there', async () => {
+test('a start is refused with a key that running nodes lack, or without a key that the data needs', async () => {
   const node = await cluster.start({ secretKey: OLD });
   await furnish(node);
   const early = await cluster.refusal({ secretKey: NEW, otherSecretKey: OLD });
@@ -190,7 +190,7 @@ test('a key that nodes at work do not have is refused at the start, and so is on
   expect(await node.project.get('/endpoints')).toBeTruthy();
 });
 
-test('sealing again while a node still seals with the other key says so, and keeps the other key on the list', async () => {
+test('resealing while a node still seals with the other key fails, and keeps the other key on the list', async () => {
   const node = await cluster.start({ secretKey: OLD, otherSecretKey: NEW });
   await furnish(node);
   const keys = { secretKey: NEW, otherSecretKey: OLD };
@@ -203,7 +203,7 @@ test('sealing again while a node still seals with the other key says so, and kee
   await cluster.start({ secretKey: NEW });
 });
 
-test('a value under an unknown key is told as such, by the API and by sealing again, and stays as it is', async () => {
+test('a value under an unknown key is reported by the API and by reseal, and does not change', async () => {
   const node = await cluster.start({ secretKey: OLD });
   await furnish(node);
   const { content } = await node.project.get('/endpoints?perPage=1');

@@ -47,7 +47,7 @@ async function run(args: string[], env: Record<string, string> = {}): Promise<Pr
 }
 
 describe('the first start', () => {
-  test('writes the credentials, for the owner only, before it says it is ready', () => {
+  test('writes the credentials, readable by the owner only, before it reports ready', () => {
     expect(modeWhenReady).toBe(0o600);
     const credentials = readCredentials(dataDir);
     expect(Object.keys(credentials)).toEqual(['url', 'project_id', 'api_key', 'instance_key']);
@@ -61,21 +61,21 @@ describe('the first start', () => {
     );
   });
 
-  test('says where the keys are, without showing them to what is no terminal', () => {
+  test('names the file with the keys, without showing them outside a terminal', () => {
     const { api_key, instance_key } = readCredentials(dataDir);
     expect(program.stdout).toContain(url);
     expect(program.stdout).toContain(join(dataDir, 'credentials.json'));
     for (const key of [api_key, instance_key]) expect(program.stdout + program.stderr).not.toContain(key);
   });
 
-  test('makes keys that work', async () => {
+  test('creates working keys', async () => {
     const { project_id, api_key, instance_key } = readCredentials(dataDir);
     const projects = await new ApiClient(`${url}/api/v1`, instance_key).get('/projects');
     expect(projects.map((project: Json) => [project.uid, project.name])).toEqual([[project_id, 'default']]);
     await new ApiClient(`${url}/api/v1/projects/${project_id}`, api_key).get('/endpoints');
   });
 
-  test('keeps the secret key for the owner only and says no key in the log', () => {
+  test('makes the secret key readable by the owner only and logs no key', () => {
     expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600);
     const { api_key, instance_key } = readCredentials(dataDir);
     for (const secret of [api_key, instance_key, readFileSync(join(dataDir, 'secret.key'), 'utf8')])
@@ -110,7 +110,7 @@ describe('posthorn', () => {
     await new ApiClient(`${url}/api/v1/projects/${project_id}`, key.key).get('/endpoints');
   });
 
-  test('is named in the audit log with the user who gave the command', async () => {
+  test('is in the audit log with the user of the command', async () => {
     const { project_id, api_key } = readCredentials(dataDir);
     await run(['key', 'create', '--project', project_id, '--name', 'audited']);
     const client = new ApiClient(`${url}/api/v1/projects/${project_id}`, api_key);
@@ -147,7 +147,7 @@ describe('posthorn', () => {
     expect(gone.stderr).toMatch(new RegExp(`:${port} does not answer .*ECONNREFUSED.*npm start`));
   });
 
-  test('migrate brings a database up to date, and once more changes nothing', async () => {
+  test('migrate updates a database, and a second run changes nothing', async () => {
     const database = await createTestDatabase({ empty: true });
     try {
       const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: 'k'.repeat(32) };
@@ -164,7 +164,7 @@ describe('posthorn', () => {
   });
 });
 
-test('a further node says which addresses deliveries may go to, and names no file that it does not have', async () => {
+test('a further node logs the egress rule, and names no file that it does not have', async () => {
   const database = await createTestDatabase();
   const directory = mkdtempSync(join(tmpdir(), 'posthorn-further-'));
   const start = async (name: string) => {

@@ -51,7 +51,7 @@ function run(
 const fakeNode = (version: string) =>
   `[ "$1" = --version ] && { echo ${version}; exit 0; }\necho "${version} in $$:" "$@"`;
 
-test('the Node of npm ci is used where it starts', async () => {
+test('the Node of npm ci is used if it starts', async () => {
   script('app/node_modules/.bin/node', fakeNode('v26.10.0'));
   script('machine/node', fakeNode('v30.0.0'));
   const { code, stdout } = await run(['serve', 'a b']);
@@ -59,7 +59,7 @@ test('the Node of npm ci is used where it starts', async () => {
   expect(stdout).toMatch(/^v26\.10\.0 in \d+: .*src\/main\.ts serve a b\n$/);
 });
 
-test('where it does not start, the first new enough Node of the machine is, with the same arguments', async () => {
+test('if it does not start, the first Node on the machine that is new enough is used, with the same arguments', async () => {
   breakPinned();
   script('older/node', fakeNode('v22.3.0'));
   symlinkSync(process.execPath, join(folder, 'machine/node'));
@@ -76,14 +76,14 @@ test.each([
   ['v23.9.0', false],
   ['v9.11.0', false],
   ['nonsense', false],
-])('of the machine, %s is new enough: %s', async (version, isEnough) => {
+])('the installed %s is new enough: %s', async (version, isEnough) => {
   breakPinned();
   script('machine/node', fakeNode(version));
   const { code, stdout } = await run(['serve']);
   expect([code, stdout.startsWith(version)]).toEqual(isEnough ? [0, true] : [1, false]);
 });
 
-test('without one it says in words what to install', async () => {
+test('without one it names what to install', async () => {
   breakPinned();
   script('older/node', fakeNode('v22.3.0'));
   // New enough, and without the native module.
@@ -115,13 +115,13 @@ test('signals reach the program: the launcher becomes it', async () => {
   expect(signal).toBe('SIGTERM');
 });
 
-test('memory of large buffers goes back to the system: malloc is told so, unless it is told otherwise', async () => {
+test('malloc returns memory of large buffers to the system, unless set otherwise', async () => {
   const say = 'echo $MALLOC_ARENA_MAX $MALLOC_MMAP_THRESHOLD_ $MALLOC_TRIM_THRESHOLD_';
   script('app/node_modules/.bin/node', `[ "$1" = --version ] || ${say}`);
   expect((await run(['serve'])).stdout).toBe('2 262144 16777216\n');
   expect((await run(['serve'], { MALLOC_ARENA_MAX: '8' })).stdout).toBe('8 262144 16777216\n');
 });
 
-test('npm start goes the same way', () => {
+test('npm start works the same way', () => {
   expect(manifest.scripts.start).toBe('exec bin/posthorn serve');
 });

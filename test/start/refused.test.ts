@@ -32,7 +32,7 @@ async function refusal(env: Record<string, string>, args: string[] = ['serve']):
 }
 
 describe('a start is refused', () => {
-  test('where the port is taken, before anything is made', async () => {
+  test('if the port is in use, before anything is created', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
     await once(taken, 'listening');
@@ -43,21 +43,21 @@ describe('a start is refused', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test('where the address is not one of this machine', async () => {
+  test('if the address is not one of this machine', async () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const env = { POSTHORN_HOST: '192.0.2.1', POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
     expect(await refusal(env)).toMatch(/^192\.0\.2\.1:0 cannot be used: .*EADDRNOTAVAIL/);
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test('where the data directory is a file, which stays as it is', async () => {
+  test('if the data directory is a file, which does not change', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, 'mine');
     const line = await refusal({ POSTHORN_PORT: '0', POSTHORN_DATA_DIR: file });
     expect(line).toMatch(/data directory .*\/file.*(EEXIST|ENOTDIR).*POSTHORN_DATA_DIR/);
   });
 
-  test('where the data directory cannot be written', async () => {
+  test('if the data directory is not writable', async () => {
     // Even root may make nothing below this one.
     const dataDir = isRoot ? '/proc/1/fdinfo' : temporaryDirectory();
     if (!isRoot) chmodSync(dataDir, 0o500);
@@ -66,7 +66,7 @@ describe('a start is refused', () => {
     expect(line).toContain('POSTHORN_DATA_DIR');
   });
 
-  test('where the data directory is in use by another node, which carries on', async () => {
+  test('if another node uses the data directory, and that node keeps running', async () => {
     const dataDir = temporaryDirectory();
     const env = { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
     const first = new Program({ args: ['serve'], env });
@@ -76,7 +76,7 @@ describe('a start is refused', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  test.each(['127.0.0.1', 'localhost'])('where nothing listens at DATABASE_URL (%s)', async (host) => {
+  test.each(['127.0.0.1', 'localhost'])('if no server listens at DATABASE_URL (%s)', async (host) => {
     const closed = await listenTcp(() => {});
     await closed.close();
     const dataDir = join(temporaryDirectory(), 'data');
@@ -91,7 +91,7 @@ describe('a start is refused', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test('where the database of DATABASE_URL does not exist', async () => {
+  test('if the database of DATABASE_URL does not exist', async () => {
     const database = await createTestDatabase({ empty: true });
     const { url, name } = database;
     await database.drop();
@@ -102,7 +102,7 @@ describe('a start is refused', () => {
     );
   });
 
-  test('where the server is older than PostgreSQL 15', async () => {
+  test('if the server is older than PostgreSQL 15', async () => {
     const server = await oldPostgres('14.11', 140_011);
     onTestFinished(() => server.close());
     const dataDir = join(temporaryDirectory(), 'data');
@@ -116,7 +116,7 @@ describe('a start is refused', () => {
     expect(existsSync(join(dataDir, 'credentials.json'))).toBe(false);
   });
 
-  test('where an unreleased build made the database', async () => {
+  test('if an unreleased build created the database', async () => {
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.drop());
     await database.query(
@@ -143,7 +143,7 @@ describe('a start is refused', () => {
   test.each([
     ['missing', null],
     ['no certificate', 'not a certificate'],
-  ])('with a file of certificate authorities that is %s, before anything is made', async (_, content) => {
+  ])('with a file of certificate authorities that is %s, before anything is created', async (_, content) => {
     const directory = temporaryDirectory();
     const file = join(directory, 'ca.pem');
     if (content !== null) writeFileSync(file, content);
@@ -153,7 +153,7 @@ describe('a start is refused', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test('on a first start that cannot write the credentials, and the next one still makes them', async () => {
+  test('on a first start that cannot write the credentials, and the next one still creates them', async () => {
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.drop());
     const dataDir = temporaryDirectory();
@@ -178,7 +178,7 @@ describe('a start is refused', () => {
     [['toString'], 'there is no command "toString"; posthorn help lists them'],
     [['project'], 'there is no command "project"; posthorn help lists them'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
-  ])('as %j, which is no command', async (args, expected) => {
+  ])('as %j, which is not a command', async (args, expected) => {
     const line = await refusal({}, args);
     if (typeof expected === 'string') expect(line).toBe(expected);
     else expect(line).toMatch(expected);

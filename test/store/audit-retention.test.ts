@@ -57,7 +57,7 @@ const left = async () =>
     ).map(({ name, count }) => [name, count]),
   );
 
-test('entries past the retention go, in chunks, of every project and of the instance', async () => {
+test('entries past the retention are removed in chunks, of every project and of the instance', async () => {
   await store('long', 20, 2_500);
   await store(null, 20, 3);
   await store('gone', 20, 3);
@@ -67,7 +67,7 @@ test('entries past the retention go, in chunks, of every project and of the inst
   expect(await left()).toEqual({ long: 7, instance: 2 });
 });
 
-test('entries of a project go with its own shorter retention, in chunks, those of others stay', async () => {
+test('entries of a project are removed at its own shorter retention, in chunks, those of others stay', async () => {
   await store('short', 2, 2_500);
   await store('short', 0, 4);
   await store('long', 2, 5);

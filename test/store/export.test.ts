@@ -153,7 +153,7 @@ const removeShort = () => upkeep(db, (options) => removeExpiredOfProjects(option
 const none = Object.fromEntries(TABLES.map((table) => [table, []]));
 
 describe('of partitions', { timeout: 120_000 }, () => {
-  test('has every row with every column and the very bytes, and then they are gone', async () => {
+  test('has every row with every column and exact bytes, and then they are removed', async () => {
     const before = await stored(['short', 'other']);
     expect(before['delivery_attempts']).toHaveLength(2 * (ROWS + OTHERS));
     const { removed, exportProblem } = await removeOld();
@@ -168,7 +168,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     );
   });
 
-  test('begun by a node that was killed is made again, and no row is missing or there twice', async () => {
+  test('begun by a killed node is repeated, and no row is missing or duplicated', async () => {
     const before = await stored(['short', 'other']);
     // A version that detached before it wrote was killed in between.
     const attempts = await oldest('delivery_attempts');
@@ -185,7 +185,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     expect(await exported()).toEqual(before);
   });
 
-  test('that was done before the node was killed is not made again', async () => {
+  test('completed before the node was killed is not repeated', async () => {
     const before = await stored(['short', 'other']);
     const reader = await connect();
     await reader.query('begin; select from meta_events');
@@ -198,7 +198,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('during which a row is written is made again, with that row', async () => {
+  test('during which a row is written is repeated, with that row', async () => {
     const before = await stored(['short', 'other']);
     const events = await oldest('events');
     const writer = await connect();
@@ -215,7 +215,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     expect((await exported())['events']).toEqual(changed['events']);
   });
 
-  test('that cannot be written drops and hides nothing, and goes on once it can', async () => {
+  test('that cannot be written removes nothing, and continues once it can', async () => {
     const before = await stored(['short', 'other']);
     const events = await oldest('events');
     // The name is taken by a directory: nothing can be moved there.
@@ -233,14 +233,14 @@ describe('of partitions', { timeout: 120_000 }, () => {
   });
 });
 
-test('of a table is given up on a stop, and leaves nothing', async () => {
+test('of a table is aborted on a stop, and leaves nothing', async () => {
   const table = { name: await oldest('events'), key: ['id'], bytes: '0' };
   expect(await exportTable(db, table, { directory, signal: AbortSignal.abort() })).toBe(false);
   expect(await readdir(directory)).toEqual([]);
 });
 
-describe("of what a project's own retention removes", { timeout: 120_000 }, () => {
-  test('has every row with every column and the very bytes, and nothing of other projects', async () => {
+describe("of data removed by a project's own retention", { timeout: 120_000 }, () => {
+  test('has every row with every column and exact bytes, and nothing of other projects', async () => {
     const before = await stored(['short']);
     const others = await stored(['other']);
     await removeShort();
@@ -249,7 +249,7 @@ describe("of what a project's own retention removes", { timeout: 120_000 }, () =
     expect(await stored(['other'])).toEqual(others);
   });
 
-  test('that cannot be written deletes nothing, and is made again once it can', async () => {
+  test('that cannot be written deletes nothing, and is repeated once it can', async () => {
     const before = await stored(['short']);
     const [first] = before['event_deliveries'] ?? [];
     // The attempts of the first chunk cannot be written; its deliveries can, and are not deleted either.
@@ -263,7 +263,7 @@ describe("of what a project's own retention removes", { timeout: 120_000 }, () =
     expect(await exported()).toEqual(before);
   });
 
-  test('leaves out a delivery that is open again', async () => {
+  test('omits a delivery that was reopened', async () => {
     const [first] = (await stored(['short']))['event_deliveries'] ?? [];
     await database.query("update event_deliveries set status = 'Scheduled' where id = $1", [first.id]);
     await removeShort();

@@ -11,7 +11,7 @@ import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /** A database that neither answers nor closes: only our own limits end the waiting. */
-test('statements to a peer that froze end by their limit, give up the connection and work again once it thaws', async ({
+test('statements to a frozen server hit their limit, close the connection and work again once it thaws', async ({
   onTestFinished,
 }) => {
   const database = await createTestDatabase();
@@ -117,7 +117,7 @@ test('a node whose database freezes refuses events in time, sends nothing meanwh
   for (const n of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13]) expect(numbers).toContain(n);
 }, 120_000);
 
-test('a node told to stop while its database is frozen ends by itself, and says that others take over', async (context) => {
+test('a node stopped while its database is frozen ends by itself, and logs that others take over', async (context) => {
   const { app, relay } = await nodeBehindRelay(context);
   const node = await ChaosNode.place('frozen', relay.urlOf(app.database.name), {
     POSTHORN_GRACE: '2',

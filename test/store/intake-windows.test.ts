@@ -29,7 +29,7 @@ const passes = (key: string, seconds: number) =>
     [key, seconds],
   );
 
-test('no interval holds more than the limit, also where two windows would meet', async () => {
+test('no interval contains more than the limit, also where two windows would meet', async () => {
   expect((await take('edge', 1))?.granted).toBe(1);
   await passes('edge', SECONDS - 600);
   expect((await take('edge', 20))?.granted).toBe(9);
@@ -43,7 +43,7 @@ test('no interval holds more than the limit, also where two windows would meet',
   expect((await take('edge', 1))?.granted).toBe(0);
 });
 
-test('whatever the order of asking, every interval stays within the limit and a free one is used', async () => {
+test('for any order of requests, every interval stays within the limit and a free one is used', async () => {
   const let_in: { at: number; count: number }[] = [];
   let at = 0;
   for (let step = 0; step < 150; step++) {
@@ -62,7 +62,7 @@ test('whatever the order of asking, every interval stays within the limit and a 
   expect(total).toBeGreaterThanOrEqual(Math.floor((at / SECONDS) * 10 * (60 / 62)));
 });
 
-test('a row stays small however many events come in', async () => {
+test('a row stays small for any number of events', async () => {
   for (let slot = 0; slot < 80; slot++) {
     await passes('small', SECONDS / 60);
     for (const wanted of [1, 2, 3]) await take('small', wanted, 1_000_000);
@@ -74,7 +74,7 @@ test('a row stays small however many events come in', async () => {
   expect(row?.['slots']).toBeGreaterThan(30);
 });
 
-test('what is given back can be taken again, and no more than was taken', async () => {
+test('a returned place can be taken again, and no more than were taken', async () => {
   expect((await take('back', 10))?.granted).toBe(10);
   await take('back', -3);
   expect((await take('back', 10))?.granted).toBe(3);
@@ -82,12 +82,12 @@ test('what is given back can be taken again, and no more than was taken', async 
   expect((await take('back', 20))?.granted).toBe(10);
 });
 
-test('many at once get the limit together', async () => {
+test('many at once share the limit', async () => {
   const grants = await Promise.all(Array.from({ length: 20 }, () => take('crowd', 3)));
   expect(grants.reduce((sum, grant) => sum + (grant?.granted ?? 0), 0)).toBe(10);
 });
 
-test('a limit that is lowered or raised holds from the next event on', async () => {
+test('a lowered or raised limit applies from the next event on', async () => {
   expect((await take('changed', 8, 8))?.granted).toBe(8);
   expect((await take('changed', 1, 5))?.granted).toBe(0);
   expect((await take('changed', 5, 10))?.granted).toBe(2);

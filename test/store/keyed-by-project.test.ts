@@ -60,14 +60,14 @@ async function expectIndexes(): Promise<void> {
     expect([table, list]).toEqual([table, INDEXES[table.replace(/_\d{10}$/, '')]]);
 }
 
-test('each table and partition has exactly the indexes that something is found by', async () => {
+test('each table and partition has exactly the indexes in use', async () => {
   database = await createTestDatabase();
   db = connect();
   await ensurePartitions(db, Date.now() + 100 * DAY_MS, DAY_MS);
   await expectIndexes();
 });
 
-test('the id of a row does nothing together with another project', async () => {
+test('the id of a row has no effect in another project', async () => {
   database = await createTestDatabase();
   db = connect();
   const id = new IdFactory(() => Date.now()).next();

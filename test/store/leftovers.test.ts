@@ -220,7 +220,7 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
   ],
 ];
 
-test('rows that nothing needs any more go, and all others stay', async () => {
+test('unneeded rows are removed, and all others stay', async () => {
   await insert('delivery_queue', { delivery_id: 'd', project_id: 'deleted with work left' });
   for (const [table, , { goes, stays }] of cases)
     for (const given of [...goes, ...stays]) {
@@ -237,7 +237,7 @@ test('rows that nothing needs any more go, and all others stay', async () => {
   expect(await left('delivery_queue', 'delivery_id')).toEqual(['d']);
 });
 
-test('more than a chunk goes at once, and a row in use is left for the next time', async () => {
+test('more than a chunk is removed at once, and a locked row is left for the next run', async () => {
   await database.query(
     `insert into endpoint_counters select 'many', now() - n * interval '1 minute' - interval '11 days', 'n', 1, 1, 0
      from generate_series(1, 2500) n`,
@@ -252,7 +252,7 @@ test('more than a chunk goes at once, and a row in use is left for the next time
   expect(await left('endpoint_counters', 'endpoint_id')).toEqual(['young']);
 });
 
-test('every table is either removed from or known to need it not', async () => {
+test('every table is either cleaned up or known not to need it', async () => {
   const tables = (
     await database.query(
       `select relname as name from pg_class where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace`,

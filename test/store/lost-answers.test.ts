@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const lists = async (path: string): Promise<Json[]> => (await app.project.get(path)).content;
 
-test('an event whose storing was not confirmed may or may not be stored; a repeat names the first and sends nothing', async () => {
+test('an event whose commit was not confirmed has an unknown outcome; a repeat names the first and sends nothing', async () => {
   relay.loseAnswersTo('accept-events');
   const event = { event_type: 'a', data: { n: 1 }, idempotency_key: 'order 1' };
   const response = await client.raw('POST', '/events/broadcast', { body: event });
@@ -67,14 +67,14 @@ test('an event whose storing was not confirmed may or may not be stored; a repea
   expect(receiver.requests.filter(({ json }) => json.n === 1)).toHaveLength(1);
 });
 
-test('without an idempotency key the caller is told to look first', async () => {
+test('without an idempotency key the error advises to look first', async () => {
   relay.loseAnswersTo('accept-events');
   const refusal = await client.post('/events/broadcast', { event_type: 'a', data: {} }, 503);
   expect(refusal.message).toContain(`${UNKNOWN} Look for it`);
   expect(refusal.code).toBe('outcome_unknown');
 });
 
-test('an incoming webhook whose storing was not confirmed is answered alike', async () => {
+test('an incoming webhook whose commit was not confirmed gets the same error', async () => {
   const made = await app.instance.post('/projects', { name: 'in', type: 'incoming' });
   const incoming = new ApiClient(`${nodeUrl}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   const source = await incoming.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
@@ -87,7 +87,7 @@ test('an incoming webhook whose storing was not confirmed is answered alike', as
   });
 });
 
-test('a change of the config whose commit was not confirmed may or may not have been made', async () => {
+test('a config change whose commit was not confirmed has an unknown outcome', async () => {
   relay.loseAnswersTo('commit');
   const refusal = await client.post('/endpoints', { name: 'lost', url: receiver.url }, 503);
   expect(refusal).toMatchObject({ code: 'outcome_unknown' });

@@ -165,7 +165,7 @@ test('partitions come and go behind long reads, and no accept waits for a lock',
   expect(await tableWaits(since)).toEqual([]);
 }, 120_000);
 
-test('the log would tell: a plain detach behind a long read makes accepts wait', async () => {
+test('the log shows it: a plain detach behind a long read makes accepts wait', async () => {
   const below = await makeOld([60]);
   const [oldest] = (await leaving(below)).filter(({ table }) => table === 'events');
   await readAll(reader, 'read committed');
@@ -183,7 +183,7 @@ test('the log would tell: a plain detach behind a long read makes accepts wait',
   await upkeep(db, (options) => removePartitions(options, below));
 }, 60_000);
 
-test('a detach whose session was killed half way is finished by the next run', async () => {
+test('the next run finishes a detach whose session was killed', async () => {
   const below = await makeOld([70]);
   await readAll(reader, 'read committed');
   const killed = upkeep(db, (options) => removePartitions(options, below)).catch((error: Error) => error);
@@ -205,7 +205,7 @@ test('a detach whose session was killed half way is finished by the next run', a
   expect(await leaving(below)).toEqual([]);
 }, 60_000);
 
-test('a table that was detached and not dropped goes with the next run', async () => {
+test('the next run drops a table that was detached and not dropped', async () => {
   const below = await makeOld([80]);
   const [oldest] = (await leaving(below)).filter(({ table }) => table === 'events');
   await db.query(`alter table events detach partition ${oldest?.name} concurrently`);
@@ -216,7 +216,7 @@ test('a table that was detached and not dropped goes with the next run', async (
   expect(await detachedPartitions(db)).toEqual([]);
 });
 
-test('one that is needed again after it was detached comes back with its rows', async () => {
+test('one that is needed again after the detach is attached again with its rows', async () => {
   const below = await makeOld([90]);
   const [event] = (await client.get('/events?perPage=1&sort=ASC&startDate=2020-01-01T00:00:00'))
     .content as Json[];
@@ -257,7 +257,7 @@ test('a node that stops does not wait for a long read', async () => {
   expect(await leaving(below)).toEqual([]);
 });
 
-test('upkeep is left to the node that is at it', async () => {
+test('upkeep is left to the node with the lock', async () => {
   const { signal } = new AbortController();
   const [other] = await upkeep(db, async () => [
     await withUpkeepLock(db, signal, () => Promise.resolve('done')),

@@ -8,7 +8,7 @@ import { Program } from '../support/program.ts';
 /** Longer than an answer to a heartbeat, and the wait for its connection, may take. */
 const PAUSE_MS = 4_000;
 
-test('answers of the database that came while the process stood still count', async ({ onTestFinished }) => {
+test('database answers that arrived while the process was stalled count', async ({ onTestFinished }) => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const script = new URL('./paused-asker.ts', import.meta.url).pathname;
@@ -29,7 +29,9 @@ test('answers of the database that came while the process stood still count', as
 /** Longer than a new connection may take. */
 const CONNECT_PAUSE_MS = 6_000;
 
-test('a new connection may take the time that the process stood still', async ({ onTestFinished }) => {
+test('the time limit of a new connection excludes the time the process was stalled', async ({
+  onTestFinished,
+}) => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const relay = await startDatabaseRelay();

@@ -40,7 +40,7 @@ const node = (id: string, silentSeconds = 0) =>
 const take = async (nodeId: string, endpointId = 'e') =>
   (await takeRateLeases(db, nodeId, [{ endpointId, places: [] }]))[0];
 
-test('a lease has one holder, which may ask again', async () => {
+test('a lease has one holder, which may renew it', async () => {
   await node('a');
   await node('b');
   const first = await take('a');
@@ -50,7 +50,7 @@ test('a lease has one holder, which may ask again', async () => {
   expect(await take('a')).toMatchObject({ epoch: 1 });
 });
 
-test('a lease that is given back carries the sends of its holder', async () => {
+test('a released lease includes the sends of its holder', async () => {
   await node('a');
   await node('b');
   await take('a');
@@ -66,7 +66,7 @@ test('a lease that is given back carries the sends of its holder', async () => {
   expect(await take('b')).toMatchObject({ sends: null });
 });
 
-test('a silent node loses its leases after ten seconds, and is taken to have sent until eight after its last beat', async () => {
+test('a silent node loses its leases after ten seconds, and is assumed to have sent until eight after its last heartbeat', async () => {
   await node('silent', 9);
   await node('b');
   await take('silent');
@@ -85,7 +85,7 @@ test('a silent node loses its leases after ten seconds, and is taken to have sen
   expect(await take('silent')).toBeUndefined();
 });
 
-test('a holder that cannot be seen is not taken to be silent, and is freed where strays are', async () => {
+test('an unknown holder does not count as silent, and the check for strays frees its lease', async () => {
   await node('b');
   await take('gone');
   expect(await take('b')).toBeUndefined();
@@ -94,7 +94,7 @@ test('a holder that cannot be seen is not taken to be silent, and is freed where
   expect(await take('b')).toMatchObject({ sends: null });
 });
 
-test('a node that leaves holds no lease any more', async () => {
+test('a node that leaves has no lease any more', async () => {
   await node('a');
   await node('b');
   await take('a');
@@ -104,7 +104,7 @@ test('a node that leaves holds no lease any more', async () => {
   expect(taken?.quietMs).toBeLessThan(10_000);
 });
 
-test('a dropped lease is a new one to the next', async () => {
+test('a dropped lease is new for the next holder', async () => {
   await node('a');
   await take('a');
   await dropRateLeases(db, 'b', ['e']);
@@ -113,7 +113,7 @@ test('a dropped lease is a new one to the next', async () => {
   expect((await take('a'))?.quietMs).toBeGreaterThan(86_400_000);
 });
 
-test('holders are told of every place that waits for them, in notices that fit', async () => {
+test('holders are notified of every waiting key, in notifications that fit', async () => {
   await node('a');
   await node('b');
   const listener = await db.dedicated();

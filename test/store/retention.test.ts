@@ -46,7 +46,7 @@ async function storeEvent(atMs: number): Promise<string> {
   return id;
 }
 
-test('partitions past the retention go, with their idempotency keys, but never below an open delivery', async () => {
+test('partitions past the retention are removed with their idempotency keys, but never below an open delivery', async () => {
   const now = Date.now();
   const days = [30, 20, 10].map((age) => now - age * DAY_MS);
   for (const at of days) await ensurePartitions(db, at, DAY_MS);
@@ -75,7 +75,7 @@ test('partitions past the retention go, with their idempotency keys, but never b
   expect((await partitionBounds(db)).some(({ to }) => to <= firstIdAt(now - 15 * DAY_MS))).toBe(false);
 });
 
-test('partitions of another width are not made over existing ones', async () => {
+test('partitions of another width do not overlap existing ones', async () => {
   const before = await partitionBounds(db);
   await ensurePartitions(db, Date.now(), 7 * DAY_MS);
   const after = await partitionBounds(db);
@@ -86,7 +86,7 @@ test('partitions of another width are not made over existing ones', async () => 
   expect(after.length).toBeGreaterThanOrEqual(before.length);
 });
 
-test('what a project keeps for a shorter time goes in chunks, but never below its open delivery', async () => {
+test('data past a project’s shorter retention is removed in chunks, but never below its open delivery', async () => {
   const now = Date.now();
   const [older, old] = [now - 6 * DAY_MS, now - 4 * DAY_MS];
   for (const at of [older, old]) await ensurePartitions(db, at, DAY_MS);
@@ -146,7 +146,7 @@ test('an event that is being replayed stays, and one that was removed is not rep
   expect(await left()).toEqual([first]);
 });
 
-test('a policy that is switched off removes nothing', async () => {
+test('a disabled policy removes nothing', async () => {
   for (const [id, isEnabled] of Object.entries({ on: true, off: false }))
     await database.query(
       "insert into projects (id, name, type, logo_url, config) values ($1, $1, 'outgoing', '', $2)",

@@ -54,7 +54,7 @@ async function expectAll(accepted: number): Promise<void> {
 }
 
 describe('a migration that follows the rules', () => {
-  test('lets go and tries again where a long read holds its tables, so that accepts go on', async () => {
+  test('rolls back and tries again if a long read locks its tables, so that accepts continue', async () => {
     addMigration('9998_expand.sql', EXPAND);
     const reader = new pg.Client({ connectionString: app.database.url });
     await reader.connect();
@@ -95,7 +95,7 @@ async function waitingMigrations(): Promise<number> {
   return Number(row?.['count']);
 }
 
-describe('a migration that takes something away', () => {
+describe('a migration that removes something', () => {
   test('is refused while a node that uses it is alive, and changes nothing', async () => {
     addMigration('9998_expand.sql', EXPAND);
     addMigration('9999_contract.sql', CONTRACT);
@@ -110,7 +110,7 @@ describe('a migration that takes something away', () => {
     expect(done).toEqual([{ name: '9998_expand.sql', needs: null }]);
   });
 
-  test('and that no older version can live with is refused until all nodes are stopped', async () => {
+  test('and works with no older version is refused until all nodes are stopped', async () => {
     addMigration('9999_rebuild.sql', REBUILD);
     const indexes = () =>
       app.database.query(
@@ -125,7 +125,7 @@ describe('a migration that takes something away', () => {
     expect((await indexes()).length).toBeGreaterThan(2);
   });
 
-  test('is applied once they are gone, and they are refused from then on', async () => {
+  test('is applied once they have stopped, and they are refused from then on', async () => {
     addMigration('9998_expand.sql', EXPAND);
     addMigration('9999_contract.sql', CONTRACT);
     // The node is of the version that did without the column already.
@@ -142,7 +142,7 @@ describe('a migration that takes something away', () => {
     expect(await migrate(app.app.db, quietLog, directory)).toEqual([]);
   });
 
-  test('does not wait for a node that has fallen silent', async () => {
+  test('does not wait for a silent node', async () => {
     addMigration('9999_contract.sql', CONTRACT);
     await app.database.query(
       "update nodes set knows = '9998'; insert into nodes (id, roles, seal_keys, knows, beat_at) values ('old', '', '{}', '0001', now() - interval '11 seconds')",
@@ -151,7 +151,7 @@ describe('a migration that takes something away', () => {
   });
 });
 
-test('a migration gives way for its locks within a second and is given hours for its work', async () => {
+test('a migration waits a second for its locks and has hours for its work', async () => {
   const limits = ['lock_timeout', 'statement_timeout'].map((name) => `current_setting('${name}') as ${name}`);
   addMigration('9998_limits.sql', `create table limits as select ${limits.join(', ')}`);
   await migrate(app.app.db, quietLog, directory);
@@ -160,7 +160,7 @@ test('a migration gives way for its locks within a second and is given hours for
   ]);
 });
 
-test('a node waits for the migration of another without a limit on the wait, and says so', async () => {
+test('a node waits for the migration of another without a limit, and logs it', async () => {
   addMigration('9998_expand.sql', EXPAND);
   const other = new pg.Client({ connectionString: app.database.url });
   await other.connect();
@@ -190,7 +190,7 @@ test('nodes that start together apply each migration once', async () => {
   expect(others.flat()).toEqual(['9998_expand.sql']);
 });
 
-describe('a database with a migration that this program should know and does not', () => {
+describe('a database with an unknown older migration', () => {
   const OLD_CHAIN = ['0001_initial.sql', '0002_sources_filters_event_types.sql', '0015_keyed_by_project.sql'];
 
   test.each([
@@ -199,7 +199,7 @@ describe('a database with a migration that this program should know and does not
       'create table schema_migrations (name text primary key, applied_at timestamptz default now())',
     ],
     ['with it', 'create table schema_migrations (name text primary key, needs text)'],
-  ])('is refused as made by an unreleased build, and is left as it is (%s)', async (_, table) => {
+  ])('is refused as created by an unreleased build, and does not change (%s)', async (_, table) => {
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.drop());
     await database.query(table);

@@ -46,7 +46,7 @@ async function collecting(): Promise<Collector> {
   return collector;
 }
 
-test('while the collector is away 8,192 spans wait and further ones are dropped; it gets the former when it is back', async () => {
+test('while the collector is down 8,192 spans wait and further ones are dropped; it gets the waiting ones later', async () => {
   const collector = await collecting();
   collector.status = 503;
   const { exporter, count, many, messages } = await exporting(collector);
@@ -69,7 +69,7 @@ test('while the collector is away 8,192 spans wait and further ones are dropped;
   expect(messages()).toEqual(['failed to export traces; deliveries continue', 'trace export works again']);
 });
 
-test('a batch that the collector will not have is dropped and the next one sent', async () => {
+test('a batch that the collector refuses is dropped and the next one sent', async () => {
   const collector = await collecting();
   collector.status = 400;
   const { exporter, count, span } = await exporting(collector);
@@ -85,7 +85,7 @@ test('a batch that the collector will not have is dropped and the next one sent'
   expect([await count('exported'), await count('dropped')]).toEqual([1, 1]);
 });
 
-test('spans that the collector says it rejected count as dropped', async () => {
+test('spans that the collector reports as rejected count as dropped', async () => {
   const collector = await collecting();
   collector.answer = { partialSuccess: { rejectedSpans: '2', errorMessage: 'no' } };
   const { exporter, count, many } = await exporting(collector);
@@ -94,7 +94,7 @@ test('spans that the collector says it rejected count as dropped', async () => {
   expect([await count('exported'), await count('dropped')]).toEqual([3, 2]);
 });
 
-test('what is left when the time to stop is over is dropped, and so is what comes later', async () => {
+test('spans left at the end of the grace are dropped, and so are later ones', async () => {
   const collector = await collecting();
   collector.status = 503;
   const { exporter, count, many, span } = await exporting(collector);
@@ -105,7 +105,7 @@ test('what is left when the time to stop is over is dropped, and so is what come
   expect(collector.spans).toEqual([]);
 });
 
-test('more spans than go into one request are sent in several, in order', async () => {
+test('more spans than fit into one request are sent in several, in order', async () => {
   const collector = await collecting();
   const { exporter, many } = await exporting(collector);
   many(0, 1_200);

@@ -48,7 +48,7 @@ const deliverSpans = (spans: CollectedSpan[]) => spans.filter((span) => span.nam
 const named = (spans: CollectedSpan[], part: string): CollectedSpan =>
   spans.find((span) => span.name.includes(part)) as CollectedSpan;
 
-test('an event is one trace from the request through its acceptance to the attempt, and the endpoint is told', async () => {
+test('an event is one trace from the request through its acceptance to the attempt and the endpoint', async () => {
   const { app, receiver, collector } = await scene();
   const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/hook?token=t0ps3cret`, {
     endpoint: {
@@ -111,7 +111,7 @@ test('an event is one trace from the request through its acceptance to the attem
   expect(collector.problems).toEqual([]);
 });
 
-test('a retry on another node, after the accepting one is gone, is part of the same trace', async () => {
+test('a retry on another node, after the accepting one has ended, is part of the same trace', async () => {
   const { app, receiver, collector } = await scene({ POSTHORN_ROLES: 'api,ingest' });
   receiver.answerNext(500);
   await subscribe(app.project, receiver.url, {
@@ -135,7 +135,7 @@ test('a retry on another node, after the accepting one is gone, is part of the s
   );
 });
 
-test('an incoming webhook carries its trace on, whether or not its source lists the headers', async () => {
+test('an incoming webhook forwards its trace, whether or not its source lists the headers', async () => {
   const { app, receiver, collector } = await scene();
   const source = await app.project.post('/sources', { name: 'source', type: 'http' });
   await subscribe(app.project, receiver.url, { subscription: { source_id: source.uid } });
@@ -156,7 +156,7 @@ test('an incoming webhook carries its trace on, whether or not its source lists 
   expect(received?.headers['x-other']).toBeUndefined();
 });
 
-test('an event without a trace begins one, and OTEL_TRACES_SAMPLER_ARG says for which share', async () => {
+test('an event without a trace begins one, for the share in OTEL_TRACES_SAMPLER_ARG', async () => {
   const all = await scene();
   await subscribe(all.app.project, all.receiver.url);
   await sendEvent(all.app);
@@ -190,7 +190,7 @@ test('a trace whose caller does not record it is passed on and not exported', as
   expect(collector.spans.length).toBeGreaterThan(0);
 });
 
-test('without a collector a trace that came with the request is passed on as it came, and none is begun', async () => {
+test('without a collector a trace of the request is passed on unchanged, and none is begun', async () => {
   const { app, receiver, collector } = await scene({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   await subscribe(app.project, receiver.url);
   await sendEvent(app, { traceparent: TRACEPARENT, tracestate: 'a=1,b=2' });
@@ -206,7 +206,7 @@ test('without a collector a trace that came with the request is passed on as it 
   expect(collector.requests).toEqual([]);
 });
 
-test('a trace given for the event goes before that of the request, and is no header of the event', async () => {
+test('a trace given for the event overrides that of the request, and is not a header of the event', async () => {
   const { app, receiver } = await scene({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   await subscribe(app.project, receiver.url);
   const own = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
@@ -222,7 +222,7 @@ test('a trace given for the event goes before that of the request, and is no hea
   expect((await app.project.get(`/events/${event.uid}`)).headers).toEqual({ 'X-Mine': ['yes'] });
 });
 
-test('a replay is part of the event’s trace and carries all its headers', async () => {
+test('a replay is part of the event’s trace and has all its headers', async () => {
   const { app, receiver } = await scene({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   const source = await app.project.post('/sources', {
     name: 'source',
@@ -252,7 +252,7 @@ test('a replay is part of the event’s trace and carries all its headers', asyn
   expect(received.map(({ headers }) => headers['traceparent'])).toEqual([TRACEPARENT, TRACEPARENT]);
 });
 
-test('the collector is told the service’s name and given the headers that are configured', async () => {
+test('the collector gets the configured service name and headers', async () => {
   const { app, collector } = await scene({
     OTEL_SERVICE_NAME: 'webhooks',
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b, x-team=c',
@@ -294,8 +294,8 @@ test('a request that fails and an event that is refused are traced as such', asy
   expect(collector.spans.map(({ error }) => error)).toEqual([undefined, undefined]);
 });
 
-test.each(['refuses connections', 'takes them and never answers'])(
-  'a collector that %s holds up neither deliveries nor the stop',
+test.each(['refuses connections', 'accepts them and never answers'])(
+  'a collector that %s delays neither deliveries nor the stop',
   async (how) => {
     const server = await listenTcp(() => {});
     if (how === 'refuses connections') await server.close();
