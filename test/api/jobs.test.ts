@@ -115,6 +115,6 @@ test('a job that cannot run ends as failed with the reason and delays no other',
   const job = await app.project.post('/eventdeliveries/cancel', undefined, 200);
   await app.addNode({ POSTHORN_ROLES: 'janitor' });
   const failed = await jobState({ uid: '01ZZZZZZZZZZZZZZZZZZZZZZZZ' }, hasEnded);
-  expect(failed).toMatchObject({ status: 'failed', error: expect.stringContaining('our side') });
+  expect(failed).toMatchObject({ status: 'failed', error: expect.stringContaining('internal error') });
   expect(await jobState(job, hasEnded)).toMatchObject({ status: 'completed' });
 });
