@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import type { Alert } from '../domain/alert.ts';
+import type { Alert, AlertNotifier } from '../domain/alert.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Tasks } from '../platform/tasks.ts';
 import { VERSION } from '../platform/version.ts';
-import type { AlertNotifier } from '../routing/alert-recorder.ts';
 import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
 import type { Mailer } from './mailer.ts';
 

@@ -36,6 +36,11 @@ export interface Alert {
   lastFailure: LastFailure | null;
 }
 
+/** Tells people about an alert, by mail and chat. Returns at once and never fails. */
+export interface AlertNotifier {
+  notify(alert: Alert): void;
+}
+
 /**
  * The subject of an alert. Each subject is raised separately. All certificates of an endpoint on one side are
  * cleared together.

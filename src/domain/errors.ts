@@ -121,3 +121,14 @@ export class AppError extends Error {
     this.retryAfterSeconds = typeof params['retry'] === 'number' ? params['retry'] : undefined;
   }
 }
+
+/** Refuses an id that names nothing. */
+export function found<T>(value: T | undefined, resource: string, id: string): T {
+  if (value === undefined) throw new AppError('not_found', { resource, id });
+  return value;
+}
+
+/** A 400 of the same form as a schema's own, for rules that a schema cannot say. */
+export function invalid(field: string, problem: string): AppError {
+  return new AppError('validation_failed', { fields: `${field}: ${problem}` });
+}

@@ -1,3 +1,4 @@
+import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import { LANE } from '../domain/delivery.ts';
@@ -10,11 +11,9 @@ import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import type { AlertRecorder } from '../routing/alert-recorder.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { EndpointStore } from '../store/config/endpoints.ts';
 import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import type { Database } from '../store/database/database.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
@@ -52,9 +51,8 @@ export interface EngineDeps {
   };
   db: Database;
   cache: ConfigCache;
-  endpoints: EndpointStore;
   metaEvents: MetaEventRecorder;
-  alerts: AlertRecorder;
+  changes: ConfigChanges;
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;

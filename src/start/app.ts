@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { onboardWork } from '../api/endpoints/onboard-job.ts';
 import { Authenticator } from '../api/http/auth.ts';
 import type { ApiContext } from '../api/http/context.ts';
 import { registerRoutes } from '../api/routes.ts';
 import { createServer } from '../api/server.ts';
+import { ConfigChanges } from '../control/config-changes.ts';
+import { onboardWork } from '../control/onboard-job.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
@@ -109,28 +110,30 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   };
   await makePartitions();
   const sealer = await loadSealer(db, config);
-  const projects = new ProjectStore(sealer);
-  const endpoints = new EndpointStore(sealer);
-  const sources = new SourceStore(sealer);
+  const stores = {
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+  };
   // This process has the lock on the embedded database's directory.
   const isAlone = config.databaseUrl === null && shared === undefined;
   const cache = new ConfigCache({
     db,
-    projects,
-    endpoints,
-    sources,
+    ...stores,
     log,
     onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
   });
+  const forgetCallers = (projectId: string) => authenticator.forget(projectId);
+  const told = { metaEvents, alerts, forgetCallers };
+  const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...told });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
   const engine = new Engine({
     config,
     metaEvents,
-    alerts,
+    changes,
     db,
     cache,
-    endpoints,
     http,
     sandbox,
     ids,
@@ -166,23 +169,20 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const context: ApiContext = {
     db,
     cache,
-    endpoints,
-    sources,
+    ...stores,
     acceptor,
     replayer,
     ids,
     sealer,
-    projects,
     sandbox,
     now,
     metaEvents,
-    alerts,
+    changes,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
-    forgetCallers: (projectId) => authenticator.forget(projectId),
     wakeJobs: () => jobs.wake(),
   };
   const jobs = createJobRunner(context, engine.sink, log);
@@ -208,8 +208,13 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const onNotice = (id: string) => authenticator.forget(id);
-  const watch = new ConfigWatch({ db, cache, log, onNotice, told: (payload) => engine.told(payload) });
+  const watch = new ConfigWatch({
+    db,
+    cache,
+    log,
+    onNotice: forgetCallers,
+    told: (payload) => engine.told(payload),
+  });
 
   await engine.start();
   // Added again, now that other nodes see this one. A reseal that ended in between may have removed the key
@@ -219,7 +224,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   await watch.start();
   const address = await server.listen({ host: config.host, port: config.port });
   url ||= address;
-  const credentials = await firstStart({ db, ids, sealer, projects, now }, { url, dataDir: config.dataDir });
+  const credentials = await firstStart(changes, { url, dataDir: config.dataDir });
   isReady = true;
 
   let stopping: Promise<void> | undefined;
@@ -274,7 +279,7 @@ function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): 
       batch_replay: replayer.chunk,
       batch_retry: batchRetry({ cache, sink }),
       batch_cancel: batchCancel({ metaEvents, sink }),
-      onboard: onboardWork(context),
+      onboard: onboardWork(context.changes),
     },
     log,
   });

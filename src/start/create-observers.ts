@@ -1,11 +1,12 @@
 import { AlertChannels } from '../alerts/alert-channels.ts';
 import { Mailer } from '../alerts/mailer.ts';
+import { AlertRecorder } from '../control/alert-recorder.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
+import type { AlertNotifier } from '../domain/alert.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from '../metrics/metrics.ts';
 import { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
-import { type AlertNotifier, AlertRecorder } from '../routing/alert-recorder.ts';
 import type { Config } from '../settings/settings.ts';
 import { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import { type CreateExporter, createTracing, type Tracing } from './create-tracing.ts';

@@ -1,13 +1,12 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createKey } from '../api/projects/create-key.ts';
-import { createProject } from '../api/projects/create-project.ts';
+import type { ConfigChanges } from '../control/config-changes.ts';
+import { addKey } from '../control/key-changes.ts';
+import { addProject } from '../control/project-changes.ts';
 import { INSTANCE } from '../domain/audit.ts';
-import type { IdFactory } from '../domain/ids.ts';
-import type { Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
-import { countProjects, type ProjectStore } from '../store/config/projects.ts';
-import type { Database, Queryable } from '../store/database/database.ts';
+import { countProjects } from '../store/config/projects.ts';
+import type { Queryable } from '../store/database/database.ts';
 
 /**
  * The first start on an empty database creates the project `default`, its key and the instance key. Nodes
@@ -24,29 +23,26 @@ export interface Credentials {
 const LOCK = 7_305_504;
 
 export function firstStart(
-  deps: { db: Database; ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
+  changes: ConfigChanges,
   options: { url: string; dataDir: string },
 ): Promise<Credentials | null> {
-  return deps.db.transaction(async (tx) => {
+  return changes.deps.db.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
     if ((await countProjects(tx)) > 0) {
       await correctUrl(options.dataDir, options.url);
       return null;
     }
-    const credentials = await makeCredentials(tx, deps, options.url);
+    const credentials = await makeCredentials(tx, changes, options.url);
     await writeCredentials(options.dataDir, credentials);
     return credentials;
   });
 }
 
-async function makeCredentials(
-  tx: Queryable,
-  deps: { ids: IdFactory; sealer: Sealer; projects: ProjectStore; now(): number },
-  url: string,
-): Promise<Credentials> {
-  const by = { ...deps, actor: INSTANCE };
-  const { project, apiKey } = await createProject(tx, by, { name: 'default', type: 'outgoing' });
-  const instance = await createKey(tx, by, { projectId: null, name: 'instance key', expiresAtMs: null });
+async function makeCredentials(tx: Queryable, changes: ConfigChanges, url: string): Promise<Credentials> {
+  const actor = INSTANCE;
+  const { project, apiKey } = await addProject(changes, tx, { actor, name: 'default', type: 'outgoing' });
+  const wanted = { projectId: null, actor, name: 'instance key', expiresAtMs: null };
+  const instance = await addKey(changes, tx, wanted);
   return { url, project_id: project.id, api_key: apiKey.key, instance_key: instance.key };
 }
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ConfigChanges } from '../../src/control/config-changes.ts';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { changeConfig } from '../../src/store/config/config-version.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -141,9 +141,9 @@ describe('no entry is left by', () => {
 });
 
 test('a change of config without an audit entry does not compile', () => {
-  const change = () =>
+  const change = (changes: ConfigChanges) =>
     // @ts-expect-error: `audit` is missing
-    changeConfig(app, { projectId: '', actor: { type: 'instance', id: null } }, async () => ({ result: 1 }));
+    changes.change({ projectId: '', actor: { type: 'instance', id: null } }, async () => ({ result: 1 }));
   expect(change).toBeTypeOf('function');
 });
 

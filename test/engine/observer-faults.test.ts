@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
+import { AlertRecorder } from '../../src/control/alert-recorder.ts';
 import type { Metrics } from '../../src/metrics/metrics.ts';
 import { createLogger, type Logger } from '../../src/platform/logger.ts';
-import { AlertRecorder } from '../../src/routing/alert-recorder.ts';
 import { type ObserverParts, observerParts } from '../../src/start/create-observers.ts';
 import { MetaEventRecorder } from '../../src/store/config/meta-event-recorder.ts';
 import { SpanExporter } from '../../src/tracing/span-exporter.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
+import { found } from '../../domain/errors.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -9,7 +10,7 @@ import { getDelivery, listDeliveries, type StoredDelivery } from '../../store/hi
 import { getEvent } from '../../store/history/events.ts';
 import { toEvent } from '../events/event-schema.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, mapPage, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { deliveryStatuses } from '../../domain/delivery.ts';
+import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
@@ -16,7 +17,6 @@ import type { ApiContext } from '../http/context.ts';
 import {
   dateQuery,
   dateRange,
-  found,
   iso,
   isoOrNull,
   mapPage,

@@ -1,91 +1,55 @@
 import type { Static, TObject } from 'typebox';
-import type { EndpointSecret, EndpointSecrets } from '../../domain/endpoint.ts';
+import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import { Secret } from '../../platform/secret.ts';
-import { generateSecret } from '../../signing/secrets.ts';
-import type { EndpointFields } from '../../store/config/endpoints.ts';
+import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
-import { invalid, iso } from '../http/fields.ts';
 import { updated } from '../http/updated.ts';
 import { changedCredentials } from './endpoint-credentials.ts';
 import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
-const JSON_TYPE = 'application/json';
-
-export function newEndpointFields(input: Static<typeof CreateEndpoint>, id: string): EndpointFields {
-  const fields = endpointFields(
-    {
-      name: '',
-      url: '',
-      description: '',
-      owner_id: '',
-      app_id: '',
-      status: 'active',
-      advanced_signatures: true,
-      content_type: '',
-      http_timeout: 0,
-      rate_limit: 0,
-      rate_limit_duration: 0,
-      support_email: '',
-    },
-    CreateEndpoint,
-    input,
-  );
-  return { ...fields, app_id: fields.app_id || id };
+/** The endpoint that a request asks for, over the defaults. */
+export function createdEndpoint(context: ApiContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
+  const { name, url, secret } = input;
+  const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
+  const fields = endpointFields(made.fields, CreateEndpoint, input);
+  return {
+    id: made.id,
+    fields: { ...fields, app_id: fields.app_id || made.id },
+    secret: new Secret(changedCredentials(context, made.secret.reveal(), input)),
+  };
 }
 
-/** The fields of an endpoint, new or stored, after a request. */
+/** An endpoint after a request. */
+export function changedEndpoint(
+  context: ApiContext,
+  row: EndpointRow,
+  input: Static<typeof UpdateEndpoint>,
+): EndpointRow {
+  const known = row.secret.reveal();
+  const isNew = input.secret && input.secret !== known.secrets.at(-1)?.value;
+  return {
+    ...row,
+    ...endpointFields(row, UpdateEndpoint, input),
+    secret: new Secret({
+      ...changedCredentials(context, known, input),
+      ...(isNew && { secrets: [newSecret(context, input.secret)] }),
+    }),
+  };
+}
+
 function endpointFields(known: EndpointFields, schema: TObject, input: Input): EndpointFields {
   const fields = updated(known, schema, input);
   return {
     ...fields,
-    content_type: fields.content_type || JSON_TYPE,
+    content_type: fields.content_type || 'application/json',
     // Clients that know the field send false with every change, so false cannot mean more than nothing.
     status: input.is_disabled === true ? 'inactive' : known.status,
   };
-}
-
-export function changedEndpointFields(
-  row: EndpointFields,
-  input: Static<typeof UpdateEndpoint>,
-): EndpointFields {
-  return endpointFields(row, UpdateEndpoint, input);
-}
-
-export function newSecret(
-  context: Pick<ApiContext, 'ids' | 'now'>,
-  value: string | undefined,
-): EndpointSecret {
-  const at = iso(context.now());
-  return {
-    uid: context.ids.next(),
-    value: value || generateSecret(),
-    expires_at: null,
-    created_at: at,
-    updated_at: at,
-    deleted_at: null,
-  };
-}
-
-export function newEndpointSecrets(
-  context: ApiContext,
-  input: Static<typeof CreateEndpoint>,
-): Secret<EndpointSecrets> {
-  const none = {
-    secrets: [],
-    authentication: null,
-    mtls_client_cert: null,
-    signing_key: null,
-    slack_webhook_url: '',
-    teams_webhook_url: '',
-  };
-  return new Secret({
-    ...changedCredentials(context, none, input),
-    secrets: [newSecret(context, input.secret)],
-  });
 }
 
 /** Rules a schema cannot say. */

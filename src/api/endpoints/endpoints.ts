@@ -1,28 +1,24 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { Alert } from '../../domain/alert.ts';
-import { type Actor, type AuditAction, changeOf } from '../../domain/audit.ts';
-import type { EndpointStatus } from '../../domain/endpoint.ts';
+import {
+  activateEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  type OneEndpoint,
+  rollSecret,
+  togglePause,
+  updateEndpoint,
+} from '../../control/endpoint-changes.ts';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
-import { Secret } from '../../platform/secret.ts';
-import { changeConfig } from '../../store/config/config-version.ts';
-import type { EndpointChange, EndpointRow } from '../../store/config/endpoints.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { deleteSubscriptionsOfEndpoint } from '../../store/config/subscriptions.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, iso, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
-import { changedCredentials } from './endpoint-credentials.ts';
-import {
-  changedEndpointFields,
-  checkEndpoint,
-  newEndpointFields,
-  newEndpointSecrets,
-  newSecret,
-} from './endpoint-input.ts';
+import { changedEndpoint, checkEndpoint, createdEndpoint } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 
@@ -146,27 +142,13 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
 }
 
 /** The endpoint of the path, within what the caller may see. */
-interface One {
+interface One extends OneEndpoint {
   project: ProjectRow;
-  id: string;
-  scope: EndpointScope | undefined;
-  actor: Actor;
 }
 
 function one(call: Call<unknown, typeof onePath>): One {
   const { project, params, scope, actor } = call;
-  return { project, id: params.endpointID, scope, actor };
-}
-
-/** What happens to an endpoint; meta events and the audit log call it the same. */
-type EndpointAction = EndpointChange['type'] & AuditAction;
-
-const DISABLED = { type: 'endpoint.disabled', reason: 'it was changed with is_disabled' } as const;
-
-/** The all-clear of an endpoint that the service had disabled. */
-function enabledAlert(endpoint: EndpointRow): Alert {
-  const summary = 'It was made active again: deliveries go out.';
-  return { kind: 'disabled', state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
+  return { project, projectId: project.id, id: params.endpointID, scope, actor };
 }
 
 class Endpoints {
@@ -177,23 +159,14 @@ class Endpoints {
   }
 
   async create(
-    { project, scope, actor }: Omit<One, 'id'>,
+    { project, scope, actor }: Omit<One, 'id' | 'projectId'>,
     body: Static<typeof CreateEndpoint>,
   ): Promise<Out> {
-    const { ids, endpoints, cache } = this.#context;
+    const { changes } = this.#context;
     checkEndpoint(this.#context, project.config, body);
-    const id = ids.next();
-    const secret = newEndpointSecrets(this.#context, body);
-    const fields = newEndpointFields(body, id);
-    if (scope !== undefined) fields.owner_id = scope.ownerId;
-    const made = { id, projectId: project.id, fields, secret, told: [{ type: 'endpoint.created' }] } as const;
-    const by = { projectId: project.id, actor };
-    const row = await changeConfig(this.#context, by, async (tx, version) => {
-      const saved = await endpoints.save(tx, { ...made, version });
-      return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
-    });
-    await cache.refresh(project.id);
-    return toEndpoint(row);
+    const made = createdEndpoint(this.#context, body);
+    if (scope !== undefined) made.fields.owner_id = scope.ownerId;
+    return toEndpoint(await createEndpoint(changes, { projectId: project.id, actor }, made));
   }
 
   async list(
@@ -216,106 +189,31 @@ class Endpoints {
     return this.#out(project, found(owned(scope, row), 'endpoint', id));
   }
 
-  update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
+  async update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
     checkEndpoint(this.#context, one.project.config, body);
-    return this.#change(one, 'endpoint.updated', (row) => {
-      const known = row.secret.reveal();
-      const isNew = body.secret && body.secret !== known.secrets.at(-1)?.value;
-      return {
-        ...row,
-        ...changedEndpointFields(row, body),
-        // The holder of a portal link cannot give an endpoint away.
-        ...(one.scope !== undefined && { owner_id: row.owner_id }),
-        secret: new Secret({
-          ...changedCredentials(this.#context, known, body),
-          ...(isNew && { secrets: [newSecret(this.#context, body.secret)] }),
-        }),
-      };
-    });
+    const row = await updateEndpoint(this.#context.changes, one, (known) => ({
+      ...changedEndpoint(this.#context, known, body),
+      // The holder of a portal link cannot give an endpoint away.
+      ...(one.scope !== undefined && { owner_id: known.owner_id }),
+    }));
+    return this.#out(one.project, row);
   }
 
-  async delete({ project, id, scope, actor }: One): Promise<null> {
-    const { endpoints, cache } = this.#context;
-    const place = { projectId: project.id, id };
-    await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
-      const row = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
-      await endpoints.delete(tx, place, version);
-      const subscriptions = await deleteSubscriptionsOfEndpoint(tx, place, version);
-      const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
-      return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
-    });
-    await cache.refresh(project.id);
-    return null;
+  delete(one: One): Promise<null> {
+    return deleteEndpoint(this.#context.changes, one);
   }
 
-  togglePause(one: One): Promise<Out> {
-    return this.#setStatus(one, (status) => {
-      if (status === 'inactive')
-        throw new AppError('wrong_state', {
-          detail: 'An inactive endpoint cannot be paused; activate it first.',
-        });
-      return status === 'active' ? 'paused' : 'active';
-    });
+  async togglePause(one: One): Promise<Out> {
+    return this.#out(one.project, await togglePause(this.#context.changes, one));
   }
 
-  activate(one: One): Promise<Out> {
-    return this.#setStatus(one, (status) => {
-      if (status === 'active')
-        throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
-      return 'active';
-    });
+  async activate(one: One): Promise<Out> {
+    return this.#out(one.project, await activateEndpoint(this.#context.changes, one));
   }
 
-  expireSecret(one: One, body: Static<typeof ExpireSecret>): Promise<Out> {
-    const nowMs = this.#context.now();
-    const expiresAt = iso(nowMs + (body.expiration ?? 0) * 1000);
-    return this.#change(one, 'endpoint.secret_rolled', (row) => {
-      const known = row.secret.reveal();
-      const live = known.secrets.filter(
-        (secret) => secret.expires_at === null || Date.parse(secret.expires_at) > nowMs,
-      );
-      const old = live.map((secret) =>
-        secret.expires_at === null ? { ...secret, expires_at: expiresAt, updated_at: iso(nowMs) } : secret,
-      );
-      const secrets = [...old, newSecret(this.#context, body.secret)];
-      return { ...row, secret: new Secret({ ...known, secrets }) };
-    });
-  }
-
-  #setStatus(one: One, next: (status: EndpointStatus) => EndpointStatus): Promise<Out> {
-    const type = ({ status }: EndpointRow) =>
-      status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
-    return this.#change(one, type, (row) => ({ ...row, status: next(row.status) }));
-  }
-
-  async #change(
-    { project, id, scope, actor }: One,
-    told: EndpointAction | ((saved: EndpointRow) => EndpointAction),
-    change: (row: EndpointRow) => EndpointRow,
-  ): Promise<Out> {
-    const { endpoints, cache } = this.#context;
-    const by = { projectId: project.id, actor };
-    const { saved, alerts } = await changeConfig(this.#context, by, async (tx, version) => {
-      const known = found(owned(scope, await endpoints.getForUpdate(tx, project.id, id)), 'endpoint', id);
-      const row = change(known);
-      const type = typeof told === 'string' ? told : told(row);
-      const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
-      const result = await endpoints.save(tx, {
-        id,
-        projectId: project.id,
-        version,
-        fields: row,
-        secret: row.secret,
-        told: [{ type }, ...(isDisabled ? [DISABLED] : [])],
-      });
-      const isEnabled = known.status === 'inactive' && result.status !== 'inactive';
-      const cleared = isEnabled ? [enabledAlert(result)] : [];
-      const moved = await this.#context.alerts.record(tx, project, cleared, version);
-      return { result: { saved: result, alerts: moved }, audit: [changeOf(type, known, result)] };
-    });
-    this.#context.alerts.notify(alerts);
-    await cache.refresh(project.id);
-    return this.#out(project, saved);
+  async expireSecret(one: One, body: Static<typeof ExpireSecret>): Promise<Out> {
+    const wanted = { seconds: body.expiration ?? 0, value: body.secret };
+    return this.#out(one.project, await rollSecret(this.#context.changes, one, wanted));
   }
 
   async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {

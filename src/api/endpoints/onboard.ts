@@ -1,18 +1,17 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { ONBOARD_CHUNK, type OnboardItem } from '../../control/onboard-job.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import { queryValue } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
 import { parseCsv } from '../../platform/csv.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
-import { invalid } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { checkEndpoint } from './endpoint-input.ts';
-import { ONBOARD_CHUNK, type OnboardItem } from './onboard-job.ts';
 
 /** Many endpoints at once, each with its subscription, from JSON or a CSV file. Checked whole, then made by a job. */
 const MAX_ITEMS = 1_000;

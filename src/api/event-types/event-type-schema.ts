@@ -2,8 +2,9 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Static, Type } from 'typebox';
+import { invalid } from '../../domain/errors.ts';
 import type { EventTypeRow } from '../../store/config/event-types.ts';
-import { invalid, isoOrNull, NullableTime, RequiredText, Text } from '../http/fields.ts';
+import { isoOrNull, NullableTime, RequiredText, Text } from '../http/fields.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   description: 'JSON Schema of the payload, for readers; payloads are not held to it.',

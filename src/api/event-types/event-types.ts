@@ -1,20 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Actor, type AuditNote, changeOf } from '../../domain/audit.ts';
-import { seesEventType } from '../../domain/endpoint-scope.ts';
-import { audited } from '../../store/config/audit-entries.ts';
 import {
+  createEventType,
   deprecateEventType,
-  type EventTypeRow,
-  eventTypesForUpdate,
   importEventTypes,
-  insertEventType,
-  listEventTypes,
   updateEventType,
-} from '../../store/config/event-types.ts';
-import { isUniqueViolation } from '../../store/database/pg-errors.ts';
+} from '../../control/event-type-changes.ts';
+import { seesEventType } from '../../domain/endpoint-scope.ts';
+import { type EventTypeRow, listEventTypes } from '../../store/config/event-types.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, invalid } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
@@ -62,8 +56,10 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type created',
     data: EventType,
-    handle: async ({ project, body, actor }) =>
-      toEventType(await create(context, { projectId: project.id, actor }, body)),
+    handle: async ({ project, body, actor }) => {
+      const type = { name: body.name, ...described(UNDESCRIBED, body) };
+      return toEventType(await createEventType(context.changes, { projectId: project.id, actor }, type));
+    },
   });
   registerOperation(app, {
     method: 'PUT',
@@ -76,14 +72,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event type updated',
     data: EventType,
     handle: async ({ project, params, body, actor }) => {
-      const id = params.eventTypeID;
-      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const [row] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
-        const known = found(row, 'event type', id);
-        const saved = await updateEventType(tx, described(known, body));
-        return changed('event_type.updated', known, found(saved, 'event type', id));
-      });
-      return toEventType(row);
+      const one = { projectId: project.id, actor, id: params.eventTypeID };
+      return toEventType(await updateEventType(context.changes, one, (known) => described(known, body)));
     },
   });
   registerOperation(app, {
@@ -96,13 +86,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event type deprecated',
     data: EventType,
     handle: async ({ project, params, actor }) => {
-      const id = params.eventTypeID;
-      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const [known] = await eventTypesForUpdate(tx, project.id, { ids: [id] });
-        const saved = await deprecateEventType(tx, project.id, id);
-        return changed('event_type.deprecated', known, found(saved, 'event type', id));
-      });
-      return toEventType(row);
+      const one = { projectId: project.id, actor, id: params.eventTypeID };
+      return toEventType(await deprecateEventType(context.changes, one));
     },
   });
   registerOperation(app, {
@@ -116,19 +101,16 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event types imported',
     data: Type.Array(EventType),
     handle: async ({ project, body, actor }) => {
-      const types = readOpenApi(body.spec).map((type) => ({ id: context.ids.next(), ...type }));
+      const types = readOpenApi(body.spec);
       for (const { name, json_schema } of types)
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
-      const rows = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const names = types.map(({ name }) => name);
-        const known = await eventTypesForUpdate(tx, project.id, { names });
-        const result = await importEventTypes(tx, project.id, types);
-        return { result, audit: result.map((row) => importNote(known, row)) };
-      });
+      const rows = await importEventTypes(context.changes, { projectId: project.id, actor }, types);
       return rows.map(toEventType);
     },
   });
 }
+
+const UNDESCRIBED = { category: '', description: '', json_schema: null };
 
 /** The type as the body describes it. An empty schema says nothing, so none is stored. */
 function described<Known extends Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(
@@ -142,31 +124,4 @@ function described<Known extends Pick<EventTypeRow, 'category' | 'description' |
     ...body,
     json_schema: isEmpty ? null : schema,
   }) as Known;
-}
-
-const changed = (action: AuditNote['action'], known: EventTypeRow | undefined, result: EventTypeRow) => ({
-  result,
-  audit: [changeOf(action, known, result)],
-});
-
-function importNote(known: readonly EventTypeRow[], row: EventTypeRow): AuditNote {
-  const before = known.find(({ id }) => id === row.id);
-  return changeOf(before === undefined ? 'event_type.created' : 'event_type.updated', before, row);
-}
-
-async function create(
-  context: ApiContext,
-  by: { projectId: string; actor: Actor },
-  body: Static<typeof CreateEventType>,
-): Promise<EventTypeRow> {
-  const plain = { category: '', description: '', json_schema: null };
-  const type = { id: context.ids.next(), name: body.name, ...described(plain, body) };
-  try {
-    return await audited(context, by, async (tx) =>
-      changed('event_type.created', undefined, await insertEventType(tx, by.projectId, type)),
-    );
-  } catch (error) {
-    if (isUniqueViolation(error)) throw invalid('name', 'there is an event type of this name');
-    throw error;
-  }
 }

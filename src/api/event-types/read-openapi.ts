@@ -1,6 +1,6 @@
 import { parse as parseYaml } from 'yaml';
+import { invalid } from '../../domain/errors.ts';
 import type { EventTypeDescription } from '../../store/config/event-types.ts';
-import { invalid } from '../http/fields.ts';
 
 /**
  * The event types an OpenAPI document describes: its `webhooks` (or `x-webhooks`), or, where it has neither, the

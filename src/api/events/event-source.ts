@@ -1,7 +1,6 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
-import { invalid } from '../http/fields.ts';
 
 /** The source an event names, or null if it names none. Events by API come from sources of that kind only. */
 export async function eventSource(

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../ingest/event-replayer.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
@@ -12,12 +13,11 @@ import { countEvents, type EventFilter, getEvent, listEvents } from '../../store
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, invalid, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
-import { ensureSubscription } from '../subscriptions/ensure-subscription.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
 import {
@@ -265,7 +265,7 @@ async function targetEndpoints(
   const subscribed = async (id: string) => {
     // The one that is made takes every event type.
     if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
-    await ensureSubscription(context, by, id);
+    await ensureSubscription(context.changes, by, id);
   };
   if (body.endpoint_id) {
     if (!endpoints.has(body.endpoint_id) || !inScope(scope, body.endpoint_id)) {

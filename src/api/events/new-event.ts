@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { invalid } from '../../domain/errors.ts';
 import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/project-config.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
@@ -7,7 +8,7 @@ import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';
 import type { ApiContext } from '../http/context.ts';
-import { invalid, parseTime } from '../http/fields.ts';
+import { parseTime } from '../http/fields.ts';
 import type { Call } from '../http/operation.ts';
 import type { BroadcastEvent } from './event-schema.ts';
 import { eventSource } from './event-source.ts';

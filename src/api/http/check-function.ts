@@ -1,6 +1,5 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import type { ApiContext } from './context.ts';
-import { invalid } from './fields.ts';
 
 /** Refuses a function that does not compile or defines no `transform`, with the line of the mistake. */
 export async function checkFunction(

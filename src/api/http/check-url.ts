@@ -1,5 +1,5 @@
+import { invalid } from '../../domain/errors.ts';
 import type { ApiContext } from './context.ts';
-import { invalid } from './fields.ts';
 
 /** A URL that we may be asked to call: well formed, and allowed by the egress rule as far as the URL alone tells. */
 export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {

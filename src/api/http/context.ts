@@ -1,9 +1,9 @@
+import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-token.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Sealer } from '../../platform/sealer.ts';
-import type { AlertRecorder } from '../../routing/alert-recorder.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EndpointStore } from '../../store/config/endpoints.ts';
@@ -27,7 +27,7 @@ export interface ApiContext {
   /** The database's time in milliseconds. */
   now(): number;
   metaEvents: MetaEventRecorder;
-  alerts: AlertRecorder;
+  changes: ConfigChanges;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
   /** Asks a token server for a token, as a delivery would. */
@@ -38,8 +38,6 @@ export interface ApiContext {
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Deliveries wait in the queue and are due. */
   wake(projectId: string, where: { key: string; lane: number }): void;
-  /** Access to a project was ended or narrowed: this node forgets the callers it remembers. */
-  forgetCallers(projectId: string): void;
   /** There is a new job. */
   wakeJobs(): void;
 }

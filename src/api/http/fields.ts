@@ -1,5 +1,5 @@
 import { type TSchema, type TString, Type } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import type { Page } from '../../domain/pagination.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
 import { showRows } from './show-rows.ts';
@@ -79,16 +79,6 @@ export function mapPage<Row, Item>(
   map: (row: Row) => Item,
 ): { content: Item[]; pagination: Page<Row>['pagination'] } {
   return { content: showRows(page.rows, map), pagination: page.pagination };
-}
-
-export function found<T>(value: T | undefined, resource: string, id: string): T {
-  if (value === undefined) throw new AppError('not_found', { resource, id });
-  return value;
-}
-
-/** A 400 of the same form as the schema's own, for rules a schema cannot say. */
-export function invalid(field: string, problem: string): AppError {
-  return new AppError('validation_failed', { fields: `${field}: ${problem}` });
 }
 
 /** A time of the body in milliseconds. */

@@ -1,23 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import { cancelJob, getJob, type JobRow, jobStatuses, jobTypes, listJobs } from '../../store/config/jobs.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import type { ApiContext } from '../http/context.ts';
-import {
-  found,
-  iso,
-  isoOrNull,
-  mapPage,
-  NullableTime,
-  oneOf,
-  PageOf,
-  pageQuery,
-  Time,
-} from '../http/fields.ts';
+import { iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 export const Job = Type.Object({

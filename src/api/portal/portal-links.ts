@@ -1,30 +1,29 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Actor, type AuditNote, changeOf } from '../../domain/audit.ts';
-import { AppError } from '../../domain/errors.ts';
+import type { By } from '../../control/config-changes.ts';
+import {
+  createPortalLink,
+  refreshPortalToken,
+  revokePortalLink,
+  updatePortalLink,
+} from '../../control/portal-link-changes.ts';
+import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
+import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
-import { audited } from '../../store/config/audit-entries.ts';
-import { type ConfigTx, changeConfig } from '../../store/config/config-version.ts';
 import {
   getPortalLink,
-  getPortalLinkForUpdate,
-  insertPortalLink,
   listPortalLinks,
   type PortalLinkFields,
   type PortalLinkRow,
-  revokePortalLink,
-  updatePortalLink,
 } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
-import { endingAccess } from '../http/end-access.ts';
-import { found, invalid, mapPage, Nothing, PageOf, pageQuery, parseTime, Repeated } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery, parseTime, Repeated } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
-import { mintRefreshTokens, newStaticToken, staticToken } from './portal-tokens.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
 const onePath = `${path}/:portalLinkID` as const;
@@ -44,7 +43,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 201,
     message: 'Portal link created',
     data: PortalLink,
-    handle: async (call) => shown(context, await create(context, call, call.body)),
+    handle: async ({ project, actor, body }) =>
+      shown(context, await create(context, { projectId: project.id, actor }, body)),
   });
   registerOperation(app, {
     method: 'GET',
@@ -92,13 +92,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 202,
     message: 'Portal link updated',
     data: PortalLink,
-    handle: async (call) =>
-      shown(
-        context,
-        await endingAccess(context, call.project.id, () =>
-          update(context, call, { id: call.params.portalLinkID, body: call.body }),
-        ),
-      ),
+    handle: async ({ project, params, actor, body }) =>
+      shown(context, await update(context, { projectId: project.id, actor, id: params.portalLinkID }, body)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -109,15 +104,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link revoked',
     data: Nothing,
-    handle: async ({ project, params, actor }) => {
-      const id = params.portalLinkID;
-      return endingAccess(context, project.id, () =>
-        audited(context, { projectId: project.id, actor }, async (tx) => {
-          const link = found(await revokePortalLink(tx, project.id, id), 'portal link', id);
-          return { result: null, audit: [changeOf('portal_link.revoked', link, null)] };
-        }),
-      );
-    },
+    handle: ({ project, params, actor }) =>
+      revokePortalLink(context.changes, { projectId: project.id, actor, id: params.portalLinkID }),
   });
   registerOperation(app, {
     method: 'GET',
@@ -130,12 +118,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     data: Type.String(),
     handle: async ({ project, params, actor }) => {
       const link = await get(project, params.portalLinkID);
-      return audited(context, { projectId: project.id, actor }, async (tx) => {
-        const token = (await mintRefreshTokens(tx, context.sealer, [link])).get(link.id);
-        if (token === undefined)
-          throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
-        return { result: token, audit: [changeOf('portal_link.token_made', link, link)] };
-      });
+      return refreshPortalToken(context.changes, { projectId: project.id, actor }, link);
     },
   });
 }
@@ -168,18 +151,7 @@ async function linkView(
     });
 }
 
-interface By {
-  project: ProjectRow;
-  actor: Actor;
-}
-
-async function create(
-  context: ApiContext,
-  { project, actor }: By,
-  body: Static<typeof CreatePortalLink>,
-): Promise<PortalLinkRow> {
-  const { ids, cache } = context;
-  const id = ids.next();
+function create(context: ApiContext, by: By, body: Static<typeof CreatePortalLink>): Promise<PortalLinkRow> {
   const fields: PortalLinkFields = {
     name: body.name,
     owner_id: body.owner_id,
@@ -189,38 +161,23 @@ async function create(
     auth_type: body.auth_type || 'static_token',
     expires_at: expiry(context, body.expires_at) ?? null,
   };
-  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const gift = { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] };
-    const given = await giveToOwner(context, tx, gift);
-    const token = newStaticToken(context, id);
-    const result = await insertPortalLink(tx, { id, projectId: project.id, fields, ...token });
-    return { result, audit: [changeOf('portal_link.created', null, result), ...given] };
-  });
-  await cache.refresh(project.id);
-  return row;
+  return createPortalLink(context.changes, by, { fields, endpointIds: body.endpoints ?? [] });
 }
 
-async function update(
+function update(
   context: ApiContext,
-  { project, actor }: By,
-  { id, body }: { id: string; body: Static<typeof UpdatePortalLink> },
+  one: By & { id: string },
+  body: Static<typeof UpdatePortalLink>,
 ): Promise<PortalLinkRow> {
   const expiresAt = expiry(context, body.expires_at);
-  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const known = found(await getPortalLinkForUpdate(tx, project.id, id), 'portal link', id);
-    const fields: PortalLinkFields = updated(known, UpdatePortalLink, {
+  const make = (known: PortalLinkRow): PortalLinkFields =>
+    updated(known, UpdatePortalLink, {
       ...body,
       owner_id: body.owner_id || undefined,
       auth_type: body.auth_type || undefined,
       expires_at: expiresAt,
     });
-    const gift = { project, version, ownerId: fields.owner_id, ids: body.endpoints ?? [] };
-    const given = await giveToOwner(context, tx, gift);
-    const result = await updatePortalLink(tx, { id, projectId: project.id, fields });
-    return { result, audit: [changeOf('portal_link.updated', known, result), ...given] };
-  });
-  await context.cache.refresh(project.id);
-  return row;
+  return updatePortalLink(context.changes, one, { make, endpointIds: body.endpoints ?? [] });
 }
 
 function expiry(context: ApiContext, given: string | null | undefined): number | null | undefined {
@@ -228,33 +185,4 @@ function expiry(context: ApiContext, given: string | null | undefined): number |
   const ms = parseTime('expires_at', given);
   if (ms <= context.now()) throw invalid('expires_at', 'must lie in the future');
   return ms;
-}
-
-/** Endpoints without an owner become the link's; those of another owner are refused. */
-async function giveToOwner(
-  { endpoints }: ApiContext,
-  tx: ConfigTx,
-  gift: { project: ProjectRow; version: number; ownerId: string; ids: readonly string[] },
-): Promise<AuditNote[]> {
-  const { project, version, ownerId } = gift;
-  const given: AuditNote[] = [];
-  for (const id of [...new Set(gift.ids)].sort()) {
-    const row = await endpoints.getForUpdate(tx, project.id, id);
-    if (row === undefined)
-      throw new AppError('not_in_project', { field: 'endpoints', resource: 'endpoint', id });
-    if (row.owner_id === ownerId) continue;
-    if (row.owner_id !== '')
-      throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
-    const fields = { ...row, owner_id: ownerId };
-    const saved = await endpoints.save(tx, {
-      id,
-      projectId: project.id,
-      version,
-      fields,
-      secret: row.secret,
-      told: [{ type: 'endpoint.updated' }],
-    });
-    given.push(changeOf('endpoint.updated', row, saved));
-  }
-  return given;
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { staticToken } from '../../control/portal-tokens.ts';
+import { found } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import { getPortalLink } from '../../store/config/portal-links.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { PortalLink, toPortalLink } from './portal-link-schema.ts';
-import { staticToken } from './portal-tokens.ts';
 
 const path = '/portal-api';
 const tag = 'Portal';

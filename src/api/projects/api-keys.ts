@@ -1,26 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { changeOf } from '../../domain/audit.ts';
+import { createKey, revokeKey } from '../../control/key-changes.ts';
+import { invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { ApiKeyRow } from '../../store/config/api-keys.ts';
-import { listApiKeys, revokeApiKey } from '../../store/config/api-keys.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';
-import { endingAccess } from '../http/end-access.ts';
-import {
-  found,
-  invalid,
-  iso,
-  isoOrNull,
-  Nothing,
-  NullableTime,
-  parseTime,
-  RequiredText,
-  Time,
-} from '../http/fields.ts';
+import { iso, isoOrNull, Nothing, NullableTime, parseTime, RequiredText, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
-import { createKey } from './create-key.ts';
 
 const Role = Type.Object({ type: Type.String(), project: Type.String() });
 
@@ -89,8 +77,8 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
       const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
         throw invalid('expires_at', 'must lie in the future');
-      const wanted = { projectId: project.id, name: body.name, expiresAtMs };
-      const { row, key } = await db.transaction((tx) => createKey(tx, { ...context, actor }, wanted));
+      const wanted = { projectId: project.id, actor, name: body.name, expiresAtMs };
+      const { row, key } = await createKey(context.changes, wanted);
       return { ...toApiKey(row), key };
     },
   });
@@ -103,16 +91,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Key revoked',
     data: Nothing,
-    handle: async ({ project, params, actor }) => {
-      const id = params.keyID;
-      const by = { projectId: project.id, actor };
-      return endingAccess(context, project.id, () =>
-        audited(context, by, async (tx) => {
-          const key = found(await revokeApiKey(tx, project.id, id), 'key', id);
-          const before = { ...key, revoked_at: null };
-          return { result: null, audit: [changeOf('key.revoked', before, null)] };
-        }),
-      );
-    },
+    handle: ({ project, params, actor }) =>
+      revokeKey(context.changes, { projectId: project.id, actor }, params.keyID),
   });
 }

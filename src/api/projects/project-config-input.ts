@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { mayBeVisible } from '../../domain/credential-headers.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import {
   CircuitBreaker,
@@ -11,7 +12,7 @@ import {
 import { signatureHashes } from '../../domain/signature-hash.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import { generateSecret } from '../../signing/secrets.ts';
-import { invalid, iso, oneOf, parseTime, Text } from '../http/fields.ts';
+import { iso, oneOf, parseTime, Text } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
 

@@ -1,24 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Actor, changeOf } from '../../domain/audit.ts';
-import { AppError } from '../../domain/errors.ts';
+import type { By } from '../../control/config-changes.ts';
+import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
 import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
-import { audited } from '../../store/config/audit-entries.ts';
-import { changeConfig } from '../../store/config/config-version.ts';
-import { deleteProject, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
-import { isUniqueViolation } from '../../store/database/pg-errors.ts';
+import { type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { requireInstanceKey } from '../http/auth.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
-import { endingAccess } from '../http/end-access.ts';
 import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
-import { createProject } from './create-project.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
 
 export const Project = Type.Object({
@@ -98,7 +93,12 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     handle: async ({ caller, body, actor }) => {
       requireInstanceKey(caller);
       checkMetaUrl(context, body.config);
-      const made = await db.transaction((tx) => createProject(tx, { ...context, actor }, body));
+      const { config = {}, ...wanted } = body;
+      const made = await createProject(context.changes, {
+        ...wanted,
+        actor,
+        configure: (defaults) => mergeProjectConfig(defaults, config, context),
+      });
       return {
         project: toProject(made.project),
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
@@ -139,16 +139,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 200,
     message: 'Project deleted',
     data: Nothing,
-    handle: async ({ project, actor }) => {
-      await endingAccess(context, project.id, () =>
-        audited(context, { projectId: project.id, actor }, async (tx) => {
-          const deleted = await deleteProject(tx, project.id);
-          return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
-        }),
-      );
-      await context.cache.refreshQuietly(project.id);
-      return null;
-    },
+    handle: ({ project, actor }) => deleteProject(context.changes, { projectId: project.id, actor }),
   });
 }
 
@@ -159,28 +150,16 @@ function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefi
 
 async function update(
   context: ApiContext,
-  by: { projectId: string; actor: Actor },
+  by: By,
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
-  const { projectId: id } = by;
   checkMetaUrl(context, body.config);
-  try {
-    // Read under the lock that the new version takes, so that two partial updates at once are both kept.
-    const row = await changeConfig(context, by, async (tx) => {
-      const project = (await context.projects.get(tx, id)) as ProjectRow;
-      // A secret that is replaced need not be opened.
-      const isReplaced = typeof body.config?.meta_event?.secret === 'string';
-      const known = isReplaced ? project.config : wholeConfig(project);
-      const config = mergeProjectConfig(known, body.config ?? {}, context);
-      const { name, logo_url } = updated(project, UpdateProject, { ...body, config });
-      const saved = await context.projects.update(tx, { id, name, logo_url, config });
-      return { result: saved, audit: [changeOf('project.updated', project, saved)] };
-    });
-    await context.cache.refresh(id);
-    return toProject(row);
-  } catch (error) {
-    if (isUniqueViolation(error))
-      throw new AppError('name_taken', { resource: 'project', name: body.name ?? '' }, { cause: error });
-    throw error;
-  }
+  const row = await updateProject(context.changes, by, (project) => {
+    // A secret that is replaced need not be opened.
+    const isReplaced = typeof body.config?.meta_event?.secret === 'string';
+    const known = isReplaced ? project.config : wholeConfig(project);
+    const config = mergeProjectConfig(known, body.config ?? {}, context);
+    return updated(project, UpdateProject, { ...body, config });
+  });
+  return toProject(row);
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
-import type { SourceSecrets, SourceVerifier } from '../../domain/source.ts';
+import type { SourceContent } from '../../control/source-changes.ts';
+import type { SourceVerifier } from '../../domain/source.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
@@ -12,17 +13,12 @@ import { type CreateSource, UpdateSource, type VerifierInput } from './source-sc
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 
-interface SourceInput {
-  fields: SourceFields;
-  secret: Secret<SourceSecrets>;
-}
-
 const MASK_CHARS = 16;
 const MAX_RESPONSE_BYTES = 51_200;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
-export function newSource(input: Static<typeof CreateSource>): SourceInput {
+export function newSource(input: Static<typeof CreateSource>): SourceContent {
   const provider = input.provider ?? '';
   const fields: SourceFields = {
     name: '',
@@ -44,12 +40,12 @@ export function newSource(input: Static<typeof CreateSource>): SourceInput {
 }
 
 /** The verifier stays too where it is not named: leaving it out must not open a source to the world. */
-export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceInput {
+export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceContent {
   return merged({ fields: row, secret: row.secret }, input);
 }
 
 /** The source after the change, checked as a whole: its parts depend on each other. */
-function merged(base: SourceInput, input: Input): SourceInput {
+function merged(base: SourceContent, input: Input): SourceContent {
   const problems = new Problems();
   const { fields } = base;
   const known = base.secret.reveal();

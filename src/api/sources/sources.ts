@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Actor, changeOf } from '../../domain/audit.ts';
+import type { By } from '../../control/config-changes.ts';
+import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
+import { found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { sourceTypes } from '../../domain/source.ts';
-import { changeConfig } from '../../store/config/config-version.ts';
-import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
-import { deleteSubscriptionsOfSource } from '../../store/config/subscriptions.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, mapPage, Nothing, oneOf, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, Nothing, oneOf, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
@@ -31,7 +30,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Source created',
     data: Source,
-    handle: async (call) => out(await create(context, call, call.body)),
+    handle: async ({ project, actor, body }) =>
+      out(await create(context, { projectId: project.id, actor }, body)),
   });
   registerOperation(app, {
     method: 'GET',
@@ -85,7 +85,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       message: 'Source updated',
       data: Source,
       handle: async ({ project, params, actor, body }) =>
-        out(await update(context, { project, actor, id: params.sourceID }, body)),
+        out(await update(context, { projectId: project.id, actor, id: params.sourceID }, body)),
     });
   }
   registerOperation(app, {
@@ -97,67 +97,31 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source deleted',
     data: Nothing,
-    handle: (call) => remove(context, call, call.params.sourceID),
+    handle: ({ project, params, actor }) =>
+      deleteSource(context.changes, { projectId: project.id, actor, id: params.sourceID }),
   });
 }
 
-interface By {
-  project: ProjectRow;
-  actor: Actor;
-}
-
-async function create(
-  context: ApiContext,
-  { project, actor }: By,
-  body: Static<typeof CreateSource>,
-): Promise<SourceRow> {
-  const { ids, sources, cache } = context;
+async function create(context: ApiContext, by: By, body: Static<typeof CreateSource>): Promise<SourceRow> {
   const made = newSource(body);
-  await checkFunctions(context, project, body);
-  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const saved = await sources.save(tx, { id: ids.next(), projectId: project.id, version, ...made });
-    return { result: saved, audit: [changeOf('source.created', null, saved)] };
-  });
-  await cache.refresh(project.id);
-  return row;
+  await checkFunctions(context, by.projectId, body);
+  return createSource(context.changes, by, made);
 }
 
 async function update(
   context: ApiContext,
-  { project, actor, id }: By & { id: string },
+  one: By & { id: string },
   body: Static<typeof UpdateSource>,
 ): Promise<SourceRow> {
-  const { sources, cache } = context;
-  await checkFunctions(context, project, body);
-  const row = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const known = found(await sources.get(tx, project.id, id), 'source', id);
-    const changed = changedSource(known, body);
-    const saved = await sources.save(tx, { id, projectId: project.id, version, ...changed });
-    return { result: saved, audit: [changeOf('source.updated', known, saved)] };
-  });
-  await cache.refresh(project.id);
-  return row;
+  await checkFunctions(context, one.projectId, body);
+  return updateSource(context.changes, one, (known) => changedSource(known, body));
 }
 
 async function checkFunctions(
   context: ApiContext,
-  project: ProjectRow,
+  projectId: string,
   body: Static<typeof UpdateSource>,
 ): Promise<void> {
   for (const field of ['body_function', 'header_function'] as const)
-    await checkFunction(context, field, { projectId: project.id, code: body[field] ?? '' });
-}
-
-async function remove(context: ApiContext, { project, actor }: By, id: string): Promise<null> {
-  const { sources, cache } = context;
-  const source = { projectId: project.id, id };
-  await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const row = found(await sources.get(tx, project.id, id), 'source', id);
-    await sources.delete(tx, source, version);
-    const subscriptions = await deleteSubscriptionsOfSource(tx, source, version);
-    const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
-    return { result: null, audit: [changeOf('source.deleted', row, null), ...ended] };
-  });
-  await cache.refresh(project.id);
-  return null;
+    await checkFunction(context, field, { projectId, code: body[field] ?? '' });
 }

@@ -1,12 +1,9 @@
 import type { Static } from 'typebox';
-import type { AuditNote } from '../../domain/audit.ts';
-import { AppError } from '../../domain/errors.ts';
-import { type FilterRecord, isEventTypePattern, noConditions } from '../../domain/subscription.ts';
-import { knownEventTypes } from '../../store/config/event-types.ts';
+import { found, invalid } from '../../domain/errors.ts';
+import { type FilterRecord, noConditions } from '../../domain/subscription.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import type { Queryable } from '../../store/database/database.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, invalid, iso } from '../http/fields.ts';
+import { iso } from '../http/fields.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
 import { type CreateFilter, readEnabledAt, UpdateFilter } from './filter-schema.ts';
@@ -60,35 +57,4 @@ function oncePerType(records: FilterRecord[]): FilterRecord[] {
     seen.add(event_type);
   }
   return records;
-}
-
-/** Exact names must stand in the project's catalogue, so that a misspelt one is noticed. */
-export async function checkEventTypes(
-  tx: Queryable,
-  row: SubscriptionRow,
-  records: readonly FilterRecord[],
-): Promise<void> {
-  const added = records
-    .map((record) => record.event_type)
-    .filter((type) => !row.event_types.includes(type) && !isEventTypePattern(type));
-  if (added.length === 0) return;
-  const known = await knownEventTypes(tx, row.project_id, added);
-  const unknown = added.find((type) => !known.has(type));
-  if (unknown !== undefined)
-    throw new AppError('not_in_project', { field: 'event_type', resource: 'event type', id: unknown });
-}
-
-/** One note per record that was added, changed or taken away; one that was left alone is still the same object. */
-export function filterNotes(row: SubscriptionRow, records: readonly FilterRecord[]): AuditNote[] {
-  const known = new Map(row.filters.map((record) => [record.uid, record]));
-  const kept = new Map(records.map((record) => [record.uid, record]));
-  const shown = (record: FilterRecord | undefined) =>
-    record === undefined ? null : { subscription_id: row.id, ...record };
-  return [...new Set([...known.keys(), ...kept.keys()])].flatMap((uid) => {
-    const [was, is] = [known.get(uid), kept.get(uid)];
-    if (was === is) return [];
-    const action =
-      was === undefined ? 'filter.created' : is === undefined ? 'filter.deleted' : 'filter.updated';
-    return [{ action, resourceId: uid, before: shown(was), after: shown(is) } as const];
-  });
 }

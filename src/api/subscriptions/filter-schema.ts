@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { invalid } from '../../domain/errors.ts';
 import { type FilterRecord, recordConditions } from '../../domain/subscription.ts';
 import { readTime, TIME_HINT } from '../../domain/time.ts';
 import { flatten } from '../../matcher/flatten.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import { invalid, iso, NullableTime, RequiredText, Text } from '../http/fields.ts';
+import { iso, NullableTime, RequiredText, Text } from '../http/fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
 import { SampleRequest } from './test-filter.ts';
 

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { requireEventTypes, visible } from '../../domain/endpoint-scope.ts';
+import { changeFilters } from '../../control/filter-changes.ts';
+import { visible } from '../../domain/endpoint-scope.ts';
+import { found } from '../../domain/errors.ts';
 import type { FilterRecord } from '../../domain/subscription.ts';
 import { matchesEventType } from '../../matcher/event-type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
-import { changeConfig } from '../../store/config/config-version.ts';
-import { getSubscription, type SubscriptionRow, saveSubscription } from '../../store/config/subscriptions.ts';
-import type { Queryable } from '../../store/database/database.ts';
+import { getSubscription, type SubscriptionRow } from '../../store/config/subscriptions.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, Nothing } from '../http/fields.ts';
+import { Nothing } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
-import { checkFilterSize, filterWarnings } from './filter-conditions.ts';
-import { addedFilters, changedFilters, checkEventTypes, filterNotes } from './filter-input.ts';
+import { filterWarnings } from './filter-conditions.ts';
+import { addedFilters, changedFilters } from './filter-input.ts';
 import {
   CreateFilter,
   CreateFilters,
@@ -187,14 +187,13 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
 }
 
 async function subscriptionOf(
-  context: ApiContext,
-  call: Call<unknown, typeof path>,
-  db: Queryable = context.db,
+  { db }: ApiContext,
+  { project, params, scope }: Pick<Call<unknown, typeof path>, 'project' | 'params' | 'scope'>,
 ): Promise<SubscriptionRow> {
-  const id = call.params.subscriptionID;
-  const row = await getSubscription(db, call.project.id, id);
+  const id = params.subscriptionID;
+  const row = await getSubscription(db, project.id, id);
   return found(
-    visible(call.scope, row, (subscription) => subscription.endpoint_id),
+    visible(scope, row, (subscription) => subscription.endpoint_id),
     'subscription',
     id,
   );
@@ -208,29 +207,13 @@ function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
   );
 }
 
-/** Stores the records of a subscription; its event types are those of its records. */
-async function save(
-  context: ApiContext,
-  call: Call<unknown, typeof path>,
-  change: (row: SubscriptionRow) => FilterRecord[],
+function save(
+  { changes }: ApiContext,
+  { project, params, scope, actor }: Call<unknown, typeof path>,
+  make: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {
-  const { project, actor } = call;
-  const saved = await changeConfig(context, { projectId: project.id, actor }, async (tx, version) => {
-    const row = await subscriptionOf(context, call, tx);
-    const filters = change(row);
-    checkFilterSize(row.filter, filters);
-    await checkEventTypes(tx, row, filters);
-    const types = filters.map((record) => record.event_type);
-    requireEventTypes(
-      call.scope,
-      types.filter((type) => !row.event_types.includes(type)),
-    );
-    const fields = { ...row, filters, event_types: types };
-    const result = await saveSubscription(tx, { id: row.id, projectId: project.id, version, fields });
-    return { result, audit: filterNotes(row, filters) };
-  });
-  await context.cache.refresh(project.id);
-  return saved;
+  const one = { projectId: project.id, id: params.subscriptionID, scope, actor };
+  return changeFilters(changes, one, make);
 }
 
 /** Where there is no filter for a type there is none to refuse; where all are switched off nothing gets through. */

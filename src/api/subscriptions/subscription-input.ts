@@ -1,5 +1,7 @@
 import type { Static } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
+import { checkFilterSize } from '../../control/filter-changes.ts';
+import { newSubscription } from '../../control/subscription-changes.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import {
   type FilterConditions,
@@ -9,17 +11,9 @@ import {
   type RetryConfig,
 } from '../../domain/subscription.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
-import type { ProjectRow } from '../../store/config/projects.ts';
-import {
-  hasSubscription,
-  type SubscriptionFields,
-  type SubscriptionRow,
-} from '../../store/config/subscriptions.ts';
-import type { Queryable } from '../../store/database/database.ts';
-import type { ApiContext } from '../http/context.ts';
-import { invalid } from '../http/fields.ts';
+import type { SubscriptionFields, SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updated } from '../http/updated.ts';
-import { checkFilterSize, readConditions } from './filter-conditions.ts';
+import { readConditions } from './filter-conditions.ts';
 import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
 
 type Input = Static<typeof CreateSubscription> | Static<typeof UpdateSubscription>;
@@ -28,21 +22,7 @@ export function newSubscriptionFields(
   input: Static<typeof CreateSubscription>,
   config: ProjectConfig,
 ): SubscriptionFields {
-  const fields: SubscriptionFields = {
-    name: '',
-    type: 'api',
-    status: 'active',
-    endpoint_id: '',
-    source_id: '',
-    event_types: ['*'],
-    filter: noConditions(),
-    filters: [],
-    function: '',
-    delivery_mode: 'at_least_once',
-    alert_config: null,
-    rate_limit_config: null,
-    retry_config: null,
-  };
+  const fields = newSubscription({ name: '', endpoint_id: '' });
   const made = merged(fields, input, config);
   if (made.endpoint_id === '') throw invalid('endpoint_id', 'is required');
   return made;
@@ -140,24 +120,4 @@ function rateLimitConfig(
   if (count === undefined) throw invalid('rate_limit_config.count', 'is required');
   if (duration === undefined) throw invalid('rate_limit_config.duration', 'is required');
   return { count, duration };
-}
-
-/** Where they change: endpoint and source must be there, the endpoint free if the project allows it one subscription. */
-export async function checkLinks(
-  context: ApiContext,
-  tx: Queryable,
-  change: { project: ProjectRow; fields: SubscriptionFields; known: SubscriptionRow | undefined },
-): Promise<void> {
-  const { project, fields, known } = change;
-  const { endpoint_id, source_id } = fields;
-  if (source_id !== '' && source_id !== known?.source_id) {
-    if ((await context.sources.get(tx, project.id, source_id)) === undefined)
-      throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: source_id });
-  }
-  if (endpoint_id === known?.endpoint_id) return;
-  if ((await context.endpoints.get(tx, project.id, endpoint_id)) === undefined)
-    throw new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id: endpoint_id });
-  if (project.config.multiple_endpoint_subscriptions) return;
-  if (await hasSubscription(tx, project.id, endpoint_id))
-    throw invalid('endpoint_id', 'the endpoint has a subscription, and this project allows one per endpoint');
 }

@@ -1,28 +1,30 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Actor, type AuditAction, changeOf } from '../../domain/audit.ts';
-import { type EndpointScope, inScope, requireEventTypes, visible } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  type OneSubscription,
+  toggleSubscription,
+  updateSubscription,
+} from '../../control/subscription-changes.ts';
+import { type EndpointScope, visible } from '../../domain/endpoint-scope.ts';
+import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
-import { changeConfig } from '../../store/config/config-version.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import {
-  deleteSubscription,
   getSubscription,
   listSubscriptions,
-  type SubscriptionFields,
   type SubscriptionRow,
-  saveSubscription,
 } from '../../store/config/subscriptions.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, invalid, mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { filterWarnings } from './filter-conditions.ts';
-import { changedSubscriptionFields, checkLinks, newSubscriptionFields } from './subscription-input.ts';
+import { changedSubscriptionFields, newSubscriptionFields } from './subscription-input.ts';
 import {
   CreateSubscription,
   Subscription,
@@ -145,16 +147,13 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
 }
 
 /** The subscription of the path, within what the caller may see. */
-interface One {
+interface One extends OneSubscription {
   project: ProjectRow;
-  id: string;
-  scope: EndpointScope | undefined;
-  actor: Actor;
 }
 
 function one(call: Call<unknown, typeof onePath>): One {
   const { project, params, scope, actor } = call;
-  return { project, id: params.subscriptionID, scope, actor };
+  return { project, projectId: project.id, id: params.subscriptionID, scope, actor };
 }
 
 class Subscriptions {
@@ -165,13 +164,14 @@ class Subscriptions {
   }
 
   async create(
-    { project, scope, actor }: Omit<One, 'id'>,
+    { project, scope, actor }: Omit<One, 'id' | 'projectId'>,
     body: Static<typeof CreateSubscription>,
   ): Promise<Out> {
-    const id = this.#context.ids.next();
+    const { changes, ids } = this.#context;
     await this.#checkFunction(project, body.function);
-    return this.#save({ project, id, scope, actor }, 'subscription.created', () =>
-      newSubscriptionFields(body, project.config),
+    const one = { projectId: project.id, id: ids.next(), scope, actor };
+    return this.#out(
+      await createSubscription(changes, one, () => newSubscriptionFields(body, project.config)),
     );
   }
 
@@ -213,55 +213,23 @@ class Subscriptions {
   }
 
   async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
+    const { changes } = this.#context;
+    const { config } = one.project;
     await this.#checkFunction(one.project, body.function);
-    return this.#save(one, 'subscription.updated', (row) =>
-      changedSubscriptionFields(found(row, 'subscription', one.id), body, one.project.config),
-    );
+    const make = (row: SubscriptionRow) => changedSubscriptionFields(row, body, config);
+    return this.#out(await updateSubscription(changes, one, make));
   }
 
-  toggle(one: One): Promise<Out> {
-    const action = ({ status }: SubscriptionRow) =>
-      status === 'active' ? ('subscription.activated' as const) : ('subscription.deactivated' as const);
-    return this.#save(one, action, (known) => {
-      const row = found(known, 'subscription', one.id);
-      return { ...row, status: row.status === 'active' ? 'inactive' : 'active' };
-    });
+  async toggle(one: One): Promise<Out> {
+    return this.#out(await toggleSubscription(this.#context.changes, one));
   }
 
-  async delete({ project, id, scope, actor }: One): Promise<null> {
-    await changeConfig(this.#context, { projectId: project.id, actor }, async (tx, version) => {
-      const known = await getSubscription(tx, project.id, id);
-      const row = found(visible(scope, known, endpointOf), 'subscription', id);
-      await deleteSubscription(tx, { projectId: project.id, id }, version);
-      return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
-    });
-    await this.#context.cache.refresh(project.id);
-    return null;
+  delete(one: One): Promise<null> {
+    return deleteSubscription(this.#context.changes, one);
   }
 
   #checkFunction(project: ProjectRow, code = ''): Promise<void> {
     return checkFunction(this.#context, 'function', { projectId: project.id, code });
-  }
-
-  /** The project's row is locked meanwhile, so what is checked still holds when it is stored. */
-  async #save(
-    { project, id, scope, actor }: One,
-    action: AuditAction | ((saved: SubscriptionRow) => AuditAction),
-    make: (known: SubscriptionRow | undefined) => SubscriptionFields,
-  ): Promise<Out> {
-    const by = { projectId: project.id, actor };
-    const saved = await changeConfig(this.#context, by, async (tx, version) => {
-      const known = visible(scope, await getSubscription(tx, project.id, id), endpointOf);
-      const fields = make(known);
-      if (!inScope(scope, fields.endpoint_id)) throw notInProject(fields.endpoint_id);
-      requireEventTypes(scope, added(known, fields.event_types));
-      await checkLinks(this.#context, tx, { project, fields, known });
-      const result = await saveSubscription(tx, { id, projectId: project.id, version, fields });
-      const done = typeof action === 'string' ? action : action(result);
-      return { result, audit: [changeOf(done, known, result)] };
-    });
-    await this.#context.cache.refresh(project.id);
-    return this.#out(saved);
   }
 
   async #out(row: SubscriptionRow): Promise<Out> {
@@ -280,11 +248,3 @@ class Subscriptions {
 }
 
 const endpointOf = (row: SubscriptionRow): string => row.endpoint_id;
-
-function notInProject(id: string): AppError {
-  return new AppError('not_in_project', { field: 'endpoint_id', resource: 'endpoint', id });
-}
-
-function added(known: SubscriptionRow | undefined, eventTypes: readonly string[]): string[] {
-  return eventTypes.filter((type) => known?.event_types.includes(type) !== true);
-}

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { invalid } from '../../domain/errors.ts';
 import type { Explanation } from '../../matcher/explain.ts';
 import { FilterSubject } from '../../matcher/filter-subject.ts';
-import { invalid } from '../http/fields.ts';
 import { Conditions } from './filter-conditions.ts';
 
 /** A made-up request that filters are tried on. */

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, found } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -12,9 +13,7 @@ import { getDelivery, listDeliveries } from '../../store/history/event-deliverie
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
-import { ensureSubscription } from '../subscriptions/ensure-subscription.ts';
 
 /**
  * A sample event, sent to one endpoint the way every event goes: stored, matched to the endpoint's oldest
@@ -79,7 +78,7 @@ async function sendSample(
   { project, actor, mayChange }: Tester,
   endpoint: EndpointRow,
 ): Promise<string> {
-  if (mayChange) await ensureSubscription(context, { projectId: project.id, actor }, endpoint.id);
+  if (mayChange) await ensureSubscription(context.changes, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
   if (!routing.hasSubscription(endpoint.id))
     throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; make one first.' });

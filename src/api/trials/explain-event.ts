@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { found } from '../../domain/errors.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../routing/explain-match.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, oneOf } from '../http/fields.ts';
+import { oneOf } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { FilterExplanation, shownExplanation } from '../subscriptions/test-filter.ts';
 

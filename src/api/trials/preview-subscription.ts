@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { visible } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, found } from '../../domain/errors.ts';
 import { recordsFor } from '../../domain/subscription.ts';
 import { RawJson } from '../../platform/raw-json.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
@@ -12,7 +12,7 @@ import { getSubscription, type SubscriptionRow } from '../../store/config/subscr
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
-import { found, iso, oneOf } from '../http/fields.ts';
+import { iso, oneOf } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { payloadJson } from '../http/payload-json.ts';
 import { MASK } from '../http/portal-view.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import { RawJson } from '../../platform/raw-json.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
 import type { ApiContext } from '../http/context.ts';
-import { invalid, oneOf, Text } from '../http/fields.ts';
+import { oneOf, Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 

@@ -1,14 +1,11 @@
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import { type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
-import { changeOf, INSTANCE } from '../../domain/audit.ts';
+import { INSTANCE } from '../../domain/audit.ts';
 import { opensBreaker, probesToClose } from '../../domain/circuit-breaker.ts';
-import type { IdFactory } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { AlertRecorder } from '../../routing/alert-recorder.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { type ConfigTx, changeConfig } from '../../store/config/config-version.ts';
-import type { EndpointStore } from '../../store/config/endpoints.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
   attemptsSince,
@@ -30,10 +27,7 @@ import type { StateItem } from './state-changes.ts';
 export interface BreakerChangesDeps {
   db: Database;
   cache: ConfigCache;
-  endpoints: EndpointStore;
-  ids: IdFactory;
-  metaEvents: MetaEventRecorder;
-  alerts: AlertRecorder;
+  changes: ConfigChanges;
   restartCap(endpointId: string): void;
   log: Logger;
 }
@@ -53,15 +47,7 @@ interface Wanted {
   /** `probe`: the one that failed while the breaker was open. */
   open: Map<string, { probe: Probe | null; last: LastFailure }>;
   close: string[];
-  disable: Map<string, Cause>;
-}
-
-/** Why an endpoint is to become inactive, and how its last attempt ended. */
-interface Cause {
-  reason: string;
-  last: LastFailure;
-  /** The version of the endpoint it is about; undefined: any. */
-  seen: number | undefined;
+  disable: Map<string, DisableCause>;
 }
 
 interface Done {
@@ -69,7 +55,6 @@ interface Done {
   closed: SavedBreaker[];
   /** Why, by endpoint. */
   disabled: Map<string, string>;
-  alerts: Alert[];
 }
 
 export class BreakerChanges {
@@ -80,7 +65,7 @@ export class BreakerChanges {
   }
 
   async settle(projectId: string, findings: readonly Finding[]): Promise<void> {
-    const { db, cache, alerts } = this.#deps;
+    const { db, cache, changes } = this.#deps;
     const routing = await cache.get(projectId);
     await releaseProbes(
       db,
@@ -88,20 +73,13 @@ export class BreakerChanges {
     );
     const wanted = await this.#decide(routing, findings);
     if (wanted.open.size + wanted.close.length + wanted.disable.size === 0) return;
-    const by = { projectId, actor: INSTANCE };
-    const done = await changeConfig(this.#deps, by, async (tx, version) => {
-      const breakers = await moveBreakers(tx, wanted, { projectId, version });
-      const disabled = await this.#disable(tx, routing, { wanted, version, opened: breakers.opened });
-      const told = [...breakerAlerts(routing, wanted, breakers), ...disabled.alerts];
-      const result = {
-        ...breakers,
-        disabled: disabled.reasons,
-        alerts: await alerts.record(tx, routing.project, told, version),
-      };
-      return { result, audit: disabled.audit };
+    await changes.change({ projectId, actor: INSTANCE }, async (change) => {
+      const breakers = await moveBreakers(change, wanted);
+      await changes.moveAlerts(change, breakerAlerts(routing, wanted, breakers));
+      const disabled = await disableEndpoints(changes, change, causesOf(routing, wanted, breakers));
+      change.onCommit(() => this.#tell(projectId, { ...breakers, disabled: disabled.result }));
+      return { result: null, audit: disabled.audit };
     });
-    this.#tell(projectId, done);
-    await cache.refreshQuietly(projectId);
   }
 
   async #decide(routing: ProjectRouting, findings: readonly Finding[]): Promise<Wanted> {
@@ -143,43 +121,8 @@ export class BreakerChanges {
     return wanted;
   }
 
-  /** Makes inactive what is wanted so, and endpoints whose breaker opened too often in a row. */
-  async #disable(
-    tx: ConfigTx,
-    { project }: ProjectRouting,
-    at: { wanted: Wanted; opened: readonly SavedBreaker[]; version: number },
-  ) {
-    const causes = new Map(at.wanted.disable);
-    const { disable_endpoint, circuit_breaker } = project.config;
-    for (const { endpoint_id, trips } of disable_endpoint ? at.opened : []) {
-      const last = at.wanted.open.get(endpoint_id)?.last;
-      if (trips >= circuit_breaker.consecutive_failure_threshold && last !== undefined)
-        causes.set(endpoint_id, {
-          reason: `its circuit breaker opened ${trips} times in a row`,
-          last,
-          seen: undefined,
-        });
-    }
-    const changes = await this.#deps.endpoints.disable(tx, { projectId: project.id, ...at }, causes);
-    const reasonOf = (id: string) => causes.get(id)?.reason ?? '';
-    return {
-      reasons: new Map(changes.map(({ after }) => [after.id, reasonOf(after.id)])),
-      audit: changes.map(({ before, after }) => {
-        const withReason = { ...after, reason: reasonOf(after.id) };
-        return changeOf('endpoint.disabled', before, withReason);
-      }),
-      alerts: changes.map(({ after }): Alert => {
-        const { reason, last } = causes.get(after.id) as Cause;
-        const summary = `It was made inactive: ${reason}.`;
-        const about = { endpoint: after, subscription: null };
-        return { kind: 'disabled', state: 'raised', summary, lastFailure: last, ...about };
-      }),
-    };
-  }
-
-  #tell(projectId: string, { opened, closed, disabled, alerts }: Done): void {
+  #tell(projectId: string, { opened, closed, disabled }: Done): void {
     const { log } = this.#deps;
-    this.#deps.alerts.notify(alerts);
     for (const { endpoint_id: endpoint, trips } of opened)
       log.warn({ project: projectId, endpoint, trips }, 'circuit breaker opened');
     for (const { endpoint_id: endpoint } of closed) {
@@ -191,13 +134,32 @@ export class BreakerChanges {
   }
 }
 
+/** Why endpoints are to become inactive: as wanted, or because their breaker opened too often in a row. */
+function causesOf(
+  { project }: ProjectRouting,
+  { disable, open }: Wanted,
+  { opened }: Pick<Done, 'opened'>,
+): Map<string, DisableCause> {
+  const causes = new Map(disable);
+  const { disable_endpoint, circuit_breaker } = project.config;
+  for (const { endpoint_id, trips } of disable_endpoint ? opened : []) {
+    const last = open.get(endpoint_id)?.last;
+    if (trips >= circuit_breaker.consecutive_failure_threshold && last !== undefined)
+      causes.set(endpoint_id, {
+        reason: `its circuit breaker opened ${trips} times in a row`,
+        last,
+        seen: undefined,
+      });
+  }
+  return causes;
+}
+
 /** Opens and closes breakers, except those that another node moved meanwhile. */
 async function moveBreakers(
-  tx: ConfigTx,
+  change: ConfigChange,
   { open, close }: Wanted,
-  at: { projectId: string; version: number },
 ): Promise<Pick<Done, 'opened' | 'closed'>> {
-  const locked = await lockBreakers(tx, [...open.keys(), ...close]);
+  const locked = await lockBreakers(change, [...open.keys(), ...close]);
   const opened = [...open]
     .filter(([id, { probe }]) => {
       const row = locked.get(id);
@@ -207,7 +169,7 @@ async function moveBreakers(
   const closed = close
     .filter((id) => locked.get(id)?.state === 'open')
     .map((id) => ({ endpoint_id: id, state: 'closed' as const, trips: 0 }));
-  await saveBreakers(tx, at, [...opened, ...closed]);
+  await saveBreakers(change, [...opened, ...closed]);
   return { opened, closed };
 }
 

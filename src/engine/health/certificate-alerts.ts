@@ -1,14 +1,11 @@
+import type { ConfigChanges } from '../../control/config-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
-import type { AlertRecorder } from '../../routing/alert-recorder.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { changeState } from '../../store/config/config-version.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
-import type { Database } from '../../store/database/database.ts';
 import type { Sent } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
@@ -25,10 +22,8 @@ import { StateChanges, type StateItem } from './state-changes.ts';
  * comparisons, and look-ups in memory while its project has such an alert.
  */
 export interface CertificateAlertsDeps {
-  db: Database;
-  metaEvents: MetaEventRecorder;
   cache: ConfigCache;
-  alerts: AlertRecorder;
+  changes: ConfigChanges;
   databaseClock: OffsetClock;
   /** How long before its expiry a certificate is told of; 0: never. */
   config: { certificateDays: number };
@@ -83,21 +78,17 @@ export class CertificateAlerts {
   }
 
   async #move(projectId: string, moves: readonly Move[]): Promise<void> {
-    const { cache, alerts, log } = this.#deps;
-    const { project, endpoints } = await cache.get(projectId);
+    const { cache, changes, log } = this.#deps;
+    const { endpoints } = await cache.get(projectId);
     const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {
       const endpoint = endpoints.get(endpointId)?.row;
       if (endpoint === undefined) return [];
       return [{ kind: 'certificate', endpoint, subscription: null, lastFailure: null, ...change }];
     });
     if (wanted.length === 0) return;
-    const moved = await changeState(this.#deps, projectId, (tx, version) =>
-      alerts.record(tx, project, wanted, version),
-    );
-    alerts.notify(moved);
+    const moved = await changes.changeState(projectId, (change) => changes.moveAlerts(change, wanted));
     for (const { endpoint, state } of moved)
       log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
-    await cache.refreshQuietly(projectId);
   }
 }
 

@@ -1,13 +1,11 @@
+import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { AlertRecorder } from '../../routing/alert-recorder.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../../store/config/alerts.ts';
-import { changeState } from '../../store/config/config-version.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { Database } from '../../store/database/database.ts';
 import { lastFailure } from '../attempt/last-failure.ts';
 import type { Sent } from '../attempt/sent.ts';
@@ -24,9 +22,8 @@ import { StateChanges, type StateItem } from './state-changes.ts';
  */
 export interface SubscriptionAlertsDeps {
   db: Database;
-  metaEvents: MetaEventRecorder;
   cache: ConfigCache;
-  alerts: AlertRecorder;
+  changes: ConfigChanges;
   log: Logger;
 }
 
@@ -107,16 +104,14 @@ export class SubscriptionAlerts {
   }
 
   async #move({ project }: ProjectRouting, wanted: readonly Alert[]): Promise<void> {
-    const { cache, alerts, log } = this.#deps;
+    const { changes, log } = this.#deps;
     const ids = wanted.flatMap(({ subscription }) => subscription?.id ?? []);
-    const moved = await changeState(this.#deps, project.id, async (tx, version) => {
-      await forgetFailures(tx, project.id, ids);
-      return alerts.record(tx, project, wanted, version);
+    const moved = await changes.changeState(project.id, async (change) => {
+      await forgetFailures(change, project.id, ids);
+      return changes.moveAlerts(change, wanted);
     });
-    alerts.notify(moved);
     for (const { subscription, state } of moved)
       log.info({ project: project.id, subscription: subscription?.id }, `alert ${state}`);
-    await cache.refreshQuietly(project.id);
   }
 }
 

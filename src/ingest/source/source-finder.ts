@@ -1,9 +1,9 @@
+import type { ConfigChanges } from '../../control/config-changes.ts';
+import { recordChallenge } from '../../control/source-changes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { changeState } from '../../store/config/config-version.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 
@@ -23,7 +23,7 @@ export interface SourceFinderDeps {
   db: Database;
   cache: ConfigCache;
   sources: SourceStore;
-  metaEvents: MetaEventRecorder;
+  changes: ConfigChanges;
 }
 
 export class SourceFinder {
@@ -49,22 +49,9 @@ export class SourceFinder {
    * and each write is a config change that makes events in progress match again.
    */
   async recordChallenge({ row }: FoundSource, verifiedAt: string): Promise<void> {
-    const { cache, sources } = this.#deps;
     const known = row.provider_config?.twitter.crc_verified_at ?? null;
     if (known !== null && Date.parse(verifiedAt) - Date.parse(known) < CHALLENGE_PAUSE_MS) return;
-    await changeState(this.#deps, row.project_id, async (tx, version) => {
-      const current = await sources.get(tx, row.project_id, row.id);
-      if (current === undefined) return;
-      const fields = { ...current, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
-      await sources.save(tx, {
-        id: row.id,
-        projectId: row.project_id,
-        version,
-        fields,
-        secret: current.secret,
-      });
-    });
-    await cache.refresh(row.project_id);
+    await recordChallenge(this.#deps.changes, row, verifiedAt);
   }
 
   async #ask(maskId: string): Promise<{ projectId: string; sourceId: string }> {

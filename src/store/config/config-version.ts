@@ -3,83 +3,106 @@ import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Queryable } from '../database/database.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
 import { type Changed, insertAudit } from './audit-entries.ts';
 import type { MetaEventRecorder } from './meta-event-recorder.ts';
 
 /**
- * A transaction that changes a project's config. The statements that change endpoints, subscriptions, sources and
- * projects take one and tell of the change themselves, so that no path to them can forget it.
+ * A change of a project's config under way: its transaction, and the version that the changed rows carry. The statements
+ * that change config take one, and record their meta events in it. Only the functions below can make one.
  */
-export interface ConfigTx extends Queryable {
+class ConfigChange implements Queryable {
+  readonly projectId: string;
+  readonly version: number;
+  /** As it was before the change. */
+  readonly config: ProjectConfig;
+  readonly #tx: Queryable;
+  readonly #metaEvents: MetaEventRecorder;
+  readonly #told: NewMetaEvent[] = [];
+  readonly #afterCommit: (() => void)[] = [];
+
+  constructor(
+    { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
+    project: { id: string; version: number; config: ProjectConfig },
+  ) {
+    this.#tx = tx;
+    this.#metaEvents = metaEvents;
+    this.projectId = project.id;
+    this.version = project.version;
+    this.config = project.config;
+  }
+
+  query<R extends object>(text: string, values?: unknown[]): Promise<R[]> {
+    return this.#tx.query<R>(text, values);
+  }
+
   /**
-   * Makes a meta event of a change if the project wants one; it is stored with the change, at the end of the
-   * transaction. `config`: the one to ask, where the change is one of the project's own config.
+   * Makes a meta event if the project wants one. It is stored at the end of the transaction. `config`: the one to ask,
+   * where the project's own config changes.
    */
-  tell(type: MetaEventType, data: () => object, config?: ProjectConfig): void;
+  tell(type: MetaEventType, data: () => object, config = this.config): void {
+    const made = this.#metaEvents.prepare({ id: this.projectId, config }, type, data);
+    if (made !== undefined) this.#told.push(made);
+  }
+
+  /** Runs after the commit, before this node reads the new config. It must not fail. */
+  onCommit(run: () => void): void {
+    this.#afterCommit.push(run);
+  }
+
+  /** The last statements of the change. Returns what is to run after the commit. */
+  async end(): Promise<() => void> {
+    await insertMetaEvents(this.#tx, this.#told);
+    await tellNodes(this.#tx, this.projectId);
+    return () => {
+      for (const run of this.#afterCommit) run();
+    };
+  }
+}
+
+/** The type alone: other files can take a change and cannot make one. */
+export type { ConfigChange };
+
+/** `committed` is to be called after the commit. */
+export interface Committable<T> {
+  result: T;
+  committed(): void;
 }
 
 /**
- * Every change of a project's config goes through here: the project's version moves on in the same transaction,
- * the changed rows carry the new version, the meta events of the changes are stored, the audit log says who changed
- * what, and other nodes are told at commit. (They would find out by themselves within a second; the notice only makes
- * it early.)
+ * Changes a project's config in a transaction: its version goes up, the changed rows carry the new version, the meta
+ * events of the changes are stored, the audit log says who changed what, and other nodes get a notice at commit. (They
+ * also look each second; the notice only makes it early.)
  */
 export function changeConfig<T>(
-  { db, ...deps }: { db: Database; ids: IdFactory; metaEvents: MetaEventRecorder },
+  { ids, ...deps }: { tx: Queryable; ids: IdFactory; metaEvents: MetaEventRecorder },
   by: { projectId: string; actor: Actor },
-  change: (tx: ConfigTx, version: number) => Promise<Changed<T>>,
-): Promise<T> {
-  return db.transaction((tx) => changeConfigIn({ ...deps, tx }, by, change));
-}
-
-/** The same within a transaction that does more. */
-export function changeConfigIn<T>(
-  { tx, ids, metaEvents }: { tx: Queryable; ids: IdFactory; metaEvents: MetaEventRecorder },
-  by: { projectId: string; actor: Actor },
-  change: (tx: ConfigTx, version: number) => Promise<Changed<T>>,
-): Promise<T> {
-  return moveVersion({ tx, metaEvents }, by.projectId, async (configTx, version) => {
-    const { result, audit } = await change(configTx, version);
-    await insertAudit(tx, { ids, ...by }, audit);
+  work: (change: ConfigChange) => Promise<Changed<T>>,
+): Promise<Committable<T>> {
+  return changeState(deps, by.projectId, async (change) => {
+    const { result, audit } = await work(change);
+    await insertAudit(change, { ids, ...by }, audit);
     return result;
   });
 }
 
 /**
- * What nodes learn with the project's version and nobody configured: circuit breakers, alerts, answered challenges.
- * No entry in the audit log.
+ * Changes state that nodes learn with the project's version and that is not configured: circuit breakers, alerts,
+ * answered challenges. No entry in the audit log.
  */
-export function changeState<T>(
-  { db, metaEvents }: { db: Database; metaEvents: MetaEventRecorder },
+export async function changeState<T>(
+  deps: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
-  change: (tx: ConfigTx, version: number) => Promise<T>,
-): Promise<T> {
-  return db.transaction((tx) => moveVersion({ tx, metaEvents }, projectId, change));
-}
-
-async function moveVersion<T>(
-  { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
-  projectId: string,
-  change: (tx: ConfigTx, version: number) => Promise<T>,
-): Promise<T> {
-  const [project] = await tx.query<{ version: number; config: ProjectConfig }>(
+  work: (change: ConfigChange) => Promise<T>,
+): Promise<Committable<T>> {
+  const [project] = await deps.tx.query<{ version: number; config: ProjectConfig }>(
     'update projects set version = version + 1 where id = $1 and deleted_at is null returning version, config',
     [projectId],
   );
   if (project === undefined) throw new AppError('project_not_found', { id: projectId });
-  const told: NewMetaEvent[] = [];
-  const configTx: ConfigTx = {
-    query: (text, values) => tx.query(text, values),
-    tell: (type, data, config = project.config) => {
-      const made = metaEvents.prepare({ id: projectId, config }, type, data);
-      if (made !== undefined) told.push(made);
-    },
-  };
-  const result = await change(configTx, project.version);
-  await insertMetaEvents(tx, told);
-  await tellNodes(tx, projectId);
-  return result;
+  const change = new ConfigChange(deps, { id: projectId, ...project });
+  const result = await work(change);
+  return { result, committed: await change.end() };
 }

@@ -8,7 +8,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { rowTimes } from '../database/row-times.ts';
-import type { ConfigTx } from './config-version.ts';
+import type { ConfigChange } from './config-version.ts';
 
 export interface EndpointFields {
   name: string;
@@ -70,7 +70,7 @@ export class EndpointStore {
 
   /** Inserts, or replaces every field of, one endpoint under a new config version, and tells of it. */
   async save(
-    tx: ConfigTx,
+    tx: ConfigChange,
     endpoint: {
       id: string;
       projectId: string;
@@ -107,7 +107,7 @@ export class EndpointStore {
    * the version it was `seen` in is left as it is.
    */
   async disable(
-    tx: ConfigTx,
+    tx: ConfigChange,
     at: { projectId: string; version: number },
     causes: ReadonlyMap<string, { reason: string; seen: number | undefined }>,
   ): Promise<{ before: EndpointRow; after: EndpointRow }[]> {
@@ -218,7 +218,11 @@ export class EndpointStore {
     return rows.map((row) => this.#open(row));
   }
 
-  async delete(tx: ConfigTx, endpoint: { projectId: string; id: string }, version: number): Promise<void> {
+  async delete(
+    tx: ConfigChange,
+    endpoint: { projectId: string; id: string },
+    version: number,
+  ): Promise<void> {
     const rows = await tx.query<Sealed>(
       `update endpoints set deleted_at = now(), version = $3
        where project_id = $1 and id = $2 and deleted_at is null returning ${COLUMNS}`,

@@ -5,7 +5,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
 import { rowTimes } from '../database/row-times.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
-import type { ConfigTx } from './config-version.ts';
+import type { ConfigChange } from './config-version.ts';
 
 export interface ProjectSecrets {
   /** Signs meta events. Empty: none. */
@@ -64,7 +64,7 @@ export class ProjectStore {
 
   /** Tells of it by the new config. */
   async update(
-    tx: ConfigTx,
+    tx: ConfigChange,
     project: Pick<ProjectRow, 'id' | 'name' | 'logo_url' | 'config'>,
   ): Promise<ProjectRow> {
     const [row] = await tx.query<Stored>(

@@ -6,7 +6,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { rowTimes } from '../database/row-times.ts';
-import type { ConfigTx } from './config-version.ts';
+import type { ConfigChange } from './config-version.ts';
 
 export interface SourceFields {
   name: string;
@@ -68,7 +68,7 @@ export class SourceStore {
 
   /** Inserts, or replaces every field of, one source under a new config version, and tells of it. */
   async save(
-    tx: ConfigTx,
+    tx: ConfigChange,
     source: {
       id: string;
       projectId: string;
@@ -152,7 +152,7 @@ export class SourceStore {
     return rows.map((row) => this.#open(row));
   }
 
-  async delete(tx: ConfigTx, source: { projectId: string; id: string }, version: number): Promise<void> {
+  async delete(tx: ConfigChange, source: { projectId: string; id: string }, version: number): Promise<void> {
     const rows = await tx.query<Sealed>(
       `update sources set deleted_at = now(), version = $3
        where project_id = $1 and id = $2 and deleted_at is null returning ${COLUMNS}`,

@@ -13,7 +13,7 @@ import {
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { rowTimes } from '../database/row-times.ts';
-import type { ConfigTx } from './config-version.ts';
+import type { ConfigChange } from './config-version.ts';
 import { addEventTypes } from './event-types.ts';
 
 export interface SubscriptionFields {
@@ -71,7 +71,7 @@ const JSON_FIELDS = new Set<string>([
  * are added to the project's catalogue.
  */
 export async function saveSubscription(
-  tx: ConfigTx,
+  tx: ConfigChange,
   subscription: { id: string; projectId: string; version: number; fields: SubscriptionFields },
 ): Promise<SubscriptionRow> {
   const { id, projectId } = subscription;
@@ -195,7 +195,7 @@ export async function hasSubscription(
 }
 
 export function deleteSubscription(
-  tx: ConfigTx,
+  tx: ConfigChange,
   subscription: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
@@ -204,7 +204,7 @@ export function deleteSubscription(
 
 /** The subscriptions of a source end with it; returns them. */
 export function deleteSubscriptionsOfSource(
-  tx: ConfigTx,
+  tx: ConfigChange,
   source: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
@@ -213,7 +213,7 @@ export function deleteSubscriptionsOfSource(
 
 /** The subscriptions of an endpoint end with it; returns them. */
 export function deleteSubscriptionsOfEndpoint(
-  tx: ConfigTx,
+  tx: ConfigChange,
   endpoint: { projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {
@@ -221,7 +221,7 @@ export function deleteSubscriptionsOfEndpoint(
 }
 
 async function deleteWhere(
-  tx: ConfigTx,
+  tx: ConfigChange,
   where: { column: 'id' | 'endpoint_id' | 'source_id'; projectId: string; id: string },
   version: number,
 ): Promise<SubscriptionRow[]> {

@@ -1,4 +1,5 @@
 import type { Breaker } from '../../domain/circuit-breaker.ts';
+import type { ConfigChange } from '../config/config-version.ts';
 import type { Database, Queryable } from '../database/database.ts';
 
 /**
@@ -56,21 +57,17 @@ export async function lockBreakers(
 export type SavedBreaker = Pick<BreakerRow, 'endpoint_id' | 'state' | 'trips'>;
 
 /** Saves breakers that changed state: nothing is probed, and probes are counted from zero. */
-export async function saveBreakers(
-  tx: Queryable,
-  at: { projectId: string; version: number },
-  breakers: readonly SavedBreaker[],
-): Promise<void> {
+export async function saveBreakers(change: ConfigChange, breakers: readonly SavedBreaker[]): Promise<void> {
   if (breakers.length === 0) return;
-  await tx.query(
+  await change.query(
     `insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
      select endpoint_id, $1, $2, state, trips, 0, now()
      from unnest($3::text[], $4::text[], $5::int[]) as b(endpoint_id, state, trips) order by endpoint_id
      on conflict (endpoint_id) do update set version = excluded.version, state = excluded.state, trips = excluded.trips,
        probes = excluded.probes, changed_at = excluded.changed_at, probe_until = null`,
     [
-      at.projectId,
-      at.version,
+      change.projectId,
+      change.version,
       breakers.map(({ endpoint_id }) => endpoint_id),
       breakers.map(({ state }) => state),
       breakers.map(({ trips }) => trips),

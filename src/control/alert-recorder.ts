@@ -1,12 +1,7 @@
-import { type Alert, alertData, alertSubject } from '../domain/alert.ts';
+import { type Alert, type AlertNotifier, alertData, alertSubject } from '../domain/alert.ts';
 import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/config/alerts.ts';
-import type { ConfigTx } from '../store/config/config-version.ts';
+import type { ConfigChange } from '../store/config/config-version.ts';
 import { withSavepoint } from '../store/database/savepoint.ts';
-
-/** Tells people about an alert, by mail and chat. Returns at once and never fails. */
-export interface AlertNotifier {
-  notify(alert: Alert): void;
-}
 
 /** A certificate is told of once; whichever comes instead clears it. */
 const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };
@@ -27,15 +22,10 @@ export class AlertRecorder {
    * With one statement for each kind of move. Returns those that moved: the others were in that state before. If the
    * database refuses one, no alert moves, and the transaction can go on.
    */
-  async record(
-    tx: ConfigTx,
-    project: { id: string },
-    alerts: readonly Alert[],
-    version: number,
-  ): Promise<Alert[]> {
+  async record(change: ConfigChange, alerts: readonly Alert[]): Promise<Alert[]> {
     if (alerts.length === 0) return [];
-    const moved = await withSavepoint(tx, () => move(tx, project.id, alerts, version));
-    for (const alert of moved) tx.tell(`alert.${alert.state}`, () => alertData(alert, project.id));
+    const moved = await withSavepoint(change, () => move(change, alerts));
+    for (const alert of moved) change.tell(`alert.${alert.state}`, () => alertData(alert, change.projectId));
     return moved;
   }
 
@@ -44,19 +34,15 @@ export class AlertRecorder {
   }
 }
 
-async function move(
-  tx: ConfigTx,
-  projectId: string,
-  alerts: readonly Alert[],
-  version: number,
-): Promise<Alert[]> {
+async function move(change: ConfigChange, alerts: readonly Alert[]): Promise<Alert[]> {
+  const { projectId, version } = change;
   const moved: Alert[] = [];
   for (const group of Map.groupBy(alerts, ({ kind, state }) => `${kind} ${state}`).values()) {
     const { kind, state } = group[0] as Alert;
     const bySubject = new Map(group.map((alert) => [alertSubject(alert), alert]));
     const keys = [...bySubject.keys()].map((subjectId) => ({ subjectId, kind, projectId }));
     const moves = kind === 'certificate' ? certificateMoves : otherMoves;
-    const subjects = (await moves[state](tx, keys, version)).map(({ subjectId }) => subjectId);
+    const subjects = (await moves[state](change, keys, version)).map(({ subjectId }) => subjectId);
     moved.push(...movedOf(bySubject, new Set(subjects)));
   }
   return moved;

@@ -1,14 +1,15 @@
-import { randomText } from '../../platform/random.ts';
-import type { Sealer } from '../../platform/sealer.ts';
-import { insertPortalTokens, type PortalLinkRow } from '../../store/config/portal-links.ts';
-import type { Queryable } from '../../store/database/database.ts';
-import type { ApiContext } from '../http/context.ts';
+import { randomText } from '../platform/random.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { insertPortalTokens, type PortalLinkRow } from '../store/config/portal-links.ts';
+import type { Queryable } from '../store/database/database.ts';
 
 const STATIC_CHARS = 24;
 const MASK_CHARS = 16;
 const SECRET_CHARS = 64;
 
-type Deps = Pick<ApiContext, 'sealer'>;
+interface Deps {
+  sealer: Sealer;
+}
 
 const place = (linkId: string) => `portal link ${linkId}`;
 

@@ -1,0 +1,112 @@
+import type { Alert } from '../domain/alert.ts';
+import type { Actor } from '../domain/audit.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Changed } from '../store/config/audit-entries.ts';
+import {
+  type Committable,
+  type ConfigChange,
+  changeConfig,
+  changeState,
+} from '../store/config/config-version.ts';
+import type { EndpointStore } from '../store/config/endpoints.ts';
+import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
+import type { ProjectStore } from '../store/config/projects.ts';
+import type { SourceStore } from '../store/config/sources.ts';
+import type { Database, Queryable } from '../store/database/database.ts';
+import type { AlertRecorder } from './alert-recorder.ts';
+
+export type { ConfigChange };
+
+export interface ConfigChangesDeps {
+  db: Database;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+  sealer: Sealer;
+  cache: ConfigCache;
+  endpoints: EndpointStore;
+  sources: SourceStore;
+  projects: ProjectStore;
+  metaEvents: MetaEventRecorder;
+  alerts: AlertRecorder;
+  /** Access to a project was ended or narrowed: this node forgets the callers it remembers. */
+  forgetCallers(projectId: string): void;
+}
+
+/** Who changes which project. */
+export interface By {
+  projectId: string;
+  actor: Actor;
+}
+
+/**
+ * The steps of every change of config. The functions of this folder change one kind of resource each, and all of them
+ * go through here:
+ *
+ * begin   -> a transaction; the version of the project goes up, which locks its row: changes of a project take turns
+ * work    -> checks and statements; each records its meta events and gives back its entries for the audit log
+ * end     -> audit entries, meta events and the notice to other nodes are stored in the same transaction
+ * commit  -> then people get the alerts that moved, and this node reads the new config, once
+ *
+ * A change that was committed does not fail. Should this node fail to read the new config, it logs that and reads it
+ * again within a second. Accept compares versions in its own statement, so no event is matched against old config.
+ */
+export class ConfigChanges {
+  readonly deps: ConfigChangesDeps;
+
+  constructor(deps: ConfigChangesDeps) {
+    this.deps = deps;
+  }
+
+  change<T>(by: By, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
+    return this.#commit(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
+  }
+
+  /** In a transaction that does more. `committed` is to be called after its commit. */
+  async changeIn<T>(
+    tx: Queryable,
+    by: By,
+    work: (change: ConfigChange) => Promise<Changed<T>>,
+  ): Promise<{ result: T; committed(): Promise<void> }> {
+    const { result, committed } = await changeConfig({ ...this.deps, tx }, by, work);
+    return { result, committed: () => this.#committed(by.projectId, committed) };
+  }
+
+  /** State that is not configured: circuit breakers, alerts, answered challenges. No entry in the audit log. */
+  changeState<T>(projectId: string, work: (change: ConfigChange) => Promise<T>): Promise<T> {
+    return this.#commit(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
+  }
+
+  /** Moves alerts as part of a change, and tells people after its commit. Returns those that moved. */
+  async moveAlerts(change: ConfigChange, wanted: readonly Alert[]): Promise<Alert[]> {
+    const { alerts } = this.deps;
+    const moved = await alerts.record(change, wanted);
+    change.onCommit(() => alerts.notify(moved));
+    return moved;
+  }
+
+  /**
+   * Runs a change that ends or narrows access. The callers that this node remembers are forgotten before it returns,
+   * also where the change failed: its commit may have gone through all the same.
+   */
+  async endingAccess<T>(projectId: string, change: () => Promise<T>): Promise<T> {
+    try {
+      return await change();
+    } finally {
+      this.deps.forgetCallers(projectId);
+    }
+  }
+
+  async #commit<T>(projectId: string, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
+    const { result, committed } = await this.deps.db.transaction(run);
+    await this.#committed(projectId, committed);
+    return result;
+  }
+
+  async #committed(projectId: string, committed: () => void): Promise<void> {
+    committed();
+    await this.deps.cache.load(projectId);
+  }
+}

@@ -1,0 +1,207 @@
+import type { Alert, LastFailure } from '../domain/alert.ts';
+import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
+import type { EndpointStatus } from '../domain/endpoint.ts';
+import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
+import { AppError, found, invalid } from '../domain/errors.ts';
+import { Secret } from '../platform/secret.ts';
+import type { Changed } from '../store/config/audit-entries.ts';
+import type { EndpointChange, EndpointRow } from '../store/config/endpoints.ts';
+import { deleteSubscriptionsOfEndpoint } from '../store/config/subscriptions.ts';
+import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
+
+/** The endpoint that is to change, within what the caller may see. */
+export interface OneEndpoint extends By {
+  id: string;
+  scope: EndpointScope | undefined;
+}
+
+/** What happens to an endpoint. Meta events and the audit log use the same name. */
+type EndpointAction = EndpointChange['type'] & AuditAction;
+
+const DISABLED = { type: 'endpoint.disabled', reason: 'it was changed with is_disabled' } as const;
+
+export function createEndpoint(changes: ConfigChanges, by: By, made: NewEndpoint): Promise<EndpointRow> {
+  return changes.change(by, (change) => addEndpoint(changes, change, made));
+}
+
+/** Creates an endpoint as part of a change. */
+export async function addEndpoint(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  made: NewEndpoint,
+): Promise<Changed<EndpointRow>> {
+  const { projectId, version } = change;
+  const told = [{ type: 'endpoint.created' }] as const;
+  const saved = await deps.endpoints.save(change, { ...made, projectId, version, told });
+  return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
+}
+
+/** `make` gives the endpoint as it is to be. */
+export function updateEndpoint(
+  changes: ConfigChanges,
+  one: OneEndpoint,
+  make: (row: EndpointRow) => EndpointRow,
+): Promise<EndpointRow> {
+  return changeEndpoint(changes, one, 'endpoint.updated', make);
+}
+
+export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
+  return setStatus(changes, one, (status) => {
+    if (status === 'inactive')
+      throw new AppError('wrong_state', {
+        detail: 'An inactive endpoint cannot be paused; activate it first.',
+      });
+    return status === 'active' ? 'paused' : 'active';
+  });
+}
+
+export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
+  return setStatus(changes, one, (status) => {
+    if (status === 'active')
+      throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
+    return 'active';
+  });
+}
+
+function setStatus(
+  changes: ConfigChanges,
+  one: OneEndpoint,
+  next: (status: EndpointStatus) => EndpointStatus,
+): Promise<EndpointRow> {
+  const action = ({ status }: EndpointRow) =>
+    status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
+  return changeEndpoint(changes, one, action, (row) => ({ ...row, status: next(row.status) }));
+}
+
+/** Makes a new signing secret. `seconds`: how long the old one signs along. `value`: empty or absent: one is made. */
+export function rollSecret(
+  changes: ConfigChanges,
+  one: OneEndpoint,
+  wanted: { seconds: number; value: string | undefined },
+): Promise<EndpointRow> {
+  return changeEndpoint(changes, one, 'endpoint.secret_rolled', (row) => {
+    const known = row.secret.reveal();
+    const secrets = rolledSecrets(changes.deps, known.secrets, wanted);
+    return { ...row, secret: new Secret({ ...known, secrets }) };
+  });
+}
+
+function changeEndpoint(
+  changes: ConfigChanges,
+  one: OneEndpoint,
+  action: EndpointAction | ((row: EndpointRow) => EndpointAction),
+  make: (row: EndpointRow) => EndpointRow,
+): Promise<EndpointRow> {
+  return changes.change(one, async (change) => {
+    const known = await endpointForUpdate(changes, change, one);
+    const row = make(known);
+    const type = typeof action === 'string' ? action : action(row);
+    const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
+    const told = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
+    const saved = await saveEndpoint(changes, change, row, told);
+    const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
+    await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved)] : []);
+    return { result: saved, audit: [changeOf(type, known, saved)] };
+  });
+}
+
+async function endpointForUpdate(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  { id, scope }: OneEndpoint,
+): Promise<EndpointRow> {
+  const row = await deps.endpoints.getForUpdate(change, change.projectId, id);
+  return found(owned(scope, row), 'endpoint', id);
+}
+
+function saveEndpoint(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  row: EndpointRow,
+  told: readonly [EndpointChange, ...EndpointChange[]],
+): Promise<EndpointRow> {
+  const { projectId, version } = change;
+  return deps.endpoints.save(change, {
+    id: row.id,
+    projectId,
+    version,
+    fields: row,
+    secret: row.secret,
+    told,
+  });
+}
+
+/** Deletes an endpoint and its subscriptions. */
+export function deleteEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<null> {
+  return changes.change(one, async (change) => {
+    const row = await endpointForUpdate(changes, change, one);
+    const place = { projectId: change.projectId, id: one.id };
+    await changes.deps.endpoints.delete(change, place, change.version);
+    const subscriptions = await deleteSubscriptionsOfEndpoint(change, place, change.version);
+    const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
+    return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
+  });
+}
+
+/** Gives endpoints without an owner to one, as part of a change. An endpoint of another owner is refused. */
+export async function giveEndpoints(
+  changes: ConfigChanges,
+  change: ConfigChange,
+  { ownerId, ids }: { ownerId: string; ids: readonly string[] },
+): Promise<AuditNote[]> {
+  const audit: AuditNote[] = [];
+  for (const id of [...new Set(ids)].sort()) {
+    const row = await changes.deps.endpoints.getForUpdate(change, change.projectId, id);
+    if (row === undefined)
+      throw new AppError('not_in_project', { field: 'endpoints', resource: 'endpoint', id });
+    if (row.owner_id === ownerId) continue;
+    if (row.owner_id !== '')
+      throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
+    const told = [{ type: 'endpoint.updated' }] as const;
+    const saved = await saveEndpoint(changes, change, { ...row, owner_id: ownerId }, told);
+    audit.push(changeOf('endpoint.updated', row, saved));
+  }
+  return audit;
+}
+
+/** Why the service makes an endpoint inactive, and how its last attempt ended. */
+export interface DisableCause {
+  reason: string;
+  last: LastFailure;
+  /** The version of the endpoint it is about. One that changed since stays as it is. Undefined: any version. */
+  seen: number | undefined;
+}
+
+/** Makes endpoints inactive as part of a change, and raises their alerts. Returns the reasons of those that were not. */
+export async function disableEndpoints(
+  changes: ConfigChanges,
+  change: ConfigChange,
+  causes: ReadonlyMap<string, DisableCause>,
+): Promise<Changed<Map<string, string>>> {
+  const disabled = await changes.deps.endpoints.disable(change, change, causes);
+  const done = disabled.map(({ before, after }) => {
+    const { reason, last } = causes.get(after.id) as DisableCause;
+    return { before, after, reason, last };
+  });
+  await changes.moveAlerts(change, done.map(disabledAlert));
+  return {
+    result: new Map(done.map(({ after, reason }) => [after.id, reason])),
+    audit: done.map(({ before, after, reason }) => {
+      const withReason = { ...after, reason };
+      return changeOf('endpoint.disabled', before, withReason);
+    }),
+  };
+}
+
+function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFailure }): Alert {
+  const summary = `It was made inactive: ${done.reason}.`;
+  const about = { endpoint: done.after, subscription: null };
+  return { kind: 'disabled', state: 'raised', summary, lastFailure: done.last, ...about };
+}
+
+/** The all-clear of an endpoint that the service had disabled. */
+function enabledAlert(endpoint: EndpointRow): Alert {
+  const summary = 'It was made active again: deliveries go out.';
+  return { kind: 'disabled', state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
+}

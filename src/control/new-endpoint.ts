@@ -1,0 +1,81 @@
+import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
+import type { IdFactory } from '../domain/ids.ts';
+import { formatTime } from '../domain/time.ts';
+import { Secret } from '../platform/secret.ts';
+import { generateSecret } from '../signing/secrets.ts';
+import type { EndpointFields } from '../store/config/endpoints.ts';
+
+interface Deps {
+  ids: IdFactory;
+  now(): number;
+}
+
+export interface NewEndpoint {
+  id: string;
+  fields: EndpointFields;
+  secret: Secret<EndpointSecrets>;
+}
+
+/** An endpoint with the defaults of everything that is not given. */
+export function newEndpoint(
+  deps: Deps,
+  given: {
+    id: string;
+    name: string;
+    url: string;
+    /** Empty or absent: one is made. */
+    secret?: string | undefined;
+    authentication?: EndpointAuthentication;
+  },
+): NewEndpoint {
+  return {
+    id: given.id,
+    fields: {
+      name: given.name,
+      url: given.url,
+      description: '',
+      owner_id: '',
+      app_id: given.id,
+      status: 'active',
+      advanced_signatures: true,
+      content_type: 'application/json',
+      http_timeout: 0,
+      rate_limit: 0,
+      rate_limit_duration: 0,
+      support_email: '',
+    },
+    secret: new Secret({
+      secrets: [newSecret(deps, given.secret)],
+      authentication: given.authentication ?? null,
+      mtls_client_cert: null,
+      signing_key: null,
+      slack_webhook_url: '',
+      teams_webhook_url: '',
+    }),
+  };
+}
+
+export function newSecret({ ids, now }: Deps, value: string | undefined): EndpointSecret {
+  const at = formatTime(now());
+  return {
+    uid: ids.next(),
+    value: value || generateSecret(),
+    expires_at: null,
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  };
+}
+
+/** The secrets after a new one was made: those that sign until now sign along for `seconds` more. */
+export function rolledSecrets(
+  deps: Deps,
+  secrets: readonly EndpointSecret[],
+  { seconds, value }: { seconds: number; value: string | undefined },
+): EndpointSecret[] {
+  const nowMs = deps.now();
+  const times = { expires_at: formatTime(nowMs + seconds * 1000), updated_at: formatTime(nowMs) };
+  const live = secrets.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > nowMs);
+  const old = live.map((secret) => (secret.expires_at === null ? { ...secret, ...times } : secret));
+  return [...old, newSecret(deps, value)];
+}

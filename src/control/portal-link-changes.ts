@@ -1,0 +1,69 @@
+import { changeOf } from '../domain/audit.ts';
+import { AppError, found } from '../domain/errors.ts';
+import { audited } from '../store/config/audit-entries.ts';
+import {
+  getPortalLinkForUpdate,
+  insertPortalLink,
+  type PortalLinkFields,
+  type PortalLinkRow,
+  revokePortalLink as revokeRow,
+  updatePortalLink as updateRow,
+} from '../store/config/portal-links.ts';
+import type { By, ConfigChanges } from './config-changes.ts';
+import { giveEndpoints } from './endpoint-changes.ts';
+import { mintRefreshTokens, newStaticToken } from './portal-tokens.ts';
+
+/** `endpointIds`: endpoints that the link's owner gets. */
+export function createPortalLink(
+  changes: ConfigChanges,
+  by: By,
+  { fields, endpointIds }: { fields: PortalLinkFields; endpointIds: readonly string[] },
+): Promise<PortalLinkRow> {
+  const id = changes.deps.ids.next();
+  return changes.change(by, async (change) => {
+    const gift = { ownerId: fields.owner_id, ids: endpointIds };
+    const given = await giveEndpoints(changes, change, gift);
+    const token = newStaticToken(changes.deps, id);
+    const result = await insertPortalLink(change, { id, projectId: by.projectId, fields, ...token });
+    return { result, audit: [changeOf('portal_link.created', null, result), ...given] };
+  });
+}
+
+/** `make` gives the link as it is to be. Callers who came with it are looked up again. */
+export function updatePortalLink(
+  changes: ConfigChanges,
+  { id, ...by }: By & { id: string },
+  wanted: { make(row: PortalLinkRow): PortalLinkFields; endpointIds: readonly string[] },
+): Promise<PortalLinkRow> {
+  const { projectId } = by;
+  return changes.endingAccess(projectId, () =>
+    changes.change(by, async (change) => {
+      const known = found(await getPortalLinkForUpdate(change, projectId, id), 'portal link', id);
+      const fields = wanted.make(known);
+      const gift = { ownerId: fields.owner_id, ids: wanted.endpointIds };
+      const given = await giveEndpoints(changes, change, gift);
+      const result = await updateRow(change, { id, projectId, fields });
+      return { result, audit: [changeOf('portal_link.updated', known, result), ...given] };
+    }),
+  );
+}
+
+/** Ends a link and its tokens. */
+export function revokePortalLink(changes: ConfigChanges, { id, ...by }: By & { id: string }): Promise<null> {
+  return changes.endingAccess(by.projectId, () =>
+    audited(changes.deps, by, async (tx) => {
+      const link = found(await revokeRow(tx, by.projectId, id), 'portal link', id);
+      return { result: null, audit: [changeOf('portal_link.revoked', link, null)] };
+    }),
+  );
+}
+
+/** A token of an hour, for a link of type refresh_token. */
+export function refreshPortalToken(changes: ConfigChanges, by: By, link: PortalLinkRow): Promise<string> {
+  return audited(changes.deps, by, async (tx) => {
+    const token = (await mintRefreshTokens(tx, changes.deps.sealer, [link])).get(link.id);
+    if (token === undefined)
+      throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
+    return { result: token, audit: [changeOf('portal_link.token_made', link, link)] };
+  });
+}

@@ -1,0 +1,87 @@
+import { type Actor, changeOf } from '../domain/audit.ts';
+import { AppError } from '../domain/errors.ts';
+import { defaultProjectConfig, type ProjectConfig } from '../domain/project-config.ts';
+import { formatTime } from '../domain/time.ts';
+import { audited, insertAudit } from '../store/config/audit-entries.ts';
+import { addEventTypes } from '../store/config/event-types.ts';
+import { deleteProject as deleteRow, type ProjectRow } from '../store/config/projects.ts';
+import type { Queryable } from '../store/database/database.ts';
+import { isUniqueViolation } from '../store/database/pg-errors.ts';
+import type { By, ConfigChanges } from './config-changes.ts';
+import { addKey, type CreatedKey } from './key-changes.ts';
+
+export interface NewProject {
+  actor: Actor;
+  name: string;
+  type: string;
+  logo_url?: string;
+  /** The config over the defaults. Absent: the defaults. */
+  configure?(defaults: ProjectConfig): ProjectConfig;
+}
+
+export interface CreatedProject {
+  project: ProjectRow;
+  apiKey: CreatedKey;
+}
+
+export function createProject(changes: ConfigChanges, wanted: NewProject): Promise<CreatedProject> {
+  return changes.deps.db.transaction((tx) => addProject(changes, tx, wanted));
+}
+
+/** Creates a project, its first key and its first event type, in a transaction that does more. */
+export async function addProject(
+  changes: ConfigChanges,
+  tx: Queryable,
+  wanted: NewProject,
+): Promise<CreatedProject> {
+  const { ids, now, projects } = changes.deps;
+  const { actor, name, type, logo_url = '', configure = (defaults) => defaults } = wanted;
+  const config = configure(defaultProjectConfig(ids.next(), formatTime(now())));
+  const id = ids.next();
+  const project = await refusingTakenName(name, () =>
+    projects.insert(tx, { id, name, type, logo_url, config }),
+  );
+  await insertAudit(tx, { ids, actor, projectId: id }, [changeOf('project.created', null, project)]);
+  await addEventTypes(tx, id, { names: ['*'], uid: () => ids.next() });
+  const first = { projectId: id, actor, name: `${name}'s default key`, expiresAtMs: null };
+  return { project, apiKey: await addKey(changes, tx, first) };
+}
+
+/** The project is read under the lock that the new version takes, so that two partial updates at once are both kept. */
+export function updateProject(
+  changes: ConfigChanges,
+  by: By,
+  make: (project: ProjectRow) => Pick<ProjectRow, 'name' | 'logo_url' | 'config'>,
+): Promise<ProjectRow> {
+  const { projects } = changes.deps;
+  return changes.change(by, async (change) => {
+    const project = (await projects.get(change, by.projectId)) as ProjectRow;
+    const { name, logo_url, config } = make(project);
+    const saved = await refusingTakenName(name, () =>
+      projects.update(change, { id: by.projectId, name, logo_url, config }),
+    );
+    return { result: saved, audit: [changeOf('project.updated', project, saved)] };
+  });
+}
+
+/** Deletes a project. Its keys stop working at once. */
+export async function deleteProject(changes: ConfigChanges, by: By): Promise<null> {
+  await changes.endingAccess(by.projectId, () =>
+    audited(changes.deps, by, async (tx) => {
+      const deleted = await deleteRow(tx, by.projectId);
+      return { result: null, audit: deleted.map((row) => changeOf('project.deleted', row, null)) };
+    }),
+  );
+  await changes.deps.cache.load(by.projectId);
+  return null;
+}
+
+async function refusingTakenName<T>(name: string, save: () => Promise<T>): Promise<T> {
+  try {
+    return await save();
+  } catch (error) {
+    if (isUniqueViolation(error))
+      throw new AppError('name_taken', { resource: 'project', name }, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import { changeOf } from '../domain/audit.ts';
+import { found } from '../domain/errors.ts';
+import type { SourceSecrets } from '../domain/source.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { SourceFields, SourceRow } from '../store/config/sources.ts';
+import { deleteSubscriptionsOfSource } from '../store/config/subscriptions.ts';
+import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+
+/** A source as it is to be. */
+export interface SourceContent {
+  fields: SourceFields;
+  secret: Secret<SourceSecrets>;
+}
+
+export function createSource(changes: ConfigChanges, by: By, made: SourceContent): Promise<SourceRow> {
+  return changes.change(by, async (change) => {
+    const saved = await saveSource(changes, change, { id: changes.deps.ids.next(), ...made });
+    return { result: saved, audit: [changeOf('source.created', null, saved)] };
+  });
+}
+
+/** `make` gives the source as it is to be. */
+export function updateSource(
+  changes: ConfigChanges,
+  { id, ...by }: By & { id: string },
+  make: (row: SourceRow) => SourceContent,
+): Promise<SourceRow> {
+  return changes.change(by, async (change) => {
+    const known = found(await changes.deps.sources.get(change, by.projectId, id), 'source', id);
+    const saved = await saveSource(changes, change, { id, ...make(known) });
+    return { result: saved, audit: [changeOf('source.updated', known, saved)] };
+  });
+}
+
+/** Deletes a source and its subscriptions. */
+export function deleteSource(changes: ConfigChanges, { id, ...by }: By & { id: string }): Promise<null> {
+  const { sources } = changes.deps;
+  return changes.change(by, async (change) => {
+    const row = found(await sources.get(change, by.projectId, id), 'source', id);
+    const place = { projectId: by.projectId, id };
+    await sources.delete(change, place, change.version);
+    const subscriptions = await deleteSubscriptionsOfSource(change, place, change.version);
+    const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
+    return { result: null, audit: [changeOf('source.deleted', row, null), ...ended] };
+  });
+}
+
+/** Records when a Twitter source last answered its challenge. */
+export async function recordChallenge(
+  changes: ConfigChanges,
+  { id, project_id: projectId }: SourceRow,
+  verifiedAt: string,
+): Promise<void> {
+  await changes.changeState(projectId, async (change) => {
+    const known = await changes.deps.sources.get(change, projectId, id);
+    if (known === undefined) return;
+    const fields = { ...known, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
+    await saveSource(changes, change, { id, fields, secret: known.secret });
+  });
+}
+
+function saveSource(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  source: SourceContent & { id: string },
+): Promise<SourceRow> {
+  const { projectId, version } = change;
+  return deps.sources.save(change, { ...source, projectId, version });
+}

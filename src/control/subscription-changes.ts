@@ -1,0 +1,161 @@
+import { type AuditAction, changeOf } from '../domain/audit.ts';
+import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
+import { AppError, found, invalid } from '../domain/errors.ts';
+import { noConditions } from '../domain/subscription.ts';
+import type { Changed } from '../store/config/audit-entries.ts';
+import {
+  deleteSubscription as deleteRow,
+  getSubscription,
+  hasSubscription,
+  type SubscriptionFields,
+  type SubscriptionRow,
+  saveSubscription,
+} from '../store/config/subscriptions.ts';
+import type { Queryable } from '../store/database/database.ts';
+import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+
+/** The subscription that is to change, within what the caller may see. */
+export interface OneSubscription extends By {
+  id: string;
+  scope: EndpointScope | undefined;
+}
+
+/** A subscription with the defaults of everything that is not given: it takes every event. */
+export function newSubscription(
+  given: Pick<SubscriptionFields, 'name' | 'endpoint_id'> & { event_types?: string[] },
+): SubscriptionFields {
+  return {
+    type: 'api',
+    status: 'active',
+    source_id: '',
+    event_types: ['*'],
+    filter: noConditions(),
+    filters: [],
+    function: '',
+    delivery_mode: 'at_least_once',
+    alert_config: null,
+    rate_limit_config: null,
+    retry_config: null,
+    ...given,
+  };
+}
+
+export function createSubscription(
+  changes: ConfigChanges,
+  one: OneSubscription,
+  make: () => SubscriptionFields,
+): Promise<SubscriptionRow> {
+  return changeSubscription(changes, one, 'subscription.created', make);
+}
+
+/** `make` gives the subscription as it is to be. */
+export function updateSubscription(
+  changes: ConfigChanges,
+  one: OneSubscription,
+  make: (row: SubscriptionRow) => SubscriptionFields,
+): Promise<SubscriptionRow> {
+  return changeSubscription(changes, one, 'subscription.updated', (known) =>
+    make(found(known, 'subscription', one.id)),
+  );
+}
+
+/** Switches between active and inactive. */
+export function toggleSubscription(changes: ConfigChanges, one: OneSubscription): Promise<SubscriptionRow> {
+  const action = ({ status }: SubscriptionRow) =>
+    status === 'active' ? ('subscription.activated' as const) : ('subscription.deactivated' as const);
+  return changeSubscription(changes, one, action, (known) => {
+    const row = found(known, 'subscription', one.id);
+    return { ...row, status: row.status === 'active' ? 'inactive' : 'active' };
+  });
+}
+
+export function deleteSubscription(changes: ConfigChanges, one: OneSubscription): Promise<null> {
+  return changes.change(one, async (change) => {
+    const row = found(await subscriptionOf(change, one), 'subscription', one.id);
+    await deleteRow(change, { projectId: change.projectId, id: one.id }, change.version);
+    return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
+  });
+}
+
+/** Creates or replaces a subscription as part of a change. */
+export async function putSubscription(
+  change: ConfigChange,
+  wanted: { id: string; known?: SubscriptionRow | undefined; fields: SubscriptionFields },
+): Promise<Changed<SubscriptionRow>> {
+  const { id, known, fields } = wanted;
+  const { projectId, version } = change;
+  const saved = await saveSubscription(change, { id, projectId, version, fields });
+  const action = known === undefined ? 'subscription.created' : 'subscription.updated';
+  return { result: saved, audit: [changeOf(action, known, saved)] };
+}
+
+/**
+ * An event that is sent straight to an endpoint without a subscription needs one that takes every event. It is made
+ * here, once. The project's row is locked while looking, so two events at once make one.
+ */
+export async function ensureSubscription(changes: ConfigChanges, by: By, endpointId: string): Promise<void> {
+  const routing = await changes.deps.cache.get(by.projectId);
+  if (routing.hasSubscription(endpointId)) return;
+  await changes.change(by, async (change) => {
+    if (await hasSubscription(change, by.projectId, endpointId)) return { result: null, audit: [] };
+    const name = `${routing.endpoints.get(endpointId)?.row.name ?? endpointId}-subscription`;
+    const fields = newSubscription({ name, endpoint_id: endpointId });
+    const { audit } = await putSubscription(change, { id: changes.deps.ids.next(), fields });
+    return { result: null, audit };
+  });
+}
+
+/** The subscription, if there is one that the caller may see. */
+export async function subscriptionOf(
+  tx: Queryable,
+  { projectId, id, scope }: OneSubscription,
+): Promise<SubscriptionRow | undefined> {
+  return visible(scope, await getSubscription(tx, projectId, id), (row) => row.endpoint_id);
+}
+
+/** The project's row is locked meanwhile, so the checks still hold when the subscription is stored. */
+function changeSubscription(
+  changes: ConfigChanges,
+  one: OneSubscription,
+  action: AuditAction | ((saved: SubscriptionRow) => AuditAction),
+  make: (known: SubscriptionRow | undefined) => SubscriptionFields,
+): Promise<SubscriptionRow> {
+  return changes.change(one, async (change) => {
+    const known = await subscriptionOf(change, one);
+    const fields = make(known);
+    if (!inScope(one.scope, fields.endpoint_id)) throw notInProject('endpoint', fields.endpoint_id);
+    requireEventTypes(
+      one.scope,
+      fields.event_types.filter((type) => known?.event_types.includes(type) !== true),
+    );
+    await checkLinks(changes, change, { fields, known });
+    const { projectId, version } = change;
+    const saved = await saveSubscription(change, { id: one.id, projectId, version, fields });
+    const done = typeof action === 'string' ? action : action(saved);
+    return { result: saved, audit: [changeOf(done, known, saved)] };
+  });
+}
+
+/** Where they change: endpoint and source must be there, the endpoint free if the project allows it one subscription. */
+async function checkLinks(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  { fields, known }: { fields: SubscriptionFields; known: SubscriptionRow | undefined },
+): Promise<void> {
+  const { endpoint_id, source_id } = fields;
+  const { projectId, config } = change;
+  if (source_id !== '' && source_id !== known?.source_id) {
+    if ((await deps.sources.get(change, projectId, source_id)) === undefined)
+      throw notInProject('source', source_id);
+  }
+  if (endpoint_id === known?.endpoint_id) return;
+  if ((await deps.endpoints.get(change, projectId, endpoint_id)) === undefined)
+    throw notInProject('endpoint', endpoint_id);
+  if (config.multiple_endpoint_subscriptions) return;
+  if (await hasSubscription(change, projectId, endpoint_id))
+    throw invalid('endpoint_id', 'the endpoint has a subscription, and this project allows one per endpoint');
+}
+
+function notInProject(resource: 'endpoint' | 'source', id: string): AppError {
+  return new AppError('not_in_project', { field: `${resource}_id`, resource, id });
+}
