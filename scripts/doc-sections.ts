@@ -66,14 +66,16 @@ export function actionSection(): string {
 export function presetSection(): string {
   return table(
     ['provider', 'sender', 'secret', 'signature in', 'needs too', 'event type from'],
-    providerPresets.map(({ name, title, secretName, signatureHeaders, otherHeaders, eventTypeLocation }) => [
-      code(name),
-      title,
-      secretName,
-      signatureHeaders.map(code).join(', '),
-      otherHeaders.map(code).join(', '),
-      code(eventTypeLocation ?? ''),
-    ]),
+    providerPresets.map(
+      ({ name, title, secretName, signatureHeaders, otherHeaders, eventTypeLocation, eventTypeOf }) => [
+        code(name),
+        title,
+        secretName,
+        signatureHeaders.map(code).join(', '),
+        otherHeaders.map(code).join(', '),
+        eventTypeOf?.description ?? code(eventTypeLocation ?? ''),
+      ],
+    ),
   );
 }
 

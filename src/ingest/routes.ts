@@ -10,7 +10,6 @@ import type { IngestRequest } from './request/ingest-request.ts';
 import { payloadTooLarge, readLimited } from './request/read-limited.ts';
 import { requestTrace } from './request/request-trace.ts';
 import { compileSource } from './source/compiled-source.ts';
-import { extractEventType } from './source/location.ts';
 import type { FoundSource, SourceFinder } from './source/source-finder.ts';
 import { slackChallenge } from './verify/slack.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
@@ -125,10 +124,8 @@ function newEvent(
   request: IngestRequest,
   payload: Payload,
 ): Omit<NewEvent, 'trace'> {
-  const { headers, idempotencyKey, eventType, isUsualLocation } = compileSource(row);
-  const unnamed = { ok: true, eventType: row.mask_id } as const;
-  const read = eventType === null ? unnamed : extractEventType(eventType, request, payload);
-  const type = !read.ok && isUsualLocation ? unnamed : read;
+  const { headers, idempotencyKey, eventType } = compileSource(row);
+  const type = eventType(request, payload);
   if (!type.ok)
     throw new AppError('wrong_state', { detail: `Cannot determine the event type: ${type.message}` });
   return {

@@ -124,6 +124,19 @@ const providers: Record<string, Provider> = {
     eventTypeLocation: 'request.body.event.type',
     eventType: 'app_mention',
   },
+  'a tweet': {
+    provider: 'twitter',
+    secret: SECRET,
+    contentType: 'application/json',
+    body: JSON.stringify({
+      for_user_id: '2244994945',
+      tweet_create_events: [{ id_str: '1850', text: 'Hello', user: { screen_name: 'octo' } }],
+    }),
+    headers: (body) => ({
+      'x-twitter-webhooks-signature': `sha256=${hmac('sha256', SECRET, body).digest('base64')}`,
+    }),
+    eventType: 'tweet_create_events',
+  },
   'a GitLab push with a signing token': {
     provider: 'gitlab',
     secret: STANDARD_SECRET,
@@ -228,6 +241,41 @@ test.each(Object.entries(providers))(
     expect(await storedRows(app.database)).toEqual(before);
   },
 );
+
+test.each([
+  ['slack', 'a Slack event', 'app_mention'],
+  ['twitter', 'a tweet', 'tweet_create_events'],
+  ['standard_webhooks', 'a Standard Webhooks message', 'user.created'],
+  ['github', 'a GitHub push', 'push'],
+  ['gitlab', 'a GitLab push with a secret token', 'push'],
+  ['stripe', 'a Stripe event', 'charge.succeeded'],
+  ['shopify', 'a Shopify order', 'orders/create'],
+])(
+  'a new source of %s takes the event type from where the provider says it',
+  async (name, example, eventType) => {
+    const { secret, contentType, body, headers } = providers[example] as Provider;
+    const verifier = { type: 'hmac', hmac: { secret, header: '', hash: '', encoding: '' } };
+    const source = await app.project.post('/sources', { name, type: 'http', provider: name, verifier });
+    const answer = await post(source, body, { 'content-type': contentType, ...headers(body, source.url) });
+    expect(answer.status).toBe(200);
+    const { content } = await app.project.get(`/events?sourceId=${source.uid}`);
+    expect(content.map((event: Json) => event.event_type)).toEqual([eventType]);
+  },
+);
+
+test('a Twitter request without such a field gets the mask id as its type', async () => {
+  const { secret, headers } = providers['a tweet'] as Provider;
+  const source = await makeSource({ ...(providers['a tweet'] as Provider), secret });
+  for (const body of ['{"for_user_id":"1"}', '["tweet_create_events"]', '{"tweet_create_events ":[]}']) {
+    const answer = await post(source, body, {
+      'content-type': 'application/json',
+      ...headers(body, source.url),
+    });
+    expect(answer.status).toBe(200);
+  }
+  const { content } = await app.project.get(`/events?sourceId=${source.uid}`);
+  expect(content.map((event: Json) => event.event_type)).toEqual(Array(3).fill(source.mask_id));
+});
 
 test('Slack’s url_verification is answered with its challenge if it is signed, and makes no event', async () => {
   const source = await makeSource({ ...(providers['a Slack event'] as Provider), eventTypeLocation: '' });

@@ -6,16 +6,14 @@ import { findPreset } from '../verify/presets.ts';
 import type { Verifier } from '../verify/verifier.ts';
 import { compileHeaderPolicy, type HeaderPolicy } from './forward-headers.ts';
 import { compileIdempotencyKey } from './idempotency.ts';
-import { type Location, parseLocation } from './location.ts';
+import { type EventTypeReading, extractEventType, type Location, parseLocation } from './location.ts';
 
 /** A source compiled for requests, once per version of its row. */
 export interface CompiledSource {
   verify: Verifier;
   headers: HeaderPolicy;
   idempotencyKey(request: IngestRequest, payload: Payload): string | null;
-  eventType: Location | null;
-  /** The location is the provider's usual one. A request without a value there is still accepted. */
-  isUsualLocation: boolean;
+  eventType(request: IngestRequest, payload: Payload): EventTypeReading;
 }
 
 const compiled = new WeakMap<SourceRow, CompiledSource>();
@@ -35,8 +33,27 @@ function compile(row: SourceRow): CompiledSource {
     verify: compileVerifier(verified),
     headers: compileHeaderPolicy({ ...verified, forward_headers: row.forward_headers }),
     idempotencyKey: compileIdempotencyKey(row.id, row.idempotency_keys.flatMap(location)),
-    eventType: row.event_type_location === '' ? null : (location(row.event_type_location)[0] ?? null),
-    isUsualLocation: row.event_type_location === findPreset(row.provider)?.eventTypeLocation,
+    eventType: compileEventType(row),
+  };
+}
+
+/** At a location that a person gave, a value is required. Else a request without a type gets the source's mask id. */
+function compileEventType(row: SourceRow): CompiledSource['eventType'] {
+  const [place] = row.event_type_location === '' ? [] : location(row.event_type_location);
+  const preset = findPreset(row.provider);
+  const unnamed = { ok: true, eventType: row.mask_id } as const;
+  if (place === undefined) {
+    const read = preset?.eventTypeOf?.read;
+    if (read === undefined) return () => unnamed;
+    return (_request, payload) => {
+      const eventType = payload.kind === 'opaque' ? null : read(payload.value);
+      return eventType === null ? unnamed : { ok: true, eventType };
+    };
+  }
+  const isUsual = row.event_type_location === preset?.eventTypeLocation;
+  return (request, payload) => {
+    const reading = extractEventType(place, request, payload);
+    return !reading.ok && isUsual ? unnamed : reading;
   };
 }
 

@@ -4,7 +4,7 @@ import { slackVerifier } from './slack.ts';
 import { standardWebhooksVerifier } from './standard-webhooks.ts';
 import { stripeVerifier } from './stripe.ts';
 import { twilioVerifier } from './twilio.ts';
-import { twitterVerifier } from './twitter.ts';
+import { twitterEventType, twitterVerifier } from './twitter.ts';
 import type { Verifier } from './verifier.ts';
 
 /** A provider with a known signature scheme, so that a source needs only its name and a secret. */
@@ -21,6 +21,8 @@ export interface ProviderPreset {
   otherHeaders: readonly string[];
   /** The provider's location of the event type. It is the default `event_type_location` of a new source. */
   eventTypeLocation?: string;
+  /** For a provider that has no such place: the event type of a payload, or null. Used without a location. */
+  eventTypeOf?: { description: string; read(payload: unknown): string | null };
   compile: (secret: string) => Verifier;
 }
 
@@ -29,6 +31,7 @@ const standardWebhooks = {
   secretName: 'signing secret (whsec_...)',
   signatureHeaders: ['webhook-signature', 'svix-signature'],
   otherHeaders: ['webhook-id', 'webhook-timestamp', 'svix-id', 'svix-timestamp'],
+  eventTypeLocation: 'request.body.type',
   compile: standardWebhooksVerifier,
 };
 
@@ -68,6 +71,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'consumer secret',
     signatureHeaders: ['x-twitter-webhooks-signature'],
     otherHeaders: [],
+    eventTypeOf: { description: 'the name of the field `*_events` or `*_event`', read: twitterEventType },
     compile: twitterVerifier,
   },
   {
@@ -87,6 +91,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     secretName: 'signing secret',
     signatureHeaders: ['x-slack-signature'],
     otherHeaders: ['x-slack-request-timestamp'],
+    eventTypeLocation: 'request.body.event.type',
     compile: slackVerifier,
   },
   { name: 'standard_webhooks', title: 'Standard Webhooks', ...standardWebhooks },

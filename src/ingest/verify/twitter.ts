@@ -29,3 +29,12 @@ export function twitterCrcResponse(secret: string, token: string): { response_to
   if (secret === '' || !tokenShape.test(token)) return null;
   return { response_token: `sha256=${compileSigner('SHA256', 'base64', secret).sign(token)}` };
 }
+
+/**
+ * Account Activity says what happened in the name of a field beside `for_user_id`: `tweet_create_events`,
+ * `direct_message_events`, `follow_events`, `user_event` and so on. A request has one of them.
+ */
+export function twitterEventType(payload: unknown): string | null {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null;
+  return Object.keys(payload).find((name) => /^[a-z_]{1,100}_events?$/.test(name)) ?? null;
+}
