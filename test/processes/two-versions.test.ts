@@ -120,9 +120,9 @@ test('nodes are updated one after another while events come in, and nothing is l
   const again = await fleet.start();
   await sendTo(again);
 
-  // The version after it takes away what the two older nodes use.
+  // The version after it removes something that the two older nodes use.
   expect(await fleet.refusal(contracted)).toMatch(
-    /^posthorn: 9999_contract\.sql takes away what nodes of an older version use, and 2 of them still run \(\w+, \w+\): update them to the version before this one first$/,
+    /^posthorn: 9999_contract\.sql removes something that older nodes use, and 2 of them still run \(\w+, \w+\): update them to the version before this one first$/,
   );
   expect(await fleet.migrations()).toEqual(['9998_expand.sql']);
   await sendTo(next);

@@ -117,7 +117,7 @@ describe('a migration that removes something', () => {
         "select 1 from pg_index where indrelid in (select inhrelid from pg_inherits where inhparent = 'events'::regclass) and pg_get_indexdef(indexrelid) ~ '\\(event_type\\)'",
       );
     await expect(migrate(app.app.db, quietLog, directory)).rejects.toThrow(
-      /^9999_rebuild\.sql takes away .*\): stop all of them first$/,
+      /^9999_rebuild\.sql removes something that older nodes use, .*\): stop all of them first$/,
     );
     expect(await indexes()).toEqual([]);
     await app.database.query('delete from nodes');
