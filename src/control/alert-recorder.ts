@@ -8,8 +8,8 @@ const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };
 const otherMoves = { raised: raiseAlerts, cleared: clearAlerts };
 
 /**
- * Moves alerts between raised and cleared, with their meta events, as part of the transaction of a config change.
- * The caller tells people, after the commit: `notify` what `record` gave back.
+ * Moves alerts between raised and cleared, with their meta events, in the transaction of a config change. The
+ * caller notifies people after the commit: `notify` with the result of `record`.
  */
 export class AlertRecorder {
   readonly #notifier: AlertNotifier;
@@ -19,8 +19,8 @@ export class AlertRecorder {
   }
 
   /**
-   * With one statement for each kind of move. Returns those that moved: the others were in that state before. If the
-   * database refuses one, no alert moves, and the transaction can go on.
+   * One statement for each kind of move. Returns those that moved; the others were in that state before. If
+   * the database refuses one, no alert moves, and the transaction can continue.
    */
   async record(change: ConfigChange, alerts: readonly Alert[]): Promise<Alert[]> {
     if (alerts.length === 0) return [];
@@ -48,7 +48,7 @@ async function move(change: ConfigChange, alerts: readonly Alert[]): Promise<Ale
   return moved;
 }
 
-/** A certificate's alerts are cleared together, by the beginning of their subjects. */
+/** A certificate's alerts are cleared together, by the prefix of their subjects. */
 function movedOf(bySubject: ReadonlyMap<string, Alert>, subjects: ReadonlySet<string>): Alert[] {
   const beginnings = new Set([...subjects].map((subject) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
   return [...bySubject].flatMap(([subject, alert]) =>

@@ -250,7 +250,7 @@ export class Engine {
       await releaseDeliveries(db, this.nodeId, unsent);
       await leave(db, this.nodeId);
     } catch (error) {
-      log.warn({ err: error }, 'could not hand back held deliveries; others take them over in ten seconds');
+      log.warn({ err: error }, 'failed to release deliveries; other nodes claim them in 10 s');
     }
   }
 

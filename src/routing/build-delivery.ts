@@ -3,7 +3,7 @@ import type { DeliveryRow } from '../store/queue/insert-deliveries.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 
-/** The delivery of an event to one subscription, as the config stands. */
+/** The delivery of an event to one subscription, by the current config. */
 export function buildDelivery(
   event: { id: string; projectId: string; eventType: string },
   subscription: RoutedSubscription,

@@ -97,10 +97,7 @@ export class ConfigCache {
       await this.refresh(projectId);
     } catch (error) {
       if (error instanceof AppError && error.code === 'project_not_found') return;
-      this.#log.warn(
-        { project: projectId, err: error },
-        'config refresh failed; trying again within a second',
-      );
+      this.#log.warn({ project: projectId, err: error }, 'config refresh failed; retrying within 1 s');
     }
   }
 

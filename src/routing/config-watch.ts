@@ -6,10 +6,10 @@ import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**
- * Keeps the config cache fresh: a notice makes a change known at once, a poll each second makes it certain (a
- * transaction pooler passes no notices). On the same connection nodes tell each other where deliveries wait; a sweep
- * of the queue finds those too. Losing the listening connection costs only earliness; it is opened
- * again with the next poll.
+ * Keeps the config cache fresh. `LISTEN` makes a change known at once, and a poll each second guarantees it
+ * (a transaction pooler passes no notifications). On the same connection nodes notify each other of waiting
+ * deliveries. A sweep of the queue finds those too. If `LISTEN` drops, the poll still finds every change, and
+ * the next poll reconnects.
  */
 const POLL_MS = 1_000;
 
@@ -17,9 +17,9 @@ export interface ConfigWatchDeps {
   db: Database;
   cache: ConfigCache;
   log: Logger;
-  /** Something of a project changed: its config, or who may use it. */
+  /** A project changed: its config, or the access to it. */
   onNotice(projectId: string): void;
-  /** A notice of where deliveries wait came in. */
+  /** A notification of waiting deliveries arrived. */
   told(payload: string): void;
 }
 
@@ -46,7 +46,7 @@ export class ConfigWatch {
     await this.#loop.stop();
     await this.#listener
       ?.end()
-      .catch((error: Error) => this.#deps.log.debug({ err: error }, 'listener had gone'));
+      .catch((error: Error) => this.#deps.log.debug({ err: error }, 'the listener was already closed'));
   }
 
   async #poll(): Promise<void> {
@@ -57,7 +57,7 @@ export class ConfigWatch {
   async #listen(): Promise<void> {
     const client = await this.#deps.db.dedicated();
     const lost = (error?: Error) => {
-      if (error !== undefined) this.#deps.log.debug({ err: error }, 'config listener lost');
+      if (error !== undefined) this.#deps.log.debug({ err: error }, 'lost the config listener');
       if (this.#listener === client) this.#listener = undefined;
     };
     client.on('error', lost);

@@ -1,16 +1,16 @@
 import { FilterSubject } from '../matcher/filter-subject.ts';
 
-/** What filters see of an event. */
+/** The fields of an event that filters use. */
 export interface FilterableEvent {
   payload: Buffer;
-  /** null: JSON; else the payload's own content type. */
+  /** Null: JSON. Otherwise the payload's own content type. */
   contentType: string | null;
   headers: Readonly<Record<string, readonly string[]>>;
   urlQueryParams: string | null;
   urlPath: string | null;
 }
 
-/** An event as filters see it. The payload is parsed when a filter first looks at the body, and once. */
+/** An event as filters see it. The payload is parsed once, when a filter first uses the body. */
 export function eventSubject(event: FilterableEvent): FilterSubject {
   let body: unknown;
   let isParsed = false;

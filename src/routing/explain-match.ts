@@ -4,7 +4,7 @@ import { eventSubject } from './event-subject.ts';
 import { type Matchable, type ProjectRouting, subscriptionRefusal } from './project-routing.ts';
 import { decidingFilter, type RoutedSubscription } from './routed-subscription.ts';
 
-/** Whether a subscription takes an event, and the first reason why not, or why its delivery would wait. */
+/** Whether a subscription matches an event, and the first reason why not, or why its delivery would wait. */
 export interface MatchExplanation {
   subscription: RoutedSubscription;
   matched: boolean;
@@ -14,10 +14,10 @@ export interface MatchExplanation {
   clause: Mismatch | null;
 }
 
-/** An event to be judged by. Whom it was addressed to is left out: a subscription may match here and not have been asked. */
+/** An event without its target: a subscription may match here although the event was not addressed to it. */
 export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean };
 
-/** Every subscription of the project, oldest first, judged by the tests that matching applies. */
+/** Every subscription of the project, oldest first, with the tests of matching. */
 export function explainMatch(routing: ProjectRouting, event: ExplainedEvent): MatchExplanation[] {
   const subject = eventSubject(event);
   return [...routing.subscriptions.values()]
@@ -25,7 +25,7 @@ export function explainMatch(routing: ProjectRouting, event: ExplainedEvent): Ma
     .map((subscription) => explainSubscription(routing, subscription, { ...event, subject }));
 }
 
-/** One subscription, which need not be stored, judged as matching would. */
+/** One subscription, which need not be stored, with the tests of matching. */
 export function explainSubscription(
   routing: ProjectRouting,
   subscription: RoutedSubscription,
@@ -39,7 +39,8 @@ export function explainSubscription(
     filterId,
     clause: null,
   });
-  if (event.isDuplicate) return no('duplicate', 'The event repeats an idempotency key, so it goes nowhere.');
+  if (event.isDuplicate)
+    return no('duplicate', 'The event repeats an idempotency key, so it is not delivered.');
   switch (subscriptionRefusal(subscription, event)) {
     case 'inactive':
       return no('inactive', 'The subscription is inactive.');
@@ -62,10 +63,10 @@ function endpointState(
 ): Pick<MatchExplanation, 'cause' | 'reason'> {
   switch (routing.endpoints.get(row.endpoint_id)?.row.status) {
     case 'paused':
-      return { cause: 'paused', reason: 'Matched; deliveries are held while the endpoint is paused.' };
+      return { cause: 'paused', reason: 'Matched. Deliveries wait while the endpoint is paused.' };
     case 'inactive':
     case undefined:
-      return { cause: 'inactive', reason: 'Matched; deliveries to an inactive endpoint are discarded.' };
+      return { cause: 'inactive', reason: 'Matched. Deliveries to an inactive endpoint are discarded.' };
     case 'active':
       return { cause: null, reason: 'Matched.' };
   }

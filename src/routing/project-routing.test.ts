@@ -53,7 +53,7 @@ const event = (fields: Partial<Matchable> = {}): Matchable => ({
 });
 const matched = (routing: ProjectRouting, given: Matchable) => routing.match(given).map(({ row }) => row.id);
 
-test('a subscription of a source takes only the events of that source', () => {
+test('a subscription of a source gets only the events of that source', () => {
   const routing = routingOf(subscription('1'), subscription('2', { source_id: 's' }));
   expect(matched(routing, event())).toEqual(['1']);
   expect(matched(routing, event({ sourceId: 's' }))).toEqual(['1', '2']);
@@ -93,7 +93,7 @@ test('a payload that is not JSON passes no filter on the body', () => {
   expect(matched(routingOf(row), event())).toEqual(['1']);
 });
 
-test('records that follow their subscription share one compiled filter', () => {
+test('records that inherit from their subscription share one compiled filter', () => {
   const row = subscription('1', {
     event_types: ['a', 'b', 'c.*'],
     filter: { ...noConditions(), body: { a: 1 } },
@@ -104,12 +104,12 @@ test('records that follow their subscription share one compiled filter', () => {
   expect(new Set(filters.map((filter) => filter.compiled)).size).toBe(2);
 });
 
-test('a stored filter that cannot be read lets nothing through', () => {
+test('an invalid stored filter matches nothing', () => {
   const row = subscription('1', { filter: { ...noConditions(), body: { $gone: 1 } } });
   expect(matched(routingOf(row, subscription('2')), event())).toEqual(['2']);
 });
 
-test('a version in which no subscription changed has the index of the one before', () => {
+test('a version in which no subscription changed shares the index of the previous one', () => {
   const before = routingOf(subscription('1', { event_types: ['t'] }));
   const { endpoints, subscriptions, sources, breakers, alerts } = before;
   const rows = { endpoints, subscriptions, sources, breakers, alerts };

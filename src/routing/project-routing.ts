@@ -14,9 +14,9 @@ import { eventSubject, type FilterableEvent } from './event-subject.ts';
 import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts';
 
 /**
- * A project's config, compiled for use: what an event is matched against and what a delivery is sent with. A
- * value of one version; a change makes a new one, which shares with the one before what did not change. Nothing here is
- * computed per event that can be computed per change.
+ * A project's config, compiled for matching events and sending deliveries. It is an immutable value of one
+ * version. A change creates a new one, which shares the unchanged parts. Everything that can be computed per
+ * change is not computed per event.
  */
 export interface RoutedEndpoint {
   row: EndpointRow;
@@ -24,17 +24,17 @@ export interface RoutedEndpoint {
   limit: RateLimit | null;
 }
 
-/** Where an event is meant to go; subscriptions still decide. */
+/** The target of an event. Subscriptions still decide. */
 export type EventTarget =
   /** One delivery per endpoint. */
   | { kind: 'broadcast' }
-  /** One delivery per subscription: what incoming webhooks do. */
+  /** One delivery per subscription, as for incoming webhooks. */
   | { kind: 'subscribers' }
   | { kind: 'endpoints'; endpointIds: readonly string[] }
   | { kind: 'owner'; ownerId: string }
-  /** This one, whatever it filters by. */
+  /** This subscription, regardless of its filters. */
   | { kind: 'subscription'; subscriptionId: string }
-  /** The endpoint at this URL, should there be one; `reason` says why none was made. */
+  /** The endpoint at this URL, if there is one. `reason` says why none was created. */
   | { kind: 'url'; url: string; reason: string };
 
 export interface Matchable extends FilterableEvent {
@@ -43,7 +43,7 @@ export interface Matchable extends FilterableEvent {
   sourceId: string | null;
 }
 
-/** One filter record of one subscription, found by its event type. */
+/** One filter record of one subscription, indexed by its event type. */
 interface Candidate {
   subscription: RoutedSubscription;
   filter: RoutedFilter;
@@ -59,9 +59,9 @@ export class ProjectRouting {
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
   readonly breakers: ReadonlyMap<string, Breaker>;
-  /** Of subscriptions and certificates that ever raised one: whether it is still raised. */
+  /** Subscriptions and certificates that ever raised an alert, and whether it is still raised. */
   readonly alerts: ReadonlyMap<string, boolean>;
-  /** Which endpoints have one raised of a certificate, and on which side. */
+  /** Endpoints with a raised alert of a certificate, and on which side. */
   readonly #expiring: ReadonlySet<string>;
 
   constructor(
@@ -110,12 +110,12 @@ export class ProjectRouting {
     return this.#expiring.size > 0 && this.#expiring.has(certificateSubject(endpointId, side));
   }
 
-  /** What a subscription's deliveries are claimed by: itself where it has a rate limit, else its endpoint. */
+  /** The queue key of a subscription's deliveries: itself if it has a rate limit, else its endpoint. */
   queueKey({ row, limit }: RoutedSubscription): string {
     return limit === null ? row.endpoint_id : row.id;
   }
 
-  /** The rate limits that deliveries of a queue key are under. */
+  /** The rate limits of the deliveries of a queue key. */
   limitsOf(endpointId: string, key: string): { key: string; limit: RateLimit }[] {
     const limits = [
       { key: endpointId, limit: this.endpoints.get(endpointId)?.limit ?? null },
@@ -124,7 +124,7 @@ export class ProjectRouting {
     return limits.filter((entry): entry is { key: string; limit: RateLimit } => entry.limit !== null);
   }
 
-  /** Whether nothing keeps deliveries of a subscription waiting, so that a new one can be sent at once. */
+  /** Whether no gate is closed for a subscription, so that a new delivery can be sent at once. */
   isUngated(subscription: RoutedSubscription): boolean {
     const endpoint = this.endpoints.get(subscription.row.endpoint_id);
     if (endpoint === undefined || endpoint.row.status === 'paused') return false;
@@ -141,9 +141,9 @@ export class ProjectRouting {
   }
 
   /**
-   * The subscriptions an event goes to, each once; for a broadcast one per endpoint, the oldest that matches. Of a
-   * subscription's records for the type the most specific decides: if its conditions fail, no other is asked.
-   * Filters are asked last, since only they may cost something; `subject` tells what they spent.
+   * The subscriptions that an event goes to, each once. For a broadcast one per endpoint, the oldest that
+   * matches. The most specific record of a subscription for the type decides: if its conditions fail, no
+   * other is tried. Filters run last, because only they can be expensive. `subject` counts their cost.
    */
   match(event: Matchable, subject: FilterSubject = eventSubject(event)): RoutedSubscription[] {
     const { target } = event;
@@ -192,7 +192,7 @@ export class ProjectRouting {
   }
 }
 
-/** Why a subscription takes no such event, whatever its filters say. */
+/** Why a subscription gets no such event, before its filters are tried. */
 export function subscriptionRefusal(
   { row }: RoutedSubscription,
   event: { sourceId: string | null },
@@ -201,7 +201,7 @@ export function subscriptionRefusal(
   return row.source_id !== '' && row.source_id !== event.sourceId ? 'source' : null;
 }
 
-/** The signer is made when it is first needed: an endpoint whose secret cannot be opened stops no other. */
+/** The signer is created when first needed, so an endpoint whose secret cannot be opened affects no other. */
 export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
   let signer: Signer | undefined;
   return {

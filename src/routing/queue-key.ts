@@ -1,8 +1,8 @@
 import type { ProjectRouting } from './project-routing.ts';
 
 /**
- * What a delivery that comes back into the queue is claimed by. A subscription that has moved to another endpoint since
- * is no longer asked: the rate limits of its new endpoint say nothing of the old one.
+ * The queue key of a delivery that returns to the queue. A subscription that has moved to another endpoint
+ * since is ignored, because the rate limits of its new endpoint do not apply to the old one.
  */
 export function queueKeyOf(
   routing: ProjectRouting,

@@ -10,14 +10,14 @@ export interface Woken {
   lane: number;
 }
 
-/** Why a delivery cannot be sent again at present, or null if it can. A paused endpoint holds it, which is fine. */
+/** Why a delivery cannot be resent now, or null if it can. At a paused endpoint it waits, which is fine. */
 export function resendProblem(routing: ProjectRouting, delivery: { endpoint_id: string }): string | null {
   const endpoint = routing.endpoints.get(delivery.endpoint_id);
   if (endpoint === undefined) return 'The endpoint of this delivery was deleted.';
   return endpoint.row.status === 'inactive' ? 'The endpoint is inactive; activate it first.' : null;
 }
 
-/** Puts locked deliveries back into the queue; says where, for the wake-up after the commit. */
+/** Puts locked deliveries back into the queue. Returns the places, for the wake-up after the commit. */
 export async function resend(
   tx: Queryable,
   routing: ProjectRouting,

@@ -13,7 +13,7 @@ import { type RetryBudget, retryBudget } from './retry-budget.ts';
 
 export interface RoutedFilter {
   record: FilterRecord;
-  /** null: no conditions. */
+  /** Null: no conditions. */
   compiled: CompiledFilter | null;
 }
 
@@ -21,12 +21,12 @@ export interface RoutedSubscription {
   row: SubscriptionRow;
   retry: RetryBudget;
   limit: RateLimit | null;
-  /** The records that are switched on, the most specific first: the first whose type matches an event decides. */
+  /** The enabled records, the most specific first. The first whose type matches an event decides. */
   filters: readonly RoutedFilter[];
 }
 
 export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): RoutedSubscription {
-  // Most records have no conditions of their own; they share the subscription's, compiled once.
+  // Most records have no conditions of their own and share the subscription's, compiled once.
   let shared: CompiledFilter | null | undefined;
   const compiled = (record: FilterRecord) => {
     if (Object.keys(record.own).length > 0) return compile(row, record);
@@ -41,7 +41,7 @@ export function routeSubscription(row: SubscriptionRow, config: ProjectConfig): 
   return { row, retry: retryBudget(config, row.retry_config), limit: rateLimit(count, duration), filters };
 }
 
-/** The record that decides about events of a type, if one is switched on. */
+/** The record that decides about events of a type, if one is enabled. */
 export function decidingFilter(
   subscription: RoutedSubscription,
   eventType: string,
@@ -61,7 +61,7 @@ function compile(row: SubscriptionRow, record: FilterRecord): CompiledFilter | n
   return result.ok ? result.filter : unreadable(result.path, result.message);
 }
 
-/** Writes are checked, so this is a filter stored under other rules. It lets nothing through and says why. */
+/** Writes are validated, so this filter was stored under other rules. It matches nothing and explains why. */
 function unreadable(path: string, message: string): CompiledFilter {
   const reason = `The filter cannot be read: ${path}: ${message}`;
   const mismatch = {

@@ -4,15 +4,15 @@ import { payloadText } from '../domain/payload-text.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
-/** What a subscription's function made of a delivery's body. */
+/** The result of a subscription's function on a delivery's body. */
 export type FunctionRun =
   | { kind: 'body'; body: Buffer }
-  /** The function's own failure: the delivery ends with it. */
+  /** A fault of the function: the delivery ends with it. */
   | { kind: 'failed'; reason: string }
-  /** Ours: to be run again. */
+  /** A fault of ours: it will run again. */
   | { kind: 'unavailable'; reason: string };
 
-/** The event's id and time are its randomness and clock, so that a later try sees the same result. */
+/** The event's id and time are its random seed and clock, so that a later attempt gives the same result. */
 export async function runFunction(
   sandbox: Sandbox,
   code: string,

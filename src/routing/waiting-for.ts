@@ -4,14 +4,14 @@ import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
 
 /**
- * What keeps a delivery waiting, for those who read it. The engine's gates (engine/gates.ts) decide by the same rules.
- * Where several hold at once the one that lasts longest is named.
+ * Why a delivery waits, for readers of the API. The engine's gates (engine/gates.ts) use the same rules. If
+ * several apply, the one that lasts longest is named.
  */
 export const deliveryGates = ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'] as const;
 
 export interface Waiting {
   gate: (typeof deliveryGates)[number];
-  /** Null where it is not known. */
+  /** Null if it is unknown. */
   untilMs: number | null;
   text: string;
 }
@@ -20,11 +20,11 @@ interface WaitingDelivery {
   endpoint_id: string;
   subscription_id: string | null;
   next_send_at: number | null;
-  /** Whether a node holds it; null: it is not in the queue. */
+  /** Whether a node holds it. Null: it is not in the queue. */
   is_held: boolean | null;
 }
 
-/** Null for a delivery that is over. */
+/** Null for an ended delivery. */
 export function waitingFor(
   delivery: WaitingDelivery,
   endpointStatus: string | undefined,
@@ -42,7 +42,7 @@ export function waitingFor(
   const limit = limitOf(delivery, routing);
   if (limit !== null && endpointStatus === 'active')
     return { gate: 'rate_limit', untilMs: null, text: `Held: ${limit}.` };
-  return { gate: 'node', untilMs: null, text: 'It is due and waits for a node to take it.' };
+  return { gate: 'node', untilMs: null, text: 'It is due and waits for a node to claim it.' };
 }
 
 function openBreaker(endpointId: string, routing: ProjectRouting, nowMs: number): Waiting | null {

@@ -87,7 +87,11 @@ test('only the unstorable attempts of a batch are replaced, and every delivery i
      where d.event_type = 'batch' order by d.id`,
   );
   const whole = { status: 'Success', num_trials: 1, error: null, http_status: '200 OK' };
-  const replaced = { ...whole, error: 'What came of it could not be stored.', response_body: null };
+  const replaced = {
+    ...whole,
+    error: 'The result of this attempt could not be stored.',
+    response_body: null,
+  };
   expect(rows).toEqual(
     deliveries.map((_, n) => {
       if (n === 3 || n === 4) return replaced;

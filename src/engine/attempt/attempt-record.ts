@@ -3,7 +3,7 @@ import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
 
-/** What is kept of an attempt. Values of credential headers are not: they are stored as `***`. */
+/** The stored record of an attempt. Values of credential headers are stored as `***`. */
 export function attemptRecord(
   id: string,
   request: BuiltRequest,
@@ -31,7 +31,7 @@ export function attemptRecord(
   };
 }
 
-/** A copy only where there is something to mask: most answers have nothing. */
+/** Copies only if there is something to mask. Most responses have nothing. */
 function maskedResponse(headers: Record<string, string[]>, owner: HeaderOwner): Record<string, string[]> {
   const names = Object.keys(headers).filter((name) => isCredential(name, owner));
   if (names.length === 0) return headers;

@@ -2,7 +2,7 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
 
-/** The span of one attempt: whom, what and how it went. No payload, no header, and of the URL the host alone. */
+/** The span of one attempt: target, kind and result. No payload, no header, and only the host of the URL. */
 export function endAttemptSpan(
   tracer: Tracer | null,
   span: OpenSpan | null,

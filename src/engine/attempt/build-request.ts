@@ -5,8 +5,8 @@ import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 
 /**
- * The request of one attempt. Headers are put in order of authority and the first of a name stays, whatever its
- * case: what we must say, then the endpoint's authentication, then what the event carries. So an event cannot
+ * The request of one attempt. Headers are added in order of authority and the first of a name wins, in any
+ * case: our own headers, then the endpoint's authentication, then the event's headers. So an event cannot
  * replace a signature or a credential.
  */
 export interface BuiltRequest {
@@ -38,9 +38,9 @@ export function buildRequest(
     config: ProjectConfig;
     nowMs: number;
     authHeaders: readonly (readonly [string, string])[];
-    /** Opened. */
+    /** Decrypted. */
     eventHeaders: Readonly<Record<string, readonly string[]>>;
-    /** The span of this attempt, or the event's own trace where it is not recorded; null: there is none. */
+    /** The span of this attempt, or the event's own trace if it is not recorded. Null: none. */
     trace: TraceContext | null;
   },
 ): BuiltRequest {
@@ -83,7 +83,10 @@ class HeaderList {
   }
 }
 
-/** A key may be any text; one that a header cannot carry is percent-encoded, or it could never be delivered. */
+/**
+ * A key may be any text. Text that a header cannot carry is percent-encoded, otherwise it could never be
+ * delivered.
+ */
 function headerText(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }

@@ -56,7 +56,8 @@ export interface SenderDeps {
 export const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;
 const MAX_RESPONSE_BYTES = 51_200;
-const INTERRUPTED = 'Its sending was interrupted; at most once, so it is not tried again.';
+const INTERRUPTED =
+  'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
 const FORM = 'application/x-www-form-urlencoded';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 

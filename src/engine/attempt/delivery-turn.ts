@@ -3,9 +3,9 @@ import type { NamedLimit, RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 
 /**
- * The turn of one delivery under rate limits. Everything that may have changed while it was made ready and waited is
- * looked at again when its request is about to be written: the node's lease, the lease of the limits, the endpoint's
- * gates, and the limits themselves.
+ * The turn of one delivery under rate limits. Just before its request is written, everything that may have
+ * changed while it waited is checked again: the node's lease, the rate lease, the endpoint's gates, and the
+ * limits themselves.
  */
 export interface TurnDeps<Refusal> {
   rateLeases: RateLeases;
@@ -14,11 +14,11 @@ export interface TurnDeps<Refusal> {
   endpointId: string;
   /** Whether this node may still send. */
   maySend(): boolean;
-  /** The limits as they are now. */
+  /** The current limits. */
   limits(): readonly NamedLimit[];
-  /** What becomes of the delivery if a gate has closed since. */
+  /** The result of the delivery if a gate has closed since. */
   held(): Refusal | null;
-  /** What becomes of it if it is not this node's to send any more. */
+  /** The result of the delivery if this node may no longer send it. */
   back(): Refusal;
 }
 
@@ -27,7 +27,7 @@ export class DeliveryTurn<Refusal> implements Turn {
   readonly #generation: number;
   /** Its request has been counted and written. */
   isTaken = false;
-  /** Why it was given up unwritten. */
+  /** Why it was cancelled unwritten. */
   refusal: Refusal | null = null;
 
   constructor(deps: TurnDeps<Refusal>) {
@@ -51,7 +51,10 @@ export class DeliveryTurn<Refusal> implements Turn {
     return this.#deps.group.wait({ limits: this.#deps.limits, again });
   }
 
-  /** It failed before its request could be written. That counts too, or a dead endpoint would be tried without limit. */
+  /**
+   * It failed before its request could be written. That counts too, otherwise a dead endpoint would be tried
+   * without limit.
+   */
   countUnwritten(): void {
     if (!this.isTaken) this.#deps.group.count(this.#deps.limits());
   }

@@ -31,21 +31,21 @@ function answered(text: string): Outcome {
 }
 
 test.each([`Basic ${basic}`, basic, 'ann:pässword', 'pässword', 'own-credential'])(
-  'an answer that gives back %s is kept without it',
+  'a response that echoes %s is stored without it',
   (secret) => {
     const kept = withoutCredentials(answered(`<${secret}> <${secret}>`), request, owner);
     expect(kept).toEqual(answered('<***> <***>'));
   },
 );
 
-test('what is no credential, or too short to be told from other text, stays', () => {
+test('text that is not a credential, or too short to identify, stays', () => {
   const outcome = answered('short, a note for all');
   expect(withoutCredentials(outcome, request, owner)).toEqual(outcome);
   const plain = { ...request, headers: request.headers.slice(3) };
   expect(withoutCredentials(outcome, plain, { ...owner, credentials: [] })).toBe(outcome);
 });
 
-test('the text of an error is kept without credentials', () => {
+test('the text of an error is stored without credentials', () => {
   const error: Outcome = {
     kind: 'error',
     code: 'invalid_response',

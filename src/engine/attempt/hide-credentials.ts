@@ -3,11 +3,11 @@ import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-
 import type { BuiltRequest } from './build-request.ts';
 
 /**
- * Keeps the credentials of a request out of what is kept of it. Some endpoints give back what they got, for debugging,
- * so the answer is searched for the values of credential headers before it is judged, recorded or reported.
+ * Removes the credentials of a request from its stored record. Some endpoints echo the request for debugging,
+ * so the response is searched for the values of credential headers before it is judged, recorded or reported.
  */
 
-/** Shorter ones would take harmless text with them. */
+/** Shorter values would also match harmless text. */
 const MIN_CHARS = 6;
 
 export function withoutCredentials(outcome: Outcome, request: BuiltRequest, owner: HeaderOwner): Outcome {
@@ -28,7 +28,7 @@ export function withoutCredentials(outcome: Outcome, request: BuiltRequest, owne
   };
 }
 
-/** The whole value, what follows a scheme in it, and the two halves of basic credentials as one. */
+/** The whole value, the part after a scheme, and the two halves of basic credentials. */
 function readable(value: string): string[] {
   const [, scheme = '', rest = value] = /^(\S+)\s+(.*)$/.exec(value) ?? [];
   const decoded = scheme.toLowerCase() === 'basic' ? Buffer.from(rest, 'base64').toString() : '';
@@ -40,7 +40,7 @@ function without(text: string, hidden: readonly string[]): string {
   return hidden.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
-/** Byte by byte, since the body may be anything. */
+/** Byte by byte, because the body may be anything. */
 function withoutBytes(body: Buffer, hidden: readonly string[]): Buffer {
   const asBytes = hidden.map((text) => Buffer.from(text).toString('latin1'));
   if (!asBytes.some((text) => body.includes(text, 0, 'latin1'))) return body;

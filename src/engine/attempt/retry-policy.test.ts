@@ -9,12 +9,12 @@ const after = (failures: number, random = 0, retryAfterSeconds: number | null = 
   retryAfterSeconds,
 });
 
-describe('the wait before the next try', () => {
-  test('is constant where the strategy is linear, whatever chance says', () => {
+describe('the wait before the next attempt', () => {
+  test('is constant if the strategy is linear, without jitter', () => {
     for (const failures of [1, 2, 50]) expect(retryDelayMs(linear, after(failures, 0.9))).toBe(10_000);
   });
 
-  test('doubles where it is exponential, up to the maximum, also after very many failures', () => {
+  test('doubles if it is exponential, up to the maximum, also after very many failures', () => {
     expect([1, 2, 3, 11, 1000].map((failures) => retryDelayMs(exponential, after(failures)))).toEqual([
       10_000, 20_000, 40_000, 7_200_000, 7_200_000,
     ]);

@@ -183,10 +183,10 @@ function breakerAlerts(
     if (endpoint === undefined) return [];
     const about = { kind: 'breaker', endpoint, subscription: null } as const;
     if (state === 'closed') {
-      const summary = 'It answers again, so its circuit breaker closed: deliveries go out.';
+      const summary = 'It answers again, so its circuit breaker closed. Deliveries are sent.';
       return [{ ...about, state: 'cleared', summary, lastFailure: null }];
     }
-    const summary = 'It keeps failing, so its circuit breaker opened: deliveries are held.';
+    const summary = 'It keeps failing, so its circuit breaker opened. Deliveries wait.';
     return [{ ...about, state: 'raised', summary, lastFailure: open.get(endpoint_id)?.last ?? null }];
   });
 }

@@ -94,7 +94,7 @@ export class CertificateAlerts {
 
 const NAMES: Record<CertificateSide, string> = {
   server: "The endpoint's certificate",
-  client: 'The client certificate shown to the endpoint',
+  client: 'The client certificate for the endpoint',
 };
 const day = ({ expiresAtMs }: SeenCertificate) => new Date(expiresAtMs).toISOString();
 

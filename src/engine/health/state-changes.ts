@@ -38,7 +38,7 @@ export class StateChanges<Item extends StateItem> {
             if (error instanceof AppError && error.code === 'project_not_found') continue;
             options.log.warn(
               { err: error, project: projectId, changes: own.length },
-              'state of endpoints could not be changed; the next outcome tries again',
+              'failed to change the state of endpoints; the next outcome retries',
             );
           }
         }

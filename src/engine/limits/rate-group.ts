@@ -1,19 +1,18 @@
 import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts';
 
 /**
- * The rate limits of one endpoint and its subscriptions, counted by this node while it holds their lease.
- *
- * Of a delivery:
- *   pending -> claimed, not yet sent: its function, credentials or connection are being made ready, or it waits;
- *   waiting -> everything is ready and its connection is open; it is called as soon as its limits allow a send;
+ * The rate limits of one endpoint and its subscriptions, counted by this node while it has their rate lease.
+ * States of a delivery:
+ *   pending -> claimed, not yet sent: its function, credentials or connection are being prepared, or it waits;
+ *   waiting -> everything is ready and its connection is open. It is called as soon as its limits allow a send;
  *   sent    -> counted in the same turn of the event loop that writes its first byte.
  *
- * Only as many are pending as may be sent within `leadMs`, so nothing is made ready long before its time. The lead
- * follows how long claiming and making ready take here, so that a slow database, function or token server delays
- * deliveries and does not lower the rate.
+ * Only as many are pending as may be sent within `leadMs`, so none is prepared long before its time. The lead
+ * follows how long claiming and preparing take here, so that a slow database, function or token server delays
+ * deliveries without lowering the rate.
  *
- * All times are of the monotonic clock. What earlier holders sent is either known, and then in the windows, or taken to
- * be all that the limit allows, and then nothing is sent for one duration: `unknownUntil`.
+ * All times are of the monotonic clock. If the sends of earlier holders are known, they are in the windows.
+ * Otherwise the limit is assumed to be used up, and nothing is sent for one duration: `unknownUntil`.
  */
 export interface NamedLimit {
   key: string;
@@ -40,12 +39,12 @@ const FIRST_GUESS_MS = 500;
 /** How fast a slow case is forgotten, per delivery. */
 const FORGET = 0.95;
 const LEAST_IDLE_MS = 10_000;
-/** More is not worth telling: the next holder waits for one duration instead. */
+/** Larger lists are not passed on. The next holder waits for one duration instead. */
 const MOST_SENDS_LEFT = 2_000;
 
 export class RateGroup {
   readonly epoch: number;
-  /** Since when no earlier holder has begun a send, and what is known of those before; null: nothing. */
+  /** Since when no earlier holder has begun a send, and the known sends before. Null: unknown. */
   readonly #quietSince: number;
   readonly #known: Readonly<Record<string, number[]>> | null;
   readonly #windows = new Map<string, SendWindow>();
@@ -97,7 +96,7 @@ export class RateGroup {
     this.#pendingOf.set(key, (this.#pendingOf.get(key) ?? 0) + 1);
   }
 
-  /** It is no longer pending: sent, or it left without. Says what it was claimed by. */
+  /** It is no longer pending: sent, or left unsent. Returns the key it was claimed by. */
   left(deliveryId: string): string | undefined {
     const pending = this.#pending.get(deliveryId);
     if (pending === undefined) return undefined;
@@ -108,7 +107,7 @@ export class RateGroup {
     return pending.key;
   }
 
-  /** Everything but a send's turn is ready. */
+  /** Everything but the turn is ready. */
   ready(deliveryId: string): void {
     const pending = this.#pending.get(deliveryId);
     if (pending === undefined || pending.isReady) return;
@@ -124,13 +123,13 @@ export class RateGroup {
     return true;
   }
 
-  /** Counts a send, allowed or not. */
+  /** Counts a send even if it is over the limit. */
   count(limits: readonly NamedLimit[], now = performance.now()): void {
     for (const { key, limit } of limits) this.#window(key, now).add(limit, now);
     this.#usedAt = now;
     if (this.#isSettling) return;
     this.#isSettling = true;
-    // By then what is being written has been handed to the kernel, however long that took.
+    // By then the bytes have been passed to the kernel.
     queueMicrotask(() => {
       this.#isSettling = false;
       const written = performance.now();
@@ -138,14 +137,14 @@ export class RateGroup {
     });
   }
 
-  /** Calls `again` once the limits may allow a send; returns how to stop waiting. */
+  /** Calls `again` once the limits may allow a send. Returns a function that stops waiting. */
   wait(waiter: Waiter): () => void {
     this.#waiters.add(waiter);
     this.#plan(this.#nextOf(waiter, performance.now()));
     return () => this.#waiters.delete(waiter);
   }
 
-  /** Calls everybody who waits: the limits have changed, or the lease is gone. */
+  /** Calls every waiter: the limits have changed, or the lease is lost. */
   wakeAll(): void {
     clearTimeout(this.#timer);
     this.#plannedAt = Number.POSITIVE_INFINITY;
@@ -161,7 +160,7 @@ export class RateGroup {
     return performance.now() - this.#usedAt > longestMs + slackMs(longestMs);
   }
 
-  /** What the next holder has to know: of each limit, how long ago its latest sends began. */
+  /** For the next holder: how long ago the latest sends of each limit began. */
   sends(): LeftSends {
     const now = performance.now();
     if ([...this.#windows.values()].every((window) => window.lastAt <= this.#quietSince)) return 'none';
@@ -207,7 +206,7 @@ export class RateGroup {
 
   #callReady(): void {
     this.#plannedAt = Number.POSITIVE_INFINITY;
-    // One that is called may begin to wait again: it is not called twice.
+    // A called waiter may wait again. It is not called twice.
     const waiters = [...this.#waiters];
     for (const waiter of waiters) {
       const now = performance.now();

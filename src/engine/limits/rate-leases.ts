@@ -11,22 +11,22 @@ import {
 import { RateGroup } from './rate-group.ts';
 
 /**
- * The rate leases of this node: which limited endpoints it alone claims and sends for. Of each endpoint:
+ * The rate leases of this node: the limited endpoints for which it alone claims and sends. States of each
+ * endpoint:
+ *   none   -> requested when its rows wait here. If another live node has the lease, it stays there and is notified;
+ *   held   -> this node claims its rows and counts its sends, without the database, while its own lease is fresh. It
+ *             is released when the node stops, and dropped when it has been idle for longer than its limits reach;
+ *   lapsed -> this node's own lease was not fresh for a moment, so another may have taken the rate lease. Nothing is
+ *             sent, ready deliveries return to the queue, and it is requested again. If it never changed hands, the
+ *             count continues.
  *
- *   none   -> asked for when rows of it wait here; a lease of another live node stays there, and that node is told;
- *   held   -> this node claims its rows and counts its sends, without a word to the database, while its own lease is
- *             fresh; it is given back when the node stops, and dropped when it has been idle for longer than its limits
- *             reach;
- *   lapsed -> this node's own lease was not fresh for a moment, so another may have taken it: nothing is sent, what is
- *             ready goes back to the queue, and it is asked for again. If it never changed hands, the count goes on.
- *
- * One statement at a time, for all endpoints together. An answer that crossed a lapse says nothing any more. After a
- * statement whose answer was lost the endpoints concerned rest until it can no longer be carried out.
+ * One statement at a time, for all endpoints together. An answer that crossed a lapse is void. After a
+ * statement whose answer was lost its endpoints rest until it can no longer run.
  */
 export interface RateLeasesDeps {
   db: Database;
   nodeId: string;
-  /** The rows of a place can be claimed now, or asked for again in so many milliseconds. */
+  /** The rows of a place can be claimed now, or requested again in so many milliseconds. */
   waiting(place: DuePlace, inMs: number): void;
   log: Logger;
 }
@@ -45,7 +45,7 @@ export class RateLeases {
   readonly #deps: RateLeasesDeps;
   readonly #held = new Map<string, RateGroup>();
   readonly #lapsed = new Map<string, RateGroup>();
-  /** Until when an endpoint is not asked for. */
+  /** Until when an endpoint is not requested. */
   readonly #resting = new Map<string, number>();
   readonly #asked = new Map<string, Asked>();
   /** The group of each delivery that is pending. */
@@ -64,7 +64,7 @@ export class RateLeases {
     this.#idleTimer.unref();
   }
 
-  /** Grows whenever this node may have lost what it held. */
+  /** Grows whenever this node may have lost its leases. */
   get generation(): number {
     return this.#generation;
   }
@@ -73,7 +73,7 @@ export class RateLeases {
     return this.#held.get(endpointId);
   }
 
-  /** Asks for a lease. `isTold`: if another node holds it, that node is told of the place. */
+  /** Requests a lease. `isTold`: if another node has it, that node is notified of the place. */
   ask(endpointId: string, place: DuePlace, isTold: boolean): void {
     if (this.#stopped) return;
     let asked = this.#asked.get(endpointId);
@@ -91,7 +91,10 @@ export class RateLeases {
     this.#pending.set(delivery.id, group);
   }
 
-  /** A delivery is pending no more: it was sent, or left this node unsent. Says what it was claimed by, if it was. */
+  /**
+   * A delivery is no longer pending: it was sent, or left this node unsent. Returns the key it was claimed
+   * by, if any.
+   */
   left(deliveryId: string): string | undefined {
     const group = this.#pending.get(deliveryId);
     if (group === undefined) return undefined;
@@ -99,7 +102,7 @@ export class RateLeases {
     return group.left(deliveryId);
   }
 
-  /** This node's own lease was not fresh: others may have taken what it held. */
+  /** This node's own lease was not fresh, so others may have taken its rate leases. */
   lapse(): void {
     this.#generation += 1;
     const groups = [...this.#held];
@@ -115,7 +118,7 @@ export class RateLeases {
     for (const [endpointId, group] of this.#held) if (endpoints.has(endpointId)) group.wakeAll();
   }
 
-  /** Gives every lease back; what waits for a turn gets none. */
+  /** Releases every lease. Waiting deliveries get no turn. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#idleTimer);
@@ -131,7 +134,10 @@ export class RateLeases {
       }
       if (groups.length > 0) await tellAnywhere(db);
     } catch (error) {
-      log.warn({ err: error }, 'rate leases not given back; others take them over when this node has left');
+      log.warn(
+        { err: error },
+        'failed to release rate leases; other nodes take them when this node has left',
+      );
     }
   }
 
@@ -143,7 +149,7 @@ export class RateLeases {
   }
 
   async #workOff(): Promise<void> {
-    // Whatever is asked for in the same turn goes together.
+    // Requests of the same turn share one statement.
     await Promise.resolve();
     await this.#dropIdle();
     while (this.#asked.size > 0 && !this.#stopped) await this.#take();
@@ -175,7 +181,7 @@ export class RateLeases {
       for (const [endpointId, { places }] of requests)
         if (held.has(endpointId)) for (const place of places.values()) waiting(place, 0);
     } catch (error) {
-      log.debug({ err: error }, 'rate leases not taken; trying again');
+      log.debug({ err: error }, 'failed to take rate leases; retrying');
       for (const [, { places }] of requests)
         for (const place of places.values()) waiting(place, AFTER_ERROR_MS);
     }
@@ -202,7 +208,7 @@ export class RateLeases {
     try {
       await dropRateLeases(db, nodeId, endpointIds);
     } catch (error) {
-      log.debug({ err: error }, 'idle rate leases not dropped');
+      log.debug({ err: error }, 'failed to drop idle rate leases');
       for (const endpointId of endpointIds) this.#resting.set(endpointId, now + UNSURE_MS);
     }
   }

@@ -7,23 +7,23 @@ import type { DueKey, DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
 
 /**
- * Chooses what a round claims: due keys whose gate is open and whose endpoint and project have room, each lane with its
- * share, a key of each project in turn.
+ * Chooses the keys that a round claims: due keys whose gate is open and whose endpoint and project have room,
+ * each lane with its share, a key of each project in turn.
  */
 type OpenGate = Extract<GateDecision, { open: true }>;
 
-/** A key chosen in this round, with what it may start and when. */
+/** A key chosen in this round, with the number that may start. */
 export interface Chosen {
   due: DueKey;
   gate: OpenGate;
   want: Want;
-  /** Under rate limits: who counts them, and when more than this may be claimed. */
+  /** Under rate limits: the counting group, and when more than this may be claimed. */
   limited?: { group: RateGroup; moreAt: number };
-  /** Half-open breaker: the right to its probe. */
+  /** Half-open breaker: the probe. */
   probe?: Probe;
 }
 
-/** What a round has given out so far. */
+/** The places and sends that a round has assigned so far. */
 interface Round {
   budget: number;
   /** Places in the window, by endpoint and by project. */
@@ -38,19 +38,19 @@ interface ClaimChoiceDeps {
   dispatcher: Dispatcher;
   rateLeases: RateLeases;
   decideGate(projectId: string, key: string): GateDecision;
-  /** When a key is looked at again whose limits another node counts. */
+  /** When a key is checked again whose limits another node counts. */
   sweepMs: number;
 }
 
 const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
-/** Shares of a round: first tries, retries, replays. What a lane leaves goes to the others. */
+/** Shares of a round: first tries, retries, replays. The unused part of a lane goes to the others. */
 export const LANE_SHARES = [0.6, 0.3, 0.1];
-/** Below this much room a busy endpoint is not worth a round trip; it will soon have more. */
+/** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
-/** A limited key is claimed at most so many times while its lead passes: many small claims would cost more than few. */
+/** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
 const CLAIMS_PER_LEAD = 8;
-/** A round looks at no more due keys than this: 10,000 at a time would hold up the event loop for some 20 ms. */
+/** A round checks no more due keys than this. 10,000 at a time would block the event loop for some 20 ms. */
 const LOOKS_PER_LANE = 500;
 
 export class ClaimChoice {
@@ -60,7 +60,7 @@ export class ClaimChoice {
     this.#deps = deps;
   }
 
-  /** `isCut`: other keys are due and were not looked at. */
+  /** `isCut`: more keys are due and were not checked. */
   choose(): { chosen: Chosen[]; isCut: boolean } {
     const { keys, dispatcher } = this.#deps;
     keys.settle(performance.now());
@@ -120,7 +120,7 @@ export class ClaimChoice {
     return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
   }
 
-  /** How many of a key under rate limits; null: none for now, or another node counts them. */
+  /** How many of a key under rate limits. Null: none for now, or another node counts them. */
   #chooseLimited(
     due: DueKey,
     gate: OpenGate,
@@ -137,7 +137,7 @@ export class ClaimChoice {
       this.#deps.keys.moveTo(due, now + sweepMs);
       return null;
     }
-    // A probe is taken for a few seconds only: it is claimed when it can be sent.
+    // A probe lasts a few seconds only, so it is claimed when it can be sent.
     const lead = gate.isProbe ? { leadMs: 0 } : {};
     const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
     if (count === 0) {

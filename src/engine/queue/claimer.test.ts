@@ -4,7 +4,7 @@ import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
 import { Lease } from './lease.ts';
 
-/** A claimer that never claims, since every gate is closed: which keys it asks about shows what it holds to be due. */
+/** A claimer that never claims, because every gate is closed. The keys it checks show which ones it considers due. */
 function claimerAsking(decideGate: (key: string) => void) {
   const lease = new Lease(systemClock);
   lease.confirmed(systemClock.now(), systemClock.elapsed());
@@ -37,7 +37,7 @@ test('a key that becomes due while a round is choosing gets the next round, with
   expect(asked[0]).toBe('busy');
 });
 
-test('a key behind a closed gate is asked about once, however often others have something due', async () => {
+test('a key behind a closed gate is checked once, however often others are due', async () => {
   const asked: string[] = [];
   let heard = (_key: string) => {};
   const claimer = claimerAsking((key) => {
@@ -68,7 +68,7 @@ test('a key behind a closed gate is asked about once, however often others have 
   await claimer.stop();
 });
 
-test('a round looks at a bounded number of due keys, and the other rounds at the rest', async () => {
+test('a round checks a bounded number of due keys, and later rounds the rest', async () => {
   let asked = 0;
   let askedInTurn = 0;
   let most = 0;

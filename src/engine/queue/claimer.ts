@@ -156,7 +156,7 @@ export class Claimer implements QueueListener {
         this.#heard(place, { dueInMs: row.due_in_ms, isOwn: false });
       }
     } catch (error) {
-      this.#deps.log.debug({ err: error }, 'sweep failed; the next one comes in five seconds');
+      this.#deps.log.debug({ err: error }, 'sweep failed; retrying in 5 s');
     }
     if (this.#reconcileAt < this.#unsureUntil) this.wake();
     // Others ask for sweeps too, so two may run at a time: one timer is left all the same.
@@ -188,7 +188,7 @@ export class Claimer implements QueueListener {
     this.#plannedAt = Number.POSITIVE_INFINITY;
     this.#round = this.#runRound()
       .catch(async (error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'claim failed; trying again');
+        this.#deps.log.warn({ err: error }, 'claim failed; retrying');
         await new Promise((resolve) => setTimeout(resolve, AFTER_ERROR_MS));
         this.unsure();
       })
@@ -229,7 +229,7 @@ export class Claimer implements QueueListener {
       return await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
     } catch (error) {
       await this.#releaseUnused(chosen, []).catch((alsoFailed: unknown) => {
-        this.#deps.log.debug({ err: alsoFailed }, 'probes not released; they lapse by themselves');
+        this.#deps.log.debug({ err: alsoFailed }, 'failed to release probes; they expire by themselves');
       });
       throw error;
     }

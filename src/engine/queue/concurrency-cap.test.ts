@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 
-test('a cap starts at 32, or at its most where that is less', () => {
+test('a cap starts at 32, or at its maximum if that is less', () => {
   expect(new ConcurrencyCap(100).value).toBe(32);
   expect(new ConcurrencyCap(5).value).toBe(5);
 });
 
-test('each success lets one more through, up to the most', () => {
+test('each success raises it by one, up to the maximum', () => {
   const cap = new ConcurrencyCap(34);
   const seen = [1, 2, 3, 4].map(() => {
     cap.succeeded();

@@ -1,7 +1,7 @@
 /**
- * How many requests one endpoint gets at a time from this node: grows by one with each success, halves when the
- * endpoint shows strain (a timeout, 429 or 5xx), though not more than once in half a second, since a burst of
- * failures sent under the old cap says the same thing once.
+ * How many requests one endpoint gets at a time from this node. It grows by one with each success and halves
+ * when the endpoint shows strain (a timeout, 429 or 5xx), but at most once in half a second, because a burst
+ * of failures sent under the old cap is one signal.
  */
 const START = 32;
 const LEAST = 1;

@@ -242,7 +242,7 @@ export class Dispatcher implements DeliverySink {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
       // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
-      this.#deps.log.error({ err: error, delivery: delivery.id }, 'delivery could not be tried');
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to attempt a delivery');
     }
     queue.sending -= 1;
     if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
@@ -270,7 +270,7 @@ export class Dispatcher implements DeliverySink {
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },
-        'late outcome: the delivery was taken over or cancelled',
+        'late outcome: another node claimed the delivery, or it was cancelled',
       );
       // It may have been resent since and claimed by this very node, which had no place for it twice.
       this.unsure();

@@ -12,7 +12,7 @@ const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({
 
 const names = (dues: DueKey[]) => dues.map(({ key }) => key);
 
-/** All that are due by now, in the order in which a round looks at them. */
+/** All places due now, in the order in which a round checks them. */
 function dueBy(keys: DueKeys, now: number): DueKey[] {
   keys.settle(now);
   return [...keys.ready(0, () => true)];
@@ -28,7 +28,7 @@ function numbers(seed: number): () => number {
 }
 
 describe('DueKeys', () => {
-  it('gives what is due, the longest due first, until it is moved or deleted', () => {
+  it('returns due places, the longest due first, until they are moved or deleted', () => {
     const keys = new DueKeys();
     for (const [key, at] of Object.entries({ c: 30, a: 10, b: 20 })) keys.add(dueKey(key, at));
     expect(keys.next()).toBe(10);
@@ -42,7 +42,7 @@ describe('DueKeys', () => {
     expect(keys.size).toBe(2);
   });
 
-  it('leaves out what is shut until its endpoint changes or its time has come', () => {
+  it('omits shut places until their endpoint changes or their time has come', () => {
     const keys = new DueKeys();
     const now = performance.now();
     for (const key of ['a', 'b']) keys.add(dueKey(key, now));
@@ -55,7 +55,7 @@ describe('DueKeys', () => {
     expect(keys.reopen(['of a', 'of b'])).toBe(false);
   });
 
-  it('gives a place of each project in turn, and begins with the others next time', () => {
+  it('returns a place of each project in turn, and begins with the others next time', () => {
     const keys = new DueKeys();
     for (let n = 0; n < 5; n += 1) keys.add(dueKey(`many ${n}`, n, 'many'));
     keys.add(dueKey('few', 9, 'few'));
@@ -71,7 +71,7 @@ describe('DueKeys', () => {
     expect(keys.isReady(1)).toBe(false);
   });
 
-  it('looks at no place of a project that has no room', () => {
+  it('skips projects without room', () => {
     const keys = new DueKeys();
     for (let n = 0; n < 5; n += 1) keys.add(dueKey(`full ${n}`, n, 'full'));
     keys.add(dueKey('free', 9, 'free'));

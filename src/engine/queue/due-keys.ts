@@ -1,12 +1,11 @@
 /**
- * Where deliveries wait, by place (queue key and lane). Of each place:
- *
+ * Where deliveries wait, by place (queue key and lane). States of each place:
  * later -> not due yet; a heap by due time knows the next;
- * ready -> due; a round looks at some of these, a place of each project in turn, the longest due of each first;
- * shut  -> due, but its gate is closed. It comes back when its endpoint's config changes, and by itself after a while.
+ * ready -> due; a round checks some of these, a place of each project in turn, the longest due of each first;
+ * shut  -> due, but its gate is closed. It returns when its endpoint's config changes, and by itself after a while.
  *
- * Each change costs O(log n). A round costs nothing for the places that are later or shut: 10,000 endpoints whose
- * circuit breakers are open must not slow down the claims of others.
+ * Each change costs O(log n). A round costs nothing for places that are later or shut: 10,000 endpoints with
+ * open circuit breakers must not slow down the claims of others.
  */
 export interface DueKey {
   projectId: string;
@@ -14,9 +13,9 @@ export interface DueKey {
   lane: number;
   /** By the monotonic clock. */
   dueAt: number;
-  /** The earliest due time told of since this key was last chosen: its row may be too new for the claim to see. */
+  /** The earliest due time reported since this key was last chosen. Its row may be too new for the claim to see. */
   toldAt: number;
-  /** This node brought it about, so others may not know. */
+  /** This node caused it, so others may not know. */
   isOwn: boolean;
   /** The endpoint whose gate is closed. */
   shutBy?: string;
@@ -27,7 +26,7 @@ interface Entry {
   due: DueKey;
 }
 
-/** Places that are shut come back in groups, so that many of them start few rounds. */
+/** Shut places return in groups, so that many of them start few rounds. */
 const SHUT_GRID_MS = 100;
 
 const idOf = (lane: number, key: string) => `${lane} ${key}`;
@@ -37,7 +36,7 @@ export class DueKeys {
   /** By lane and project, in the order in which they became due. No set is empty. */
   readonly #ready = new Map<number, Map<string, Set<DueKey>>>();
   readonly #shut = new Map<string, Set<DueKey>>();
-  /** A binary heap. An entry counts only while its time is still that of its place. */
+  /** A binary heap. An entry is valid only while its time is still that of its place. */
   #later: Entry[] = [];
 
   get size(): number {
@@ -67,7 +66,7 @@ export class DueKeys {
     this.#push(due);
   }
 
-  /** Its gate is closed: not looked at for so long, unless its endpoint changes. */
+  /** Its gate is closed: skipped for so long, unless its endpoint changes. */
   shut(due: DueKey, endpointId: string, forMs: number): void {
     this.moveTo(due, Math.ceil((performance.now() + forMs) / SHUT_GRID_MS) * SHUT_GRID_MS);
     due.shutBy = endpointId;
@@ -94,8 +93,9 @@ export class DueKeys {
   }
 
   /**
-   * The ready places of a lane, one of each project in turn, without projects that have no room. The next call begins
-   * with others: places and projects that were looked at go to the end. Places may be moved and deleted meanwhile.
+   * The ready places of a lane, one of each project in turn, without projects that have no room. Checked
+   * places and projects go to the end, so the next call begins with others. Places may be moved and deleted
+   * meanwhile.
    */
   *ready(lane: number, hasRoom: (projectId: string) => boolean): Generator<DueKey> {
     const projects = this.#ready.get(lane);
@@ -120,7 +120,7 @@ export class DueKeys {
     }
   }
 
-  /** Makes those ready that are due by now. */
+  /** Makes places ready that are due now. */
   settle(now: number): void {
     for (let top = this.#top(); top !== undefined && top.at <= now; top = this.#top()) {
       this.#pop();
@@ -129,7 +129,7 @@ export class DueKeys {
     }
   }
 
-  /** When the next becomes ready; it may be due by now. */
+  /** When the next becomes ready. It may be due already. */
   next(): number {
     return this.#top()?.at ?? Number.POSITIVE_INFINITY;
   }
@@ -140,7 +140,7 @@ export class DueKeys {
     this.#ready.set(due.lane, projects.set(due.projectId, dues.add(due)));
   }
 
-  /** False: it was not. A project with other ready places goes to the end of its lane. */
+  /** False: it was not ready. A project with other ready places goes to the end of its lane. */
   #unready(due: DueKey): boolean {
     const projects = this.#ready.get(due.lane);
     const dues = projects?.get(due.projectId);
@@ -175,7 +175,7 @@ export class DueKeys {
   }
 
   #push(due: DueKey): void {
-    // Mostly outdated: begin again with those that count.
+    // Most entries are outdated, so the heap is rebuilt from the valid ones.
     if (this.#later.length > 2 * this.#all.size + 1_000) {
       this.#later = this.#later.filter((entry) => this.#isCurrent(entry)).sort((a, b) => a.at - b.at);
     }

@@ -4,8 +4,8 @@ import { type DuePlace, tellDue } from '../../store/queue/rate-leases.ts';
 import type { QueueListener } from './dispatcher.ts';
 
 /**
- * On a node that does not deliver: tells those that do where it put rows that are due. They would find them within
- * five seconds; this makes it early. One statement at a time, with all that was gathered meanwhile.
+ * On a node that does not deliver: notifies delivering nodes where it stored due rows. They would find them
+ * within five seconds; this is earlier. One statement at a time, with all places collected meanwhile.
  */
 export class DueTeller implements QueueListener {
   readonly #deps: { db: HotQueryable; log: Logger };
@@ -30,7 +30,7 @@ export class DueTeller implements QueueListener {
   }
 
   async #tell(): Promise<void> {
-    // What is stored together is told together.
+    // Rows stored together share one notification.
     await Promise.resolve();
     while (this.#places.size > 0) {
       const places = [...this.#places.values()];
@@ -40,7 +40,7 @@ export class DueTeller implements QueueListener {
       } catch (error) {
         this.#deps.log.debug(
           { err: error },
-          'nodes not told where rows wait; they find them within five seconds',
+          'failed to notify nodes of waiting rows; they find them within 5 s',
         );
       }
     }

@@ -6,9 +6,9 @@ import type { Database } from '../../store/database/database.ts';
 import { lockExpansion, storeChunk } from '../../store/queue/expansions.ts';
 
 /**
- * Works off fan-outs too large for one commit, a chunk per transaction: the deliveries of the chunk and the cursor are
- * stored together, so a node that dies in between has done the chunk or not begun it, and any node goes on. The
- * subscriptions are those that matched when the event was accepted; one deleted since gets no delivery.
+ * Expands fan-outs too large for one commit, a chunk per transaction. The deliveries of the chunk and the
+ * cursor are stored together, so a node that dies has done the chunk or not begun it, and any node continues.
+ * The subscriptions are those that matched when the event was accepted. One deleted since gets no delivery.
  */
 export interface ExpanderDeps {
   db: Database;
@@ -59,7 +59,7 @@ export class Expander {
     try {
       while (!this.#stopped && (await this.#expandChunk())) await this.#deps.sweep();
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'a fan-out could not be expanded; trying again in five seconds');
+      this.#deps.log.warn({ err: error }, 'failed to expand a fan-out; retrying in 5 s');
     }
   }
 

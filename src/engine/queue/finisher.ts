@@ -17,7 +17,7 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const RETRY_MS = 250;
-const COULD_NOT_BE_STORED = 'What came of it could not be stored.';
+const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
 export class Finisher {
   readonly #deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger };
@@ -56,10 +56,7 @@ export class Finisher {
         return batch.map((finish) => moved.has(finish.deliveryId));
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, error);
-        this.#deps.log.warn(
-          { err: error, deliveries: batch.length },
-          'outcomes not recorded yet; trying again',
-        );
+        this.#deps.log.warn({ err: error, deliveries: batch.length }, 'failed to record outcomes; retrying');
         if (this.#hasGivenUp) throw error;
         const isRefused = !isConnectionError(error);
         if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== undefined)
@@ -78,13 +75,13 @@ export class Finisher {
     if (finish.metaEvent !== undefined) {
       this.#deps.log.error(
         { err: error, delivery: finish.deliveryId },
-        'a meta event cannot be stored; its delivery is recorded without it',
+        'failed to store a meta event; its delivery is recorded without it',
       );
       return this.#run([{ ...finish, metaEvent: undefined }]);
     }
     this.#deps.log.error(
       { err: error, delivery: finish.deliveryId },
-      'an attempt cannot be stored as it is; stored without its response',
+      'failed to store an attempt; stored without its response',
     );
     const { attempt } = finish;
     if (attempt === null && finish.description === COULD_NOT_BE_STORED) throw error;

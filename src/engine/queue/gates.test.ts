@@ -73,14 +73,14 @@ describe('a circuit breaker', () => {
     });
   });
 
-  test('that is half open lets a probe through, for the timeout of the endpoint and 5 s', () => {
+  test('that is half open allows a probe, for the timeout of the endpoint and 5 s', () => {
     const nowMs = NOON + TIMEOUT_MS;
     expect(decide({ breaker }, 'e', nowMs)).toEqual({ ...open, isProbe: true, probeSeconds: 15 });
     const slow = decide({ breaker, endpoint: { http_timeout: 60 } }, 'e', nowMs);
     expect(slow).toMatchObject({ isProbe: true, probeSeconds: 65 });
   });
 
-  test('that closed again asks for no probe', () => {
+  test('that closed again needs no probe', () => {
     expect(decide({ breaker: { ...breaker, state: 'closed' } })).toMatchObject({
       open: true,
       isProbe: false,

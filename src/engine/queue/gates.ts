@@ -4,40 +4,40 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';
 
 /**
- * What may keep due deliveries waiting. A gate belongs to the endpoint (or to a rate-limited subscription), never to
- * its rows: opening it changes one row, however many wait behind it.
+ * Reasons why due deliveries wait. A gate belongs to the endpoint (or to a rate-limited subscription), never
+ * to its rows. Opening it changes one row, for any number of waiting deliveries.
  */
 export type GateDecision =
-  /** `againInMs`: when to ask again, unless the endpoint changes before. */
+  /** `againInMs`: when to check again, unless the endpoint changes before. */
   | { open: false; endpointId: string; againInMs: number }
   | {
       open: true;
       endpointId: string;
-      /** Limits that each send is counted under. */
+      /** Limits that count each send. */
       limits: readonly { key: string; limit: RateLimit }[];
-      /** Half-open breaker: one delivery, by the one node that takes the probe. */
+      /** Half-open breaker: one delivery, by the one node with the probe. */
       isProbe: boolean;
-      /** How long the right to probe lasts: as long as the try may take, and soon over if its node dies with it. */
+      /** How long the probe is reserved: as long as the attempt may take, but short in case its node dies. */
       probeSeconds: number;
     };
 
 const PROBE_SLACK_SECONDS = 5;
-/** A closed gate that no time opens, should the change that opened it go unseen. */
+/** A closed gate without an end is checked again after this, in case its change was missed. */
 const ASK_AGAIN_MS = 5_000;
 /** A project whose config could not be read. */
 const LOAD_AGAIN_MS = 1_000;
 
-/** What a gate asks of the cache. */
+/** The part of the cache that a gate needs. */
 type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
 
-/** An endpoint that is gone or inactive has an open gate: its deliveries are claimed and end as discarded. */
+/** A deleted or inactive endpoint has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
   cache: Config,
   projectId: string,
   context: { key: string; nowMs: number },
 ): GateDecision {
   const routing = cache.peek(projectId);
-  // What a deleted project left waiting is claimed and ends as discarded.
+  // Waiting deliveries of a deleted project are claimed and end as discarded.
   if (cache.isGone(projectId))
     return { open: true, endpointId: context.key, limits: [], isProbe: false, probeSeconds: 0 };
   if (routing === undefined) {

@@ -106,7 +106,7 @@ export class Heartbeat {
     const waiting = dispatcher.forgetUnsent();
     log.warn(
       { deliveries: waiting.length },
-      'this node had been silent; its unsent deliveries go back to the queue',
+      'this node was silent; its unsent deliveries return to the queue',
     );
     await releaseDeliveries(db, node.id, waiting);
     claimer.unsure();
@@ -122,7 +122,7 @@ export class Heartbeat {
     const freed = await reapSilentNodes(db, SILENT_SECONDS, { strays });
     if (freed === 0) return;
     metrics.reaped.inc(freed);
-    log.warn({ deliveries: freed }, 'took over the deliveries of a silent node');
+    log.warn({ deliveries: freed }, 'freed the deliveries of a silent node');
     await claimer.sweep();
   }
 }

@@ -2,9 +2,9 @@ import { FRESH_SECONDS } from '../../domain/node-lease.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /**
- * Whether this node may still send. Its rows are taken over once it has been silent for SILENT_SECONDS, so it
- * starts no send unless its last confirmed beat is younger than that with room to spare, by the monotonic clock
- * and by the wall clock: the first stops while a machine sleeps, the second can be set back.
+ * Whether this node may still send. Other nodes take its rows after SILENT_SECONDS of silence. So it starts
+ * no send unless its last confirmed heartbeat is younger than that with a margin, by the monotonic clock and
+ * by the wall clock. The first stops while a machine sleeps, the second can be set back.
  */
 const FRESH_MS = FRESH_SECONDS * 1000;
 
@@ -17,7 +17,7 @@ export class Lease {
     this.#clock = clock;
   }
 
-  /** A beat was confirmed that had been sent at these times. */
+  /** A heartbeat sent at these times was confirmed. */
   confirmed(sentAt: number, sentElapsed: number): void {
     this.#beatAt = sentAt;
     this.#beatElapsed = sentElapsed;

@@ -3,13 +3,13 @@ import type { Logger } from '../../platform/logger.ts';
 import type { RetentionReport } from './retention-run.ts';
 
 /**
- * Regular upkeep: partitions are made ahead of need, and what is older than the retention is removed. At once on a
- * start as well, or a node that never runs for long would never tidy. One run at a time: a long one, such as the
- * export of a large partition, makes the next one be skipped, and a stop makes it end early.
+ * Regular upkeep: creates partitions ahead of need, and removes data older than the retention. It also runs
+ * on each start, otherwise a node that never runs for long would never clean up. One run at a time: a long
+ * one, such as the export of a large partition, makes the next one be skipped, and a stop ends it early.
  */
 export interface JanitorDeps {
   makePartitions(): Promise<void>;
-  /** Null: another node is at it. */
+  /** Null: another node does it. */
   removeExpired(signal: AbortSignal): Promise<RetentionReport | null>;
   metrics: Metrics;
   log: Logger;
@@ -51,18 +51,18 @@ export class Janitor {
       const report = await removeExpired(this.#stop.signal);
       if (report !== null) this.#tell(report);
     } catch (error) {
-      log.warn({ err: error }, 'upkeep failed; trying again in ten minutes');
+      log.warn({ err: error }, 'upkeep failed; retrying in 10 min');
     }
   }
 
   #tell({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
     const { metrics, log } = this.#deps;
     metrics.exportFailing.set(exportProblem === null ? 0 : 1);
-    if (discarded > 0) log.warn({ discarded }, 'discarded what had been open for twice the retention');
-    if (removed.length > 0) log.info({ partitions: removed }, 'removed what is older than the retention');
+    if (discarded > 0) log.warn({ discarded }, 'discarded expired deliveries');
+    if (removed.length > 0) log.info({ partitions: removed }, 'removed expired partitions');
     if (waiting.length > 0)
-      log.info({ partitions: waiting }, 'a long transaction is in the way of removing partitions');
+      log.info({ partitions: waiting }, 'a long transaction blocks the removal of partitions');
     if (exportProblem !== null)
-      log.error({ problem: exportProblem }, 'export failed: nothing is removed; trying again in ten minutes');
+      log.error({ problem: exportProblem }, 'export failed: nothing is removed; retrying in 10 min');
   }
 }

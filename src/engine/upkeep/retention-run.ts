@@ -8,26 +8,26 @@ import { withUpkeepLock } from '../../store/upkeep/upkeep-lock.ts';
 import { type DiscardHeldDeps, discardHeld } from './discard-held.ts';
 
 /**
- * One run of the removal of what is no longer kept, by one node at a time. With an export directory nothing leaves
- * before it is written there: a directory that cannot be written to ends the removal before anything is touched.
- * Deliveries that were held for too long end last, so that they can be seen until the next run.
+ * One run of the removal of expired data, by one node at a time. With an export directory nothing is removed
+ * before it is exported: a directory that is not writable ends the removal before anything changes.
+ * Deliveries that waited too long end last, so that they are visible until the next run.
  */
 export interface RetentionSettings {
   retentionHours: number;
-  /** Empty: what is removed is not written anywhere. */
+  /** Empty: no export. */
   exportDirectory: string;
 }
 
 export interface RetentionReport extends RemovedPartitions {
-  /** Deliveries and meta events that ended because they had been open for too long. */
+  /** Deliveries and meta events that ended because they were open for too long. */
   discarded: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** A node that was cut off for longer than this, and lives on, might not learn of a deletion. */
+/** A node that was cut off for longer than this, and still runs, might miss a deletion. */
 const CONFIG_KEPT_MS = 30 * 24 * HOUR_MS;
 
-/** Null: another node is at it. */
+/** Null: another node does it. */
 export function runRetention(
   deps: DiscardHeldDeps & { settings: RetentionSettings },
   nowMs: number,

@@ -1,7 +1,7 @@
 import type { AlertKind } from '../../domain/alert.ts';
 import type { Queryable } from '../database/database.ts';
 
-/** An alert's state, the same for all nodes: each change has one winner, the statement that changed its row. */
+/** An alert's state, the same for all nodes. Each change has one winner, the statement that changed its row. */
 export interface AlertKey {
   subjectId: string;
   kind: AlertKind;
@@ -43,7 +43,10 @@ export const clearAlerts = move(`with k as materialized (
   update alerts set version = $4, cleared_at = now()
   from k where alerts.subject_id = k.subject_id and alerts.kind = k.kind and alerts.cleared_at is null ${RETURNING}`);
 
-/** Clears every alert whose subject begins so. `subjectId` ends with a space; those returned are whole subjects. */
+/**
+ * Clears every alert with this prefix of the subject. `subjectId` ends with a space. It returns complete
+ * subjects.
+ */
 export const clearAlertsUnder = move(`with k as materialized (
     select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k
       on a.subject_id > k.subject_id and a.subject_id < rtrim(k.subject_id) || '!'
@@ -76,8 +79,8 @@ export interface AddedFailures {
 }
 
 /**
- * Adds failed attempts of subscriptions, each named once, and tells how many each had within its threshold, over all
- * nodes.
+ * Adds failed attempts of subscriptions, each named once, and returns how many each had within its threshold,
+ * over all nodes.
  */
 export async function countFailures(
   db: Queryable,
@@ -119,7 +122,7 @@ export async function countFailures(
   return new Map(rows.map((row) => [row.id, row.failures]));
 }
 
-/** Counting begins at zero again. */
+/** Resets the count to zero. */
 export async function forgetFailures(
   tx: Queryable,
   projectId: string,

@@ -3,7 +3,7 @@ import { tellNodes } from '../database/tell-nodes.ts';
 
 export interface ApiKeyRow {
   id: string;
-  /** null: the instance key. */
+  /** Null: the instance key. */
   project_id: string | null;
   name: string;
   mask: string;
@@ -48,8 +48,8 @@ with found as materialized (
 select * from found`;
 
 /**
- * The live keys with these hashes, in their order; looking one up records its use, to the minute. On the pool of accept
- * and finish: a caller is known however busy the connections for everything else are.
+ * The live keys with these hashes, in their order. A lookup records the use, to the minute. It uses the pool
+ * of accept and finish, so that callers are authenticated while the other connections are busy.
  */
 export async function findApiKeys(
   db: Database,
@@ -67,7 +67,7 @@ export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow
   );
 }
 
-/** Undefined if there was no such key to revoke. Other nodes are told at commit. */
+/** Undefined if there was no such key to revoke. Other nodes are notified at commit. */
 export async function revokeApiKey(
   tx: Queryable,
   projectId: string,

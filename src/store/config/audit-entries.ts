@@ -7,7 +7,7 @@ import { addIdRange, listPage, Where } from '../database/list-page.ts';
 
 export interface AuditRow {
   id: string;
-  /** null: a change of the instance itself. */
+  /** Null: a change of the instance itself. */
   project_id: string | null;
   actor_type: Actor['type'];
   actor_id: string | null;
@@ -20,21 +20,21 @@ export interface AuditRow {
 
 const COLUMNS = 'id, project_id, actor_type, actor_id, action, resource_type, resource_id, before, after';
 
-/** By whom and where changes are made. */
+/** The actor of a change and its project. */
 export interface AuditPlace {
   ids: IdFactory;
   actor: Actor;
-  /** null: the instance itself. */
+  /** Null: the instance itself. */
   projectId: string | null;
 }
 
-/** What a change answers with, and what the audit log says of it: nothing if there was nothing to change. */
+/** The result of a change and its audit entries. No entries if nothing changed. */
 export interface Changed<T> {
   result: T;
   audit: readonly AuditNote[];
 }
 
-/** A change of anything but config, and its entries, in one transaction. For config there is `changeConfig`. */
+/** A change outside the config, and its entries, in one transaction. For config there is `changeConfig`. */
 export function audited<T>(
   deps: { db: Database; ids: IdFactory },
   by: { projectId: string | null; actor: Actor },
@@ -47,7 +47,7 @@ export function audited<T>(
   });
 }
 
-/** Stores what was changed, in the transaction that changes it; secrets are taken out here, whoever calls. */
+/** Stores the change in its own transaction. Secrets are removed here, for every caller. */
 export async function insertAudit(
   tx: Queryable,
   { ids, actor, projectId }: AuditPlace,
@@ -83,7 +83,7 @@ export interface AuditFilter {
   resourceId?: string | undefined;
 }
 
-/** The entries of a project; of all projects and the instance itself where none is named. */
+/** The entries of a project, or of all projects and the instance itself. */
 export function listAudit(
   db: Queryable,
   projectId: string | undefined,

@@ -1,7 +1,7 @@
 import { isEventTypePattern } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
 
-/** A project's catalogue of event types: what may be subscribed to, described. It decides nothing about delivery. */
+/** A project's catalogue of event types: their names and descriptions. It does not affect delivery. */
 export interface EventTypeRow {
   id: string;
   project_id: string;
@@ -16,7 +16,7 @@ export type EventTypeDescription = Pick<EventTypeRow, 'name' | 'category' | 'des
 
 const COLUMNS = 'id, project_id, name, category, description, json_schema, deprecated_at';
 
-/** Adds the names that are not there yet. In name order, so that two writers wait for each other one way only. */
+/** Adds missing names. In name order, so that two writers lock in the same order. */
 export async function addEventTypes(
   tx: Queryable,
   projectId: string,
@@ -63,7 +63,7 @@ export async function insertEventType(
   return row as EventTypeRow;
 }
 
-/** Types as they are, locked for a change, in the order that every change takes them. */
+/** Current types, locked for a change, in the order that every change uses. */
 export function eventTypesForUpdate(
   tx: Queryable,
   projectId: string,
@@ -102,7 +102,7 @@ export async function deprecateEventType(
   return row;
 }
 
-/** Inserts, or describes anew, types by name. */
+/** Inserts types, or replaces their descriptions, by name. */
 export async function importEventTypes(
   db: Queryable,
   projectId: string,

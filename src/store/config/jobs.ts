@@ -4,9 +4,10 @@ import type { Database, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 
 /**
- * Jobs: queued -> running -> completed, or cancelled, or failed. A chunk runs in the transaction that holds the
- * job's row locked and commits its cursor together with its work, so a node that dies in the middle of a chunk
- * leaves nothing of it behind, and whoever locks the row next goes on from the cursor: no row is skipped or repeated.
+ * Jobs: queued -> running -> completed, or cancelled, or failed. A chunk runs in the transaction that has the
+ * job's row locked, and commits its cursor together with its work. A node that dies in the middle of a chunk
+ * leaves nothing behind, and the next node that locks the row continues from the cursor: no row is skipped or
+ * repeated.
  */
 export const jobTypes = ['batch_replay', 'batch_retry', 'batch_cancel', 'onboard'] as const;
 export type JobType = (typeof jobTypes)[number];
@@ -28,14 +29,14 @@ export interface JobRow {
   started_at: number | null;
   finished_at: number | null;
   updated_at: number;
-  /** Who started it. */
+  /** The actor who started it. */
   actor_type: string;
   actor_id: string | null;
 }
 
-/** What a chunk did. */
+/** The result of a chunk. */
 export interface JobChunk {
-  /** Where the next chunk begins; null: nothing is left. */
+  /** Where the next chunk begins. Null: nothing is left. */
   cursor: string | null;
   done: number;
   failed: number;
@@ -45,7 +46,7 @@ export interface JobChunk {
   committed?(): void | Promise<void>;
 }
 
-/** Does the next chunk of a job, in the transaction that also moves its cursor. */
+/** Runs the next chunk of a job, in the transaction that also moves its cursor. */
 export type JobWork = (tx: Queryable, job: JobRow) => Promise<JobChunk>;
 
 const COLUMNS =
@@ -77,7 +78,7 @@ export function listJobs(db: Queryable, projectId: string, page: PageRequest): P
   return listPage(db, { select: COLUMNS, from: 'jobs', where, page, id: 'id' });
 }
 
-/** Undefined if there is no such job or it has ended. Waits for the chunk under way; none follows. */
+/** Undefined if there is no such job or it has ended. Waits for the running chunk; none follows. */
 export async function cancelJob(db: Queryable, projectId: string, id: string): Promise<JobRow | undefined> {
   const [row] = await db.query<JobRow>(
     `update jobs set status = 'cancelled', sealed = null, finished_at = now(), updated_at = now()
@@ -88,8 +89,8 @@ export async function cancelJob(db: Queryable, projectId: string, id: string): P
 }
 
 /**
- * Runs one chunk of the job that has waited longest; others' jobs are skipped while they work on them. False if there
- * was none to take. A chunk that throws is rolled back whole.
+ * Runs one chunk of the job that has waited longest, with SKIP LOCKED. False if there was none. A chunk that
+ * throws is rolled back.
  */
 export async function workOnJob(
   db: Database,
@@ -100,7 +101,7 @@ export async function workOnJob(
   let chunk: JobChunk | undefined;
   try {
     await db.transaction(async (tx) => {
-      // A node that is cut off from the database must not keep a job locked; chunks read by index only.
+      // A node that is cut off from the database must not keep a job locked. Chunks read by index only.
       await tx.query(
         `set local idle_in_transaction_session_timeout = '30s'; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
       );
@@ -121,7 +122,7 @@ export async function workOnJob(
   return taken !== undefined;
 }
 
-/** A job cannot go on without its project. Whether the project is gone is asked only where a chunk has failed. */
+/** A job cannot continue without its project. This is checked only after a chunk has failed. */
 async function endJobOfDeletedProject(db: Queryable, id: string): Promise<boolean> {
   const ended = await db.query(
     `update jobs set status = 'cancelled', error = 'The project was deleted.', sealed = null, finished_at = now(),
@@ -156,7 +157,7 @@ async function saveChunk(tx: Queryable, job: JobRow, chunk: JobChunk): Promise<v
   );
 }
 
-/** Ends a job that cannot go on. */
+/** Ends a job that cannot continue. */
 export async function failJob(db: Queryable, id: string, error: string): Promise<void> {
   await db.query(
     `update jobs set status = 'failed', error = $2, sealed = null, finished_at = now(), updated_at = now()

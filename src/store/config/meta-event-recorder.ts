@@ -3,7 +3,7 @@ import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../dom
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import { stringifyWithRaw } from '../../platform/raw-json.ts';
 
-/** Makes meta events for the projects that ask for them, with the retry budget of the project. */
+/** Creates meta events for the projects that want them, with the retry budget of the project. */
 export class MetaEventRecorder {
   readonly #deps: { ids: IdFactory; maxRetrySeconds: number };
 
@@ -11,7 +11,7 @@ export class MetaEventRecorder {
     this.#deps = deps;
   }
 
-  /** `data` is asked for only where the project wants the type. */
+  /** `data` is called only if the project wants the type. */
   prepare(
     project: { id: string; config: ProjectConfig },
     eventType: MetaEventType,

@@ -2,18 +2,18 @@ import type { Queryable } from '../database/database.ts';
 
 const LOCK = 7_305_510;
 
-/** Nodes that start together, and a re-seal that ends, look at the keys one after another. */
+/** Serialises nodes that start together, and a reseal that ends. */
 export async function lockSecretKeys(tx: Queryable): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
 }
 
-/** Ids of the keys that something here may be sealed with. */
+/** Ids of the keys that may have sealed a value here. */
 export async function keysInUse(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>('select id from secret_keys order by added_at, id');
   return rows.map((row) => row.id);
 }
 
-/** Before a key seals anything. */
+/** Call before a key seals anything. */
 export async function addKeyInUse(db: Queryable, id: string): Promise<void> {
   await db.query('insert into secret_keys (id) values ($1) on conflict do nothing', [id]);
 }

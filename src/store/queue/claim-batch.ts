@@ -4,7 +4,7 @@ import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
 import type { Claim, Want } from './hold-due.ts';
 
-/** Claims for a round, deliveries and meta events: one answer per want, in order. */
+/** Claims for a round, deliveries and meta events: one result per want, in order. */
 export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
   const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
   if (metaWants.length === 0) return claimDeliveries(db, nodeId, wants);

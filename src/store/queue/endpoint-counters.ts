@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { Where } from '../database/list-page.ts';
 
-/** Null stands for an open end. Whole minutes: that is how attempts are counted. */
+/** Null means an open end. Whole minutes, because attempts are counted per minute. */
 export interface Period {
   fromMs: number | null;
   toMs: number | null;
@@ -19,7 +19,7 @@ export interface IntervalCounts {
   failures: number;
 }
 
-/** The same of some event types, which the counters do not tell apart: counted from the attempts that are kept. */
+/** The same for some event types. The counters do not distinguish types, so stored attempts are counted. */
 export function typedCountsPerInterval(
   db: Queryable,
   of: { projectId: string; endpointIds: readonly string[]; eventTypes: readonly string[] },
@@ -47,7 +47,10 @@ export function typedCountsPerInterval(
   );
 }
 
-/** Deliveries and attempts of endpoints, per day, week, month or year (UTC), oldest first; empty ones left out. */
+/**
+ * Deliveries and attempts of endpoints, per day, week, month or year (UTC), oldest first, without empty
+ * intervals.
+ */
 export function countsPerInterval(
   db: Queryable,
   endpointIds: readonly string[],

@@ -3,7 +3,7 @@ import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
 
-/** A large fan-out being worked off. */
+/** A large fan-out in progress. */
 export interface Expansion {
   event_id: string;
   project_id: string;

@@ -4,7 +4,7 @@ import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import { retryColumns } from '../database/retry-columns.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 
-/** A new delivery, and what its queue row needs. */
+/** A new delivery, and the fields of its queue row. */
 export interface DeliveryRow {
   id: string;
   projectId: string;
@@ -17,7 +17,7 @@ export interface DeliveryRow {
   key: string;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
-  /** Born held by the accepting node, or waiting for a claim. */
+  /** Inserted as held by the accepting node, or waiting for a claim. */
   held: boolean;
 }
 

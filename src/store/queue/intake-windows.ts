@@ -2,15 +2,16 @@ import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 
 /**
- * Lets events of limited projects and sources in: for each, as many of the wanted as leave at most `maxEvents` in any
- * interval of `seconds`, wherever it starts. One row per project or source, so that all nodes count together; rows are
- * locked in key order. Round trips: 1, however many rows a batch needs.
+ * Admits events of limited projects and sources: for each, as many as leave at most `maxEvents` in any
+ * interval of `seconds`. There is one row per project or source, so that all nodes count together. Rows are
+ * locked in key order. Round trips: 1, for any number of rows.
  *
- * A row keeps what was let in within the last `seconds`, by slots of a sixtieth of that: the time of a slot's newest
- * event and how many it holds. A slot counts until its newest event is old enough, so the limit is never passed, and a
- * place comes free a sixtieth late at most. Times are the server's, taken once the row is locked.
+ * A row stores the events admitted within the last `seconds`, in slots of a sixtieth of that: the time of a
+ * slot's newest event and its count. A slot counts until its newest event is old enough, so the limit is
+ * never exceeded, and a place becomes free a sixtieth late at most. Times are the server's, read after the
+ * row is locked.
  *
- * A negative `wanted` gives back what was taken and not used.
+ * A negative `wanted` returns places that were taken and not used.
  */
 export interface WindowRequest {
   /** Id of the project or the source. */
@@ -33,7 +34,7 @@ const asked = take.rows(
 
 const NOW = 'extract(epoch from clock_timestamp())::float8';
 
-/** Row `w` and what is asked of it, `excluded`: its new columns. In `excluded`, granted is what was wanted. */
+/** Row `w` and the request `excluded`: its new columns. In `excluded`, granted is the number wanted. */
 const NEXT = `
   select times, counts, granted
   from (select ${NOW} as at) clock
@@ -75,7 +76,7 @@ returning key, granted, coalesce(times[1] + seconds - ${NOW}, 0) as ends_in_seco
 
 export interface WindowGrant {
   granted: number;
-  /** Until the next place comes free. */
+  /** Until the next place becomes free. */
   endsInSeconds: number;
 }
 

@@ -14,7 +14,7 @@ export interface BeatingNode {
   sealKeys: readonly string[];
 }
 
-/** Says that this node is alive; returns the database's clock in milliseconds. */
+/** Renews this node's lease. Returns the database's clock in milliseconds. */
 export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
@@ -26,7 +26,7 @@ export async function beat(db: Database, node: BeatingNode): Promise<number> {
   return rows[0]?.now_ms ?? Number.NaN;
 }
 
-/** Nodes that have beaten within `silentSeconds`. */
+/** Nodes with a heartbeat within `silentSeconds`. */
 export async function liveNodes(
   db: Queryable,
   silentSeconds: number,
@@ -39,11 +39,12 @@ export async function liveNodes(
 }
 
 /**
- * Frees the rows of nodes that have been silent for `silentSeconds`. A freed row gets a higher fence, so that its
- * former holder, should it still live, can no longer finish it. A silent node is remembered for a minute and its rows
- * freed again and again: a batch it sent just before it fell silent may commit after the first pass. With `strays`
- * rows of nodes that nobody remembers are freed too, which reads the whole queue.
- * One node reaps at a time; the others skip their turn. Returns what was freed.
+ * Frees the rows of nodes that are silent for `silentSeconds`. A freed row gets a higher fence, so that its
+ * former holder can no longer finish it. A silent node is kept for a minute and its rows are freed
+ * repeatedly, because a batch it sent just before may commit after the first pass. With `strays` rows of
+ * unknown nodes are freed too, which reads the whole queue.
+ *
+ * One node reaps at a time; the others skip. Returns the freed rows.
  */
 export async function reapSilentNodes(
   db: Database,
@@ -80,7 +81,7 @@ export async function reapSilentNodes(
   });
 }
 
-/** The last act of a node that stops: whatever it still holds goes back to the queue. */
+/** The last act of a stopping node: its rows return to the queue. */
 export async function leave(db: Database, nodeId: string): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id = $1', [
@@ -91,7 +92,7 @@ export async function leave(db: Database, nodeId: string): Promise<void> {
   });
 }
 
-/** For a start that knows no other node can be alive: nothing has to wait for a lease to run out. */
+/** For a start that knows that no other node is alive: it need not wait for a lease to expire. */
 export async function freeAllHeld(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id is not null');

@@ -4,13 +4,13 @@ import { plainArray } from '../database/packed-bytes.ts';
 import { type Column, Parameters } from '../database/parameters.ts';
 
 /**
- * Which node counts the sends of a limited endpoint: its own limit and those of its subscriptions together, so that a
- * delivery under two limits is counted in one place. A lease lasts while its node beats. It is free once its node gave
- * it back or has been silent for SILENT_SECONDS; a silent node has begun no send since FRESH_SECONDS after its last
- * beat (src/engine/queue/lease.ts).
+ * Which node counts the sends of a limited endpoint: its own limit and those of its subscriptions together,
+ * so that a delivery under two limits is counted in one place. A lease lasts while its node beats. It is free
+ * once its node released it or is silent for SILENT_SECONDS. A silent node has begun no send since
+ * FRESH_SECONDS after its last heartbeat (src/engine/queue/lease.ts).
  *
- * A node whose row in `nodes` cannot be seen is not taken to be silent: it may have started just now. Whoever removes
- * a row of `nodes` frees the leases of that node (src/store/queue/nodes.ts).
+ * A node without a visible row in `nodes` does not count as silent, because it may have just started. The
+ * code that removes a row of `nodes` frees the leases of that node (src/store/queue/nodes.ts).
  */
 export const DUE_CHANNEL = 'posthorn_due';
 
@@ -23,7 +23,7 @@ export interface DuePlace {
 
 export interface LeaseRequest {
   endpointId: string;
-  /** Where its rows wait that the holder should hear of, if it is another node. */
+  /** Where its rows wait. If another node holds the lease, it is notified of these places. */
   places: readonly DuePlace[];
 }
 
@@ -32,11 +32,11 @@ export interface TakenLease {
   epoch: number;
   /** How long no earlier holder has begun a send. */
   quietMs: number;
-  /** Of each limit, how long before that its latest sends began, oldest first; null: unknown. */
+  /** For each limit, how long before that its latest sends began, oldest first. Null: unknown. */
   sends: Record<string, number[]> | null;
 }
 
-/** A notice holds 8,000 bytes at most, a place about 60. */
+/** A notification has 8,000 bytes at most, a place about 60. */
 const PLACES_PER_NOTICE = 100;
 
 const placeColumns: readonly Column<DuePlace>[] = [
@@ -45,7 +45,7 @@ const placeColumns: readonly Column<DuePlace>[] = [
   ['lane', 'int', (place) => place.lane],
 ];
 
-/** Tells all nodes of the places that `from` numbers as n. */
+/** Notifies all nodes of the places that `from` numbers as n. */
 const notify = (from: string) => `
 select pg_notify('${DUE_CHANNEL}', string_agg(project_id || ' ' || key || ' ' || lane, ','))
 from ${from}
@@ -82,7 +82,7 @@ from taken
 union all
 select null, null, null, null from told`;
 
-/** Takes those that are free or this node's already; the holders of the others are told where rows wait for them. */
+/** Takes leases that are free or this node's already, and notifies the holders of the others. */
 export async function takeRateLeases(
   db: HotQueryable,
   nodeId: string,
@@ -113,15 +113,15 @@ const parseSends = (text: string): Record<string, number[]> => JSON.parse(text) 
 const tell = new Parameters<readonly DuePlace[]>();
 const TELL = notify(tell.rows((due) => due, placeColumns).numbered('place', 'n'));
 
-/** Tells every node where rows wait. */
+/** Notifies every node where rows wait. */
 export async function tellDue(db: HotQueryable, due: readonly DuePlace[]): Promise<void> {
   await db.hot('tell-due', TELL, tell.values(due));
 }
 
-/** A notice without places: rows may wait anywhere. */
+/** A notification without places: rows may wait anywhere. */
 export const ANYWHERE = 'anywhere';
 
-/** Tells every node to look for rows. */
+/** Notifies every node to look for rows. */
 export async function tellAnywhere(db: HotQueryable): Promise<void> {
   await db.hot('tell-anywhere', `select pg_notify('${DUE_CHANNEL}', '${ANYWHERE}')`, []);
 }
@@ -135,7 +135,7 @@ export function parseDue(payload: string): DuePlace[] {
 
 export interface ReturnedLease {
   endpointId: string;
-  /** Sends that the next holder has to count; `none`: what the row says of earlier holders still holds. */
+  /** Sends that the next holder must count. `none`: the row's record of earlier holders stays valid. */
   sends: Record<string, number[]> | 'none' | 'unknown';
 }
 
@@ -164,7 +164,7 @@ export async function returnRateLeases(
   await db.hot('return-rate-leases', RETURN, giveBack.values({ nodeId, leases }));
 }
 
-/** Removes leases whose every send lies further back than its limit reaches: the next holder waits for nothing. */
+/** Removes leases whose sends are all older than their limit: the next holder need not wait. */
 export async function dropRateLeases(
   db: HotQueryable,
   nodeId: string,
@@ -177,7 +177,7 @@ export async function dropRateLeases(
   );
 }
 
-/** Frees the leases of nodes that are no more. What they sent is unknown. */
+/** Frees the leases of removed nodes. Their sends are unknown. */
 export async function freeRateLeases(tx: Queryable, nodeIds: readonly string[]): Promise<void> {
   await tx.query(
     `update rate_leases l set node_id = null, sends = null, quiet_since = least(clock_timestamp(),
@@ -187,7 +187,7 @@ export async function freeRateLeases(tx: Queryable, nodeIds: readonly string[]):
   );
 }
 
-/** Nodes that hold leases and have no row any more: a statement of theirs was carried out after they had left. */
+/** Nodes that have leases and no row any more, because a statement of theirs ran after they had left. */
 export async function unknownHolders(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ node_id: string }>(
     'select distinct node_id from rate_leases where node_id is not null and node_id not in (select id from nodes)',

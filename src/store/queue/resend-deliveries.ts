@@ -6,8 +6,8 @@ import { insertQueueRows } from '../history/queue-rows.ts';
 import { tellOfEnded } from './tell-of-ended.ts';
 
 /**
- * Ended deliveries made open again, and open ones ended by hand. Both move the delivery and its queue row in one
- * transaction, queue rows in id order, as finishing does.
+ * Reopens ended deliveries, and ends open ones by hand. Both change the delivery and its queue row in one
+ * transaction, queue rows in id order, as a finish does.
  */
 export interface LockedDelivery {
   id: string;
@@ -66,8 +66,8 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
 }
 
 /**
- * Ends those of the given deliveries that are still open, and tells of them; returns how many. One being sent ends as
- * well: its outcome comes too late.
+ * Ends those of the given deliveries that are still open, with their meta events. Returns how many. One being
+ * sent ends too: its outcome comes too late.
  */
 export async function endOpenDeliveries(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },

@@ -7,10 +7,10 @@ import { retryOf } from '../database/retry-columns.ts';
 import { deliveriesByIds, type StoredDelivery } from '../history/event-deliveries.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
 
-/** Each brings its payload into memory, twice. */
+/** Each loads its payload into memory, twice. */
 const SLICE = 20;
 
-/** Makes the meta events of deliveries that this transaction ended, if their project wants them. */
+/** Creates the meta events of deliveries that this transaction ended, if their project wants them. */
 export async function tellOfEnded(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
