@@ -270,7 +270,7 @@ export class Dispatcher implements DeliverySink {
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },
-        'late outcome: another node claimed the delivery, or it was cancelled',
+        'late outcome: the delivery was claimed by another node or cancelled',
       );
       // It may have been resent since and claimed by this very node, which had no place for it twice.
       this.unsure();
