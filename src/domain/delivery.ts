@@ -62,28 +62,47 @@ export interface RetryPolicy {
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 
-/** A delivery as the node that holds it has it in memory: all that is needed to try it. */
-export interface HeldDelivery {
+/** What a node holds: all that is needed to try it. Deliveries and meta events share the queue, the window and the caps. */
+export type Held = HeldDelivery | HeldMetaEvent;
+
+interface HeldWork {
   id: string;
+  projectId: string;
+  /** The node may finish it only under this fence. */
   fence: number;
+  /** What it is queued and claimed by. */
   key: string;
   lane: number;
-  projectId: string;
-  eventId: string;
-  endpointId: string;
-  subscriptionId: string | null;
+  /** Who it is sent to, as the window and the concurrency caps count: an endpoint, or the queue key of meta events. */
+  target: string;
   eventType: string;
   deliveryMode: DeliveryMode;
   retry: RetryPolicy;
   numTrials: number;
+  /** Tries before the last resend, which use up nothing. */
   budgetFrom: number;
-  /** The event's payload, or the delivery's own body where a function made one. */
   body: Buffer;
+  /** The endpoint dropped the connection of the first request of this try. */
+  isSecondRequest: boolean;
+  /** When we accepted the event, in the database's time: latency counts from here. */
+  acceptedAtMs: number;
+  /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
+  dueAt: number | null;
+}
+
+export interface HeldMetaEvent extends HeldWork {
+  kind: 'meta';
+}
+
+export interface HeldDelivery extends HeldWork {
+  kind: 'delivery';
+  eventId: string;
+  endpointId: string;
+  subscriptionId: string | null;
+  /** `body` was made by a function; else it is the event's payload. */
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
-  /** The endpoint dropped the connection of the first request of this try. */
-  isSecondRequest: boolean;
   /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
   probeFence: string | null;
   /** null: JSON. */
@@ -94,8 +113,4 @@ export interface HeldDelivery {
   idempotencyKey: string | null;
   /** As the caller gave it, else the time of acceptance. Shown, and used for nothing else. */
   acknowledgedAtMs: number;
-  /** When we accepted the event, in the database's time: latency counts from here. */
-  acceptedAtMs: number;
-  /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
-  dueAt: number | null;
 }

@@ -53,6 +53,7 @@ export function metaQueueKey(projectId: string): string {
   return `${PREFIX}${projectId}`;
 }
 
+/** Asked only of what waits: what a node holds says itself what it is. */
 export function isMetaQueueKey(key: string): boolean {
   return key.startsWith(PREFIX);
 }

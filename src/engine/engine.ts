@@ -21,7 +21,8 @@ import { freeAllHeld, leave } from '../store/queue/nodes.ts';
 import { ANYWHERE, parseDue } from '../store/queue/rate-leases.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
-import { MetaSender } from './attempt/meta-sender.ts';
+import { MetaEventSender } from './attempt/meta-event-sender.ts';
+import { Sender } from './attempt/sender.ts';
 import { CertificateAlerts } from './health/certificate-alerts.ts';
 import { EndpointHealth } from './health/endpoint-health.ts';
 import { SubscriptionAlerts } from './health/subscription-alerts.ts';
@@ -105,12 +106,11 @@ export class Engine {
     this.#teller = new DueTeller({ db, log });
     this.#dispatcher = new Dispatcher({
       left: (deliveryId) => this.#left(deliveryId),
-      sender: new MetaSender({
+      sender: new Sender({
         deliveries: this.#createSender(lease),
+        metaEvents: new MetaEventSender({ cache, http, ids, now: databaseClock.now }),
         recorder: deps.metaEvents,
         cache,
-        http,
-        ids,
         guard: deps.guard,
         now: databaseClock.now,
       }),

@@ -95,6 +95,7 @@ function eventStatus(matched: RoutedSubscription[]): string {
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
 export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelivery {
   return {
+    kind: 'delivery',
     id: delivery.id,
     fence: 1,
     key: delivery.key,
@@ -102,6 +103,7 @@ export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelive
     projectId: delivery.projectId,
     eventId: delivery.eventId,
     endpointId: delivery.endpointId,
+    target: delivery.endpointId,
     subscriptionId: delivery.subscriptionId,
     eventType: delivery.eventType,
     deliveryMode: delivery.deliveryMode,

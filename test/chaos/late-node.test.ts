@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
@@ -202,23 +204,14 @@ function deliveryRow(
 }
 
 function finishOf(
-  delivery: { id: string; fence: number; projectId: string; endpointId: string; key: string },
+  delivery: HeldDelivery,
   attemptId: string,
   status: 'Success' | 'Failure' | 'Retry',
-): Finish {
+): Finish<HeldDelivery> {
   return {
-    deliveryId: delivery.id,
-    projectId: delivery.projectId,
-    endpointId: delivery.endpointId,
-    fence: delivery.fence,
-    status,
-    description: null,
+    ...handedBack(delivery, null),
+    ...(status === 'Retry' ? { status, delayMs: 0 } : { status, delayMs: null }),
     numTrials: 1,
-    latencyMs: null,
-    delayMs: status === 'Retry' ? 0 : null,
-    lane: 0,
-    key: delivery.key,
-    body: null,
     attempt: {
       id: attemptId,
       url: 'http://127.0.0.1:9/',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
@@ -34,18 +35,11 @@ async function held(eventType: string, count: number): Promise<HeldDelivery[]> {
 
 function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): Finish {
   return {
-    deliveryId: delivery.id,
-    projectId: delivery.projectId,
-    endpointId: delivery.endpointId,
-    fence: delivery.fence,
+    ...handedBack(delivery, null),
     status: 'Success',
-    description: null,
+    delayMs: null,
     numTrials: 1,
     latencyMs: 1,
-    delayMs: null,
-    lane: 0,
-    key: delivery.key,
-    body: null,
     attempt: {
       id: ids.next(),
       url: 'http://127.0.0.1:9/',

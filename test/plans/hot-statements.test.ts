@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { firstIdAt } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
@@ -7,6 +9,7 @@ import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { heldDelivery } from '../support/held-delivery.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 /**
@@ -43,20 +46,12 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-const finish: Finish = {
-  deliveryId: 'd',
-  projectId: 'p',
-  endpointId: 'e',
-  fence: 1,
+const finish: Finish<HeldDelivery> = {
+  ...handedBack(heldDelivery(), null),
   status: 'Success',
-  description: null,
+  delayMs: null,
   numTrials: 1,
   latencyMs: 1,
-  delayMs: null,
-  lane: 0,
-  key: 'e',
-  body: null,
-  attempt: null,
 };
 const want = { key: 'e', lane: 0, count: 10 };
 const held = { projectId: 'p', id: 'd', fence: 1 };

@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
@@ -20,20 +22,12 @@ test('a batch that finishes every delivery of its pages touches no index', async
   const { db } = app.app;
   const [claim] = await claimDeliveries(db, NODE, [{ key: endpoint.uid, lane: 0, count: DELIVERIES }]);
   const finishes = claim!.deliveries.map(
-    (delivery): Finish => ({
-      deliveryId: delivery.id,
-      projectId: delivery.projectId,
-      endpointId: delivery.endpointId,
-      fence: delivery.fence,
+    (delivery): Finish<HeldDelivery> => ({
+      ...handedBack(delivery, 'The endpoint answered 404 Not Found.'),
       status: 'Failure',
-      description: 'The endpoint answered 404 Not Found.',
+      delayMs: null,
       numTrials: 1,
       latencyMs: 12.5,
-      delayMs: null,
-      lane: 0,
-      key: delivery.key,
-      body: null,
-      attempt: null,
     }),
   );
   expect((await finishDeliveries(db, NODE, finishes)).size).toBe(DELIVERIES);

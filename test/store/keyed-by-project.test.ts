@@ -1,11 +1,14 @@
 import { afterEach, expect, test } from 'vitest';
+import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { heldDelivery } from '../support/held-delivery.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 const DAY_MS = 86_400_000;
@@ -81,20 +84,11 @@ test('the id of a row has no effect in another project', async () => {
   const held = { projectId: 'other', id, fence: 1 };
   expect(await markStarted(db, 'n', held)).toBe(false);
   await releaseDeliveries(db, 'n', [held]);
-  const finish: Finish = {
-    deliveryId: id,
-    projectId: 'other',
-    endpointId: 'e',
-    fence: 1,
+  const finish: Finish<HeldDelivery> = {
+    ...handedBack(heldDelivery({ ...held }), null),
     status: 'Success',
-    description: null,
-    numTrials: 1,
-    latencyMs: null,
     delayMs: null,
-    lane: 0,
-    key: 'e',
-    body: null,
-    attempt: null,
+    numTrials: 1,
   };
   expect(await finishDeliveries(db, 'n', [finish])).toEqual(new Set());
   expect(await finishMetaEvents(db, 'n', [finish])).toEqual(new Set());

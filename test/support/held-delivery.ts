@@ -7,6 +7,7 @@ export const NOON = Date.parse('2026-06-01T12:00:00Z');
 /** A delivery of endpoint `e` in project `p`, accepted at NOON and never tried. It has three tries, 10 s apart. */
 export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
   return {
+    kind: 'delivery',
     id: firstIdAt(NOON),
     fence: 1,
     key: 'e',
@@ -14,6 +15,7 @@ export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
     projectId: 'p',
     eventId: firstIdAt(NOON),
     endpointId: 'e',
+    target: 'e',
     subscriptionId: 's',
     eventType: 'order.paid',
     deliveryMode: 'at_least_once',

@@ -1,21 +1,19 @@
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
-import { isMetaQueueKey } from '../../domain/meta-event.ts';
+import { type Held, LANE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Sent } from './sent.ts';
 
 /** Counts what became of deliveries, once it is recorded. Meta events go the same way and are not counted. */
 export function countOutcome(
   metrics: Metrics,
-  delivery: HeldDelivery,
-  { finish, durationMs }: Sent,
+  delivery: Held,
+  { kind, finish, exchange }: Sent,
   moved: boolean,
 ): void {
-  if (isMetaQueueKey(delivery.key)) return;
+  if (delivery.kind === 'meta') return;
   const { attempt, status, latencyMs } = finish;
-  if (attempt !== null) {
-    metrics.attempts[outcomeClass(attempt.httpStatus)].inc();
-    if (durationMs !== undefined) metrics.attemptDuration.observe(durationMs / 1000);
-  }
+  if (attempt !== null) metrics.attempts[outcomeClass(attempt.httpStatus)].inc();
+  if (attempt !== null && exchange !== null)
+    metrics.attemptDuration.observe(exchange.outcome.timings.totalMs / 1000);
   if (!moved) {
     metrics.lateOutcomes.inc();
     return;
@@ -30,12 +28,12 @@ export function countOutcome(
       return metrics.deliveriesFinished.discarded.inc();
     case 'Retry':
     case 'Scheduled':
-      if (attempt !== null && !finish.isSecondRequest) metrics.retriesPlanned.inc();
+      if (kind === 'failure') metrics.retriesPlanned.inc();
   }
 }
 
 /** A retry leaves the queue's hands: how late is it? */
-export function countStart(metrics: Metrics, { lane, dueAt }: HeldDelivery): void {
+export function countStart(metrics: Metrics, { lane, dueAt }: Held): void {
   if (lane === LANE.retry && dueAt !== null)
     metrics.retryLateness.observe(Math.max(0, performance.now() - dueAt) / 1000);
 }

@@ -9,10 +9,10 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { breakerState } from '../../domain/circuit-breaker.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/credential-headers.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
-import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { queueKeyOf } from '../../routing/queue-key.ts';
 import { type FunctionRun, runFunction } from '../../routing/run-function.ts';
@@ -28,7 +28,7 @@ import { type BuiltRequest, buildRequest } from './build-request.ts';
 import { DeliveryTurn } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
-import { back, ended, handedBack, identity, ourFault, type Sent } from './sent.ts';
+import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
 
 /**
  * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
@@ -69,7 +69,7 @@ export class DeliverySender {
   }
 
   async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
-    const routing = await this.#routing(delivery.projectId);
+    const routing = await existingRouting(this.#deps.cache, delivery.projectId);
     if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
@@ -82,15 +82,6 @@ export class DeliverySender {
     return turn === null
       ? notOurs(delivery, routing)
       : this.#attempt(delivery, { routing, endpoint, signal, turn });
-  }
-
-  async #routing(projectId: string): Promise<ProjectRouting | null> {
-    try {
-      return this.#deps.cache.peek(projectId) ?? (await this.#deps.cache.get(projectId));
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'project_not_found') return null;
-      throw error;
-    }
   }
 
   /** A gate that closed since the delivery was claimed. */
@@ -228,42 +219,27 @@ export class DeliverySender {
     if (isAborted(outcome)) {
       // It may have arrived: at least once means again, at most once means never again.
       return delivery.deliveryMode === 'at_most_once'
-        ? { finish: ended(delivery, 'Failure', INTERRUPTED).finish, effect: 'none' }
-        : { finish: handedBack(delivery, null), effect: 'none' };
+        ? ended(delivery, 'Failure', INTERRUPTED)
+        : back(delivery, null);
     }
-    const { isGone, isExhausted, ...judgement } = judgeOutcome(delivery, outcome, {
-      nowMs: this.#deps.now(),
+    const { ids, now } = this.#deps;
+    const { request, owner, made, trace } = sent;
+    const { verdict, ...judgement } = judgeOutcome(delivery, outcome, {
+      nowMs: now(),
       random: Math.random(),
     });
-    const succeeded = judgement.status === 'Success';
-    const wasTried = outcome.kind === 'response' || !outcome.ours;
-    const attempt = wasTried
-      ? attemptRecord(this.#deps.ids.next(), sent.request, {
-          outcome,
-          owner: sent.owner,
-          succeeded,
-        })
-      : null;
-    const finish = { ...identity(delivery), ...judgement, body: sent.made, attempt };
-    return {
-      finish,
-      effect: wasTried && !judgement.isSecondRequest ? effectOf(outcome, succeeded) : 'none',
-      isGone,
-      isExhausted,
-      durationMs: outcome.timings.totalMs,
-      exchange: { outcome, requestBytes: sent.request.body.length, trace: sent.trace },
-      certificates: outcome.certificates,
-    };
+    const exchange = { outcome, requestBytes: request.body.length, trace };
+    const finish = { ...handedBack(delivery, null), ...judgement, body: made };
+    if (outcome.kind === 'error' && outcome.ours) return { kind: 'untried', finish, exchange };
+    const attempt = attemptRecord(ids.next(), request, { outcome, owner, succeeded: verdict === 'success' });
+    return triedAs(verdict, { ...finish, attempt }, { exchange, isStrain: isStrain(outcome) });
   }
 }
 
-function effectOf(outcome: Outcome, succeeded: boolean): Sent['effect'] {
-  if (succeeded) return 'success';
-  const strains =
-    outcome.kind === 'response'
-      ? outcome.status === 429 || outcome.status >= 500
-      : STRAIN_CODES.has(outcome.code);
-  return strains ? 'strain' : 'failure';
+function isStrain(outcome: Outcome): boolean {
+  return outcome.kind === 'response'
+    ? outcome.status === 429 || outcome.status >= 500
+    : STRAIN_CODES.has(outcome.code);
 }
 
 /** The bytes on the wire and their type: what a function made is JSON, and a form endpoint gets a JSON object as form fields. */
@@ -286,19 +262,15 @@ function authFailed(
 ): Sent {
   if (auth.ours) return ourFault(delivery, auth.message);
   if (auth.permanent) return ended(delivery, 'Failure', auth.message);
-  const finish = {
-    ...handedBack(delivery, auth.message),
-    delayMs: delivery.retry.intervalSeconds * 1000,
-    body: made,
-  };
-  return { finish, effect: 'none' };
+  const delayMs = delivery.retry.intervalSeconds * 1000;
+  return untried({ ...handedBack(delivery, auth.message), delayMs, body: made });
 }
 
 /** Back to the queue, where the node that leases its rate limits will find it. */
 function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
   const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
   const key = queueKeyOf(routing, { endpoint_id, subscription_id });
-  return { finish: { ...handedBack(delivery, null), key }, effect: 'none' };
+  return untried({ ...handedBack(delivery, null), key });
 }
 
 /** What becomes of a delivery that was given up before its request was written; null: there is an outcome to judge. */

@@ -20,8 +20,7 @@ describe('a success', () => {
       lane: LANE.retry,
       latencyMs: 70,
       isSecondRequest: false,
-      isGone: false,
-      isExhausted: false,
+      verdict: 'success',
     });
   });
 
@@ -30,7 +29,7 @@ describe('a success', () => {
   });
 
   test('of the last try is a success', () => {
-    expect(judge({ numTrials: 2 }, answered(200))).toMatchObject({ status: 'Success', isExhausted: false });
+    expect(judge({ numTrials: 2 }, answered(200))).toMatchObject({ status: 'Success', verdict: 'success' });
   });
 });
 
@@ -53,7 +52,7 @@ describe('a fault on our side', () => {
       status: 'Retry',
       numTrials: 2,
       delayMs: 5_000,
-      isExhausted: false,
+      verdict: 'ours',
     });
   });
 
@@ -78,13 +77,12 @@ describe('410', () => {
       description: 'The endpoint answered 410 Some; it wants no more deliveries',
       numTrials: 1,
       delayMs: null,
-      isGone: true,
-      isExhausted: false,
+      verdict: 'gone',
     });
   });
 
   test('says so of a delivery that goes at most once too', () => {
-    expect(judge({ deliveryMode: 'at_most_once' }, answered(410))).toMatchObject({ isGone: true });
+    expect(judge({ deliveryMode: 'at_most_once' }, answered(410))).toMatchObject({ verdict: 'gone' });
   });
 });
 
@@ -97,7 +95,7 @@ describe('at most once', () => {
       description: 'The endpoint answered 500 Some; at most once, so it is not tried again',
       numTrials: 1,
       delayMs: null,
-      isExhausted: false,
+      verdict: 'failed',
     });
   });
 
@@ -140,7 +138,7 @@ describe('a dropped kept connection', () => {
       numTrials: 2,
       delayMs: 0,
       isSecondRequest: true,
-      isExhausted: false,
+      verdict: 'dropped',
     });
     expect(judge({ lane: LANE.replay }, dropped)).toMatchObject({ status: 'Scheduled', lane: LANE.replay });
   });
@@ -169,8 +167,7 @@ describe('a failed try', () => {
       lane: LANE.retry,
       latencyMs: null,
       isSecondRequest: false,
-      isGone: false,
-      isExhausted: false,
+      verdict: 'failed',
     });
     expect(judge({}, unanswered('timeout'))).toMatchObject({ status: 'Retry', description: 'It broke' });
   });
@@ -181,8 +178,7 @@ describe('a failed try', () => {
       description: 'The endpoint answered 500 Some; all 3 tries are used up',
       numTrials: 3,
       delayMs: null,
-      isExhausted: true,
-      isGone: false,
+      verdict: 'exhausted',
     });
   });
 
@@ -190,14 +186,14 @@ describe('a failed try', () => {
     expect(judge({ retry: { ...RETRY, retryLimit: 1 } }, unanswered('timeout'))).toMatchObject({
       status: 'Failure',
       description: 'It broke; its only try is used up',
-      isExhausted: true,
+      verdict: 'exhausted',
     });
   });
 
   test('before a resend uses up no try after it, and the waits begin again', () => {
     const resent = { numTrials: 3, budgetFrom: 3, retry: { ...RETRY, strategy: 'exponential' as const } };
     expect(judge(resent, answered(500))).toMatchObject({ status: 'Retry', numTrials: 4, delayMs: 10_000 });
-    expect(judge({ ...resent, numTrials: 5 }, answered(500))).toMatchObject({ isExhausted: true });
+    expect(judge({ ...resent, numTrials: 5 }, answered(500))).toMatchObject({ verdict: 'exhausted' });
   });
 
   test('waits longer each time, and longer by chance, where the strategy is exponential', () => {

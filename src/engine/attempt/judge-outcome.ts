@@ -1,21 +1,15 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
-import { LANE } from '../../domain/delivery.ts';
+import { type Held, LANE } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish, NextState } from '../../store/queue/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
+import { stateAsBefore, type Verdict } from './sent.ts';
 
 /** What an outcome means for its delivery. */
-export type Judgement = Pick<
-  Finish,
-  'status' | 'description' | 'numTrials' | 'delayMs' | 'lane' | 'latencyMs'
-> & {
-  isSecondRequest: boolean;
-  /** 410: the endpoint wants no more. */
-  isGone: boolean;
-  /** No tries are left. */
-  isExhausted: boolean;
-};
+export type Judgement = NextState &
+  Pick<Finish, 'description' | 'numTrials' | 'lane' | 'latencyMs' | 'isSecondRequest'> & {
+    verdict: Verdict;
+  };
 
 /** Trouble on our side is tried again soon and uses up nothing, for a day at most: then it may not be ours after all. */
 const OUR_FAULT_DELAY_MS = 5_000;
@@ -38,30 +32,24 @@ const GONE = 410;
 const ASKS_TO_WAIT = new Set([429, 503]);
 
 export function judgeOutcome(
-  delivery: HeldDelivery,
+  delivery: Held,
   outcome: Outcome,
   context: { nowMs: number; random: number },
 ): Judgement {
   const numTrials = delivery.numTrials + 1;
-  const base = {
-    numTrials,
-    delayMs: null,
-    lane: LANE.retry,
-    latencyMs: null,
-    isSecondRequest: false,
-    isGone: false,
-    isExhausted: false,
-  };
+  const base = { numTrials, lane: LANE.retry, latencyMs: null, isSecondRequest: false };
+  const failure = { ...base, status: 'Failure', delayMs: null } as const;
   const asBefore = {
     ...base,
     numTrials: delivery.numTrials,
-    status: delivery.numTrials === 0 ? ('Scheduled' as const) : ('Retry' as const),
+    status: stateAsBefore(delivery),
     lane: delivery.lane,
   };
   const isYoung = context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
   if (outcome.kind === 'error' && outcome.ours && isYoung) {
     return {
       ...asBefore,
+      verdict: 'ours',
       description: `Not tried: ${outcome.message}`,
       delayMs: OUR_FAULT_DELAY_MS,
       isSecondRequest: delivery.isSecondRequest,
@@ -70,7 +58,9 @@ export function judgeOutcome(
   if (outcome.kind === 'response' && outcome.status >= 200 && outcome.status < 300) {
     return {
       ...base,
+      verdict: 'success',
       status: 'Success',
+      delayMs: null,
       description: null,
       latencyMs: context.nowMs - delivery.acceptedAtMs,
     };
@@ -78,40 +68,34 @@ export function judgeOutcome(
   const reason =
     outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
   if (outcome.kind === 'response' && outcome.status === GONE) {
-    return {
-      ...base,
-      status: 'Failure',
-      description: `${reason}; it wants no more deliveries`,
-      isGone: true,
-    };
+    return { ...failure, verdict: 'gone', description: `${reason}; it wants no more deliveries` };
   }
   const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
   if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
-    return { ...base, status: 'Failure', description: `${reason}; at most once, so it is not tried again` };
+    const description = `${reason}; at most once, so it is not tried again`;
+    return { ...failure, verdict: 'failed', description };
   }
   if (outcome.kind === 'error' && outcome.dropped && !delivery.isSecondRequest) {
     return {
       ...asBefore,
+      verdict: 'dropped',
       description: `${outcome.message}; sent once more`,
       delayMs: 0,
       isSecondRequest: true,
     };
   }
   const failures = numTrials - delivery.budgetFrom;
-  if (failures >= delivery.retry.retryLimit) {
-    return {
-      ...base,
-      status: 'Failure',
-      description: `${reason}; ${delivery.retry.retryLimit === 1 ? 'its only try is' : `all ${delivery.retry.retryLimit} tries are`} used up`,
-      isExhausted: true,
-    };
+  const { retryLimit } = delivery.retry;
+  if (failures >= retryLimit) {
+    const used = retryLimit === 1 ? 'its only try is' : `all ${retryLimit} tries are`;
+    return { ...failure, verdict: 'exhausted', description: `${reason}; ${used} used up` };
   }
   const delayMs = retryDelayMs(delivery.retry, {
     failures,
     retryAfterSeconds: askedToWait(outcome, context.nowMs),
     random: context.random,
   });
-  return { ...base, status: 'Retry', description: reason, delayMs };
+  return { ...base, verdict: 'failed', status: 'Retry', description: reason, delayMs };
 }
 
 function askedToWait(outcome: Outcome, nowMs: number): number | null {

@@ -1,5 +1,4 @@
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
-import { isMetaQueueKey } from '../../domain/meta-event.ts';
+import { type Held, LANE } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sent } from './sent.ts';
 
@@ -8,8 +7,8 @@ import type { Sent } from './sent.ts';
  * thousands of deliveries a second it would be most of the log; where that is off it costs a comparison. It names
  * hosts and addresses, never a URL (webhook URLs may hold tokens), a header or a body.
  */
-export function logAttempt(log: Logger, delivery: HeldDelivery, sent: Sent, moved: boolean): void {
-  if (sent.exchange === undefined || isMetaQueueKey(delivery.key) || !log.isLevelEnabled('debug')) return;
+export function logAttempt(log: Logger, delivery: Held, sent: Sent, moved: boolean): void {
+  if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
   const { finish } = sent;
   const { outcome, requestBytes, trace } = sent.exchange;
   log.debug(

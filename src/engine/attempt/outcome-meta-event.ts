@@ -10,11 +10,11 @@ export function outcomeMetaEvent(
   recorder: MetaEventRecorder,
   project: ProjectRow,
   { delivery, finish, nowMs }: { delivery: HeldDelivery; finish: Finish; nowMs: number },
-): NewMetaEvent | undefined {
+): NewMetaEvent | null {
   const { status, description, numTrials, attempt } = finish;
   const type = finish.delayMs === null ? endingType(status) : undefined;
-  if (type === undefined) return undefined;
-  return recorder.prepare(project, type, () =>
+  if (type === undefined) return null;
+  const made = recorder.prepare(project, type, () =>
     deliveryData({
       ...delivery,
       status,
@@ -27,6 +27,7 @@ export function outcomeMetaEvent(
       endedAtMs: nowMs,
     }),
   );
+  return made ?? null;
 }
 
 /** Without what the endpoint answered beyond its status: that may be long, and is read with the attempt. */

@@ -1,26 +1,36 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import type { SeenCertificates } from '../../domain/certificate.ts';
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import { type EndedStatus, type Held, LANE, type OpenStatus } from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
-/** What came of a try, and what it says about the endpoint. */
-export interface Sent {
-  finish: Finish;
-  effect: 'success' | 'failure' | 'strain' | 'none';
-  /** 410: the endpoint wants no more. */
-  isGone?: boolean;
-  /** No tries are left. */
-  isExhausted?: boolean;
-  /** Length of the request, where one was made. */
-  durationMs?: number;
-  /** Of the connection it was made on. */
-  certificates?: SeenCertificates | null;
-  /** What the log says of the request, where one was made. */
-  exchange?: Exchanged;
-}
+/** What came of a try. Each carries what is to be recorded. */
+export type Sent =
+  | Tried
+  /** The endpoint dropped the connection of the first request. The second request will say how the endpoint does. */
+  | { kind: 'dropped'; finish: Finish; exchange: Exchange }
+  /** No request was made, or it failed by our fault: it says nothing of the endpoint. */
+  | { kind: 'untried'; finish: Finish; exchange: Exchange | null };
 
-export interface Exchanged {
+/** A request was made, and says how the endpoint does. */
+export type Tried =
+  | { kind: 'success'; finish: Finish; exchange: Exchange }
+  | {
+      kind: 'failure';
+      finish: Finish;
+      exchange: Exchange;
+      why: Extract<Verdict, 'gone' | 'exhausted' | 'failed'>;
+      /** The endpoint may be overloaded: fewer requests at a time help. */
+      isStrain: boolean;
+    };
+
+/**
+ * What an outcome means. `ours`: our fault, nothing used up; `dropped`: to be sent once more; `gone`: 410, the endpoint
+ * wants no more; `exhausted`: no tries are left; `failed`: any other failure.
+ */
+export type Verdict = 'success' | 'ours' | 'dropped' | 'gone' | 'exhausted' | 'failed';
+
+/** What is known of a request that was made. */
+export interface Exchange {
   outcome: Outcome;
   requestBytes: number;
   /** The trace it was sent with, as a span of its own or the event's. */
@@ -29,51 +39,65 @@ export interface Exchanged {
 
 const OUR_FAULT_DELAY_MS = 5_000;
 
-export function identity(
-  delivery: HeldDelivery,
-): Pick<Finish, 'deliveryId' | 'projectId' | 'endpointId' | 'fence' | 'key' | 'body'> {
-  return {
-    deliveryId: delivery.id,
-    projectId: delivery.projectId,
-    endpointId: delivery.endpointId,
-    fence: delivery.fence,
-    key: delivery.key,
-    body: null,
-  };
+/** The state of a delivery that was not tried: what its tries so far made it. */
+export function stateAsBefore({ numTrials }: Held): OpenStatus {
+  return numTrials === 0 ? 'Scheduled' : 'Retry';
 }
 
 /** An end without a request. */
-export function ended(delivery: HeldDelivery, status: 'Discarded' | 'Failure', description: string): Sent {
-  return {
-    finish: { ...handedBack(delivery, description), status, delayMs: null },
-    effect: 'none',
-  };
+export function ended(delivery: Held, status: Exclude<EndedStatus, 'Success'>, description: string): Sent {
+  return untried({ ...handedBack(delivery, description), status, delayMs: null });
 }
 
 /** Back to the queue: a gate is closed, or this node may not send. */
-export function back(delivery: HeldDelivery, description: string | null): Sent {
-  return { finish: handedBack(delivery, description), effect: 'none' };
+export function back(delivery: Held, description: string | null): Sent {
+  return untried(handedBack(delivery, description));
 }
 
 /** Trouble on our side: tried again soon, and nothing used up. */
-export function ourFault(delivery: HeldDelivery, reason: string): Sent {
-  return {
-    finish: { ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS },
-    effect: 'none',
-  };
+export function ourFault(delivery: Held, reason: string): Sent {
+  return untried({ ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
+}
+
+/** What a request that was made came to. */
+export function triedAs(
+  verdict: Verdict,
+  finish: Finish,
+  { exchange, isStrain }: { exchange: Exchange; isStrain: boolean },
+): Sent {
+  switch (verdict) {
+    case 'success':
+      return { kind: 'success', finish, exchange };
+    case 'dropped':
+      return { kind: 'dropped', finish, exchange };
+    case 'ours':
+      return { kind: 'untried', finish, exchange };
+    default:
+      return { kind: 'failure', finish, exchange, why: verdict, isStrain };
+  }
+}
+
+export function untried(finish: Finish): Sent {
+  return { kind: 'untried', finish, exchange: null };
 }
 
 /** Back to the queue, due at once, nothing used up: a gate closed, or this node is stopping. */
-export function handedBack(delivery: HeldDelivery, description: string | null): Finish {
+export function handedBack<T extends Held>(
+  delivery: T,
+  description: string | null,
+): Extract<Finish<T>, { status: OpenStatus }> {
   return {
-    ...identity(delivery),
-    status: delivery.numTrials === 0 ? 'Scheduled' : 'Retry',
+    delivery,
+    status: stateAsBefore(delivery),
     description,
     numTrials: delivery.numTrials,
     latencyMs: null,
     delayMs: 0,
     lane: delivery.numTrials === 0 ? delivery.lane : LANE.retry,
+    key: delivery.key,
+    body: null,
     attempt: null,
     isSecondRequest: delivery.isSecondRequest,
+    metaEvent: null,
   };
 }

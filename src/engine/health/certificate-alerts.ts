@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { Sent } from '../attempt/sent.ts';
+import type { Tried } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
@@ -57,7 +57,8 @@ export class CertificateAlerts {
     return this.#changes.drain();
   }
 
-  attempted({ projectId, endpointId }: HeldDelivery, { certificates }: Sent): void {
+  attempted({ projectId, endpointId }: HeldDelivery, { exchange }: Tried): void {
+    const { certificates } = exchange.outcome;
     if (!certificates) return;
     const routing = this.#deps.cache.peek(projectId);
     if (routing === undefined) return;

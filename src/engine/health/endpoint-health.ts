@@ -3,7 +3,7 @@ import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/queue/breakers.ts';
 import { lastFailure } from '../attempt/last-failure.ts';
-import type { Sent } from '../attempt/sent.ts';
+import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';
 import { BreakerChanges, type BreakerChangesDeps, type Finding } from './breaker-changes.ts';
 import { StateChanges } from './state-changes.ts';
@@ -58,18 +58,19 @@ export class EndpointHealth implements OutcomeListener {
     await this.#changes.drain();
   }
 
-  attempted(delivery: HeldDelivery, sent: Sent): void {
+  attempted(delivery: HeldDelivery, sent: Tried): void {
     const { endpointId, projectId } = delivery;
-    const succeeded = sent.effect === 'success';
+    const succeeded = sent.kind === 'success';
+    const why = sent.kind === 'failure' ? sent.why : null;
     const routing = this.#deps.cache.peek(projectId);
     const at = { projectId, endpointId, seen: routing?.endpoints.get(endpointId)?.row.version };
-    if (sent.isGone === true)
+    if (why === 'gone')
       this.#changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, last: lastFailure(sent) });
     if (routing === undefined) return;
     const probe = probeOf(delivery);
     if (probe !== null)
       this.#changes.add({ ...at, kind: 'probed', probe, failure: succeeded ? null : lastFailure(sent) });
-    if (sent.isExhausted === true && routing.project.config.disable_endpoint)
+    if (why === 'exhausted' && routing.project.config.disable_endpoint)
       this.#changes.add({
         ...at,
         kind: 'exhausted',

@@ -8,7 +8,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../../store/config/alerts.ts';
 import type { Database } from '../../store/database/database.ts';
 import { lastFailure } from '../attempt/last-failure.ts';
-import type { Sent } from '../attempt/sent.ts';
+import type { Tried } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
@@ -52,13 +52,13 @@ export class SubscriptionAlerts {
     return this.#changes.drain();
   }
 
-  attempted(delivery: HeldDelivery, sent: Sent): void {
+  attempted(delivery: HeldDelivery, sent: Tried): void {
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
     const { projectId } = delivery;
     const isRaised = routing.alerts.get(id) === true;
-    if (sent.effect === 'success') {
+    if (sent.kind === 'success') {
       if (isRaised) this.#changes.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
       return;
     }

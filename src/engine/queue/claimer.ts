@@ -278,12 +278,13 @@ export class Claimer implements QueueListener {
     else this.#keys.moveTo(due, nextAt);
     let started = 0;
     for (const delivery of deliveries) {
-      if (!this.#deps.dispatcher.reserveClaimed(delivery.id, delivery)) {
+      const { id, projectId, target } = delivery;
+      if (!this.#deps.dispatcher.reserveClaimed(id, { projectId, endpointId: target })) {
         this.unsure();
         continue;
       }
       started += 1;
-      delivery.probeFence = probe?.fence ?? null;
+      if (delivery.kind === 'delivery') delivery.probeFence = probe?.fence ?? null;
       if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery, this.#wantedAt);
       this.#deps.dispatcher.start(delivery);
     }

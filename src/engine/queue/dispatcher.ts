@@ -1,13 +1,13 @@
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import { type Held, type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
 import { countOutcome, countStart } from '../attempt/count-outcome.ts';
-import type { DeliverySender } from '../attempt/delivery-sender.ts';
 import { logAttempt } from '../attempt/log-attempt.ts';
-import type { Sent } from '../attempt/sent.ts';
+import type { Sender } from '../attempt/sender.ts';
+import type { Sent, Tried } from '../attempt/sent.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
@@ -29,11 +29,11 @@ import type { Lease } from './lease.ts';
 interface EndpointQueue {
   held: number;
   sending: number;
-  waiting: HeldDelivery[];
+  waiting: Held[];
 }
 
 export interface DispatcherDeps {
-  sender: Pick<DeliverySender, 'send'>;
+  sender: Pick<Sender, 'send'>;
   finisher: Finisher;
   lease: Lease;
   /** A delivery is held no more. */
@@ -56,7 +56,7 @@ export interface QueueListener {
 }
 
 export interface OutcomeListener {
-  attempted(delivery: HeldDelivery, sent: Sent): void;
+  attempted(delivery: HeldDelivery, sent: Tried): void;
   /** A probe was handed back, ended without a try, or its outcome could not be recorded. */
   notProbed(delivery: HeldDelivery): void;
 }
@@ -116,10 +116,10 @@ export class Dispatcher implements DeliverySink {
     this.#queueListener?.roomFreed();
   }
 
-  start(delivery: HeldDelivery): void {
-    const queue = this.#queue(delivery.endpointId);
+  start(delivery: Held): void {
+    const queue = this.#queue(delivery.target);
     queue.waiting.push(delivery);
-    this.#pump(delivery.endpointId, queue);
+    this.#pump(delivery.target, queue);
   }
 
   waiting(projectId: string, where: { key: string; lane: number }): void {
@@ -181,17 +181,17 @@ export class Dispatcher implements DeliverySink {
   }
 
   /** Forgets what is held unsent, since its rows may have been taken over while this node was silent. */
-  forgetUnsent(): HeldDelivery[] {
+  forgetUnsent(): Held[] {
     const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     for (const delivery of forgotten) {
       this.unreserve(delivery.id);
-      if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+      this.#notProbed(delivery);
     }
     return forgotten;
   }
 
   /** Takes no more; resolves when all that was being sent is recorded, cut off `graceMs` from now at the latest. */
-  async close(graceMs: number): Promise<HeldDelivery[]> {
+  async close(graceMs: number): Promise<Held[]> {
     this.#closed = true;
     const unsent = this.forgetUnsent();
     const cutOff = setTimeout(() => this.#abort.abort(), graceMs);
@@ -223,7 +223,7 @@ export class Dispatcher implements DeliverySink {
     if (queue.waiting.length === 0) return;
     const cap = this.#cap(endpointId).value;
     while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
-      const delivery = queue.waiting.shift() as HeldDelivery;
+      const delivery = queue.waiting.shift() as Held;
       queue.sending += 1;
       countStart(this.#deps.metrics, delivery);
       this.#track(this.#send(delivery, queue));
@@ -236,7 +236,7 @@ export class Dispatcher implements DeliverySink {
     this.#sending.add(tracked);
   }
 
-  async #send(delivery: HeldDelivery, queue: EndpointQueue): Promise<void> {
+  async #send(delivery: Held, queue: EndpointQueue): Promise<void> {
     let sent: Sent | undefined;
     try {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
@@ -245,18 +245,23 @@ export class Dispatcher implements DeliverySink {
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to attempt a delivery');
     }
     queue.sending -= 1;
-    if (sent?.effect === 'success') this.#cap(delivery.endpointId).succeeded();
-    if (sent?.effect === 'strain') this.#cap(delivery.endpointId).strained(performance.now());
-    this.#pump(delivery.endpointId, queue);
+    if (sent?.kind === 'success') this.#cap(delivery.target).succeeded();
+    if (sent?.kind === 'failure' && sent.isStrain) this.#cap(delivery.target).strained(performance.now());
+    this.#pump(delivery.target, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
     if (isRecorded) return;
     this.unsure();
-    if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+    this.#notProbed(delivery);
+  }
+
+  #notProbed(delivery: Held): void {
+    if (delivery.kind === 'delivery' && delivery.probeFence !== null)
+      this.#outcomeListener?.notProbed(delivery);
   }
 
   /** False: it could not be. The row stays held and is given back like one that could not be tried. */
-  async #record(delivery: HeldDelivery, sent: Sent): Promise<boolean> {
+  async #record(delivery: Held, sent: Sent): Promise<boolean> {
     const { finish } = sent;
     let moved: boolean;
     try {
@@ -281,14 +286,12 @@ export class Dispatcher implements DeliverySink {
         finish.delayMs,
       );
     }
-    if (moved && finish.metaEvent !== undefined) {
+    if (moved && finish.metaEvent !== null) {
       const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
       this.#queueListener?.waiting(delivery.projectId, where, 0);
     }
-    // A dropped connection says nothing of the endpoint; its second request will.
-    if (finish.attempt !== null && finish.isSecondRequest !== true)
-      this.#outcomeListener?.attempted(delivery, sent);
-    else if (delivery.probeFence !== null) this.#outcomeListener?.notProbed(delivery);
+    if (sent.kind !== 'success' && sent.kind !== 'failure') this.#notProbed(delivery);
+    else if (delivery.kind === 'delivery') this.#outcomeListener?.attempted(delivery, sent);
     return true;
   }
 }

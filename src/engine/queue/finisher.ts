@@ -53,13 +53,13 @@ export class Finisher {
       try {
         const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
         this.#deps.metrics.batchSize.finish.observe(batch.length);
-        return batch.map((finish) => moved.has(finish.deliveryId));
+        return batch.map((finish) => moved.has(finish.delivery.id));
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, error);
         this.#deps.log.warn({ err: error, deliveries: batch.length }, 'failed to record outcomes; retrying');
         if (this.#hasGivenUp) throw error;
         const isRefused = !isConnectionError(error);
-        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== undefined)
+        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== null)
           return this.#split(batch, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
@@ -72,15 +72,15 @@ export class Finisher {
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
     const [finish] = batch as [Finish];
-    if (finish.metaEvent !== undefined) {
+    if (finish.metaEvent !== null) {
       this.#deps.log.error(
-        { err: error, delivery: finish.deliveryId },
+        { err: error, delivery: finish.delivery.id },
         'failed to store a meta event; its delivery is recorded without it',
       );
-      return this.#run([{ ...finish, metaEvent: undefined }]);
+      return this.#run([{ ...finish, metaEvent: null }]);
     }
     this.#deps.log.error(
-      { err: error, delivery: finish.deliveryId },
+      { err: error, delivery: finish.delivery.id },
       'failed to store an attempt; stored without its response',
     );
     const { attempt } = finish;

@@ -1,14 +1,14 @@
 import { breakerState } from '../../domain/circuit-breaker.ts';
-import { AppError } from '../../domain/errors.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
   endOpenMetaEvents,
-  type HeldRow,
+  type LongOpenRow,
   lockHeld,
   projectsHolding,
 } from '../../store/queue/held-deliveries.ts';
@@ -49,26 +49,17 @@ export async function discardHeld(
     if (!limits.has(id)) limits.set(id, instanceMs);
   let discarded = 0;
   for (const [projectId, heldMs] of limits) {
-    const routing = await routingOf(cache, projectId);
+    const routing = await existingRouting(cache, projectId);
     for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
       ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
   }
   return discarded;
 }
 
-/** Undefined: the project is gone. */
-async function routingOf(cache: ConfigCache, projectId: string): Promise<ProjectRouting | undefined> {
-  try {
-    return await cache.get(projectId);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'project_not_found') return undefined;
-    throw error;
-  }
-}
-
 interface Holding {
   projectId: string;
-  routing: ProjectRouting | undefined;
+  /** Null: the project was deleted. */
+  routing: ProjectRouting | null;
   heldMs: number;
   nowMs: number;
 }
@@ -95,7 +86,7 @@ async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<nu
   return rows.length;
 }
 
-function byReason(held: readonly HeldRow[], holding: Holding): Map<string, string[]> {
+function byReason(held: readonly LongOpenRow[], holding: Holding): Map<string, string[]> {
   const reasons = new Map<string, string[]>();
   for (const { id, key, is_meta_event } of held) {
     if (is_meta_event) continue;
@@ -112,7 +103,7 @@ function describe(heldMs: number, reason: string): string {
 
 /** The gate that a delivery waits behind. */
 function whyHeld({ routing, nowMs }: Holding, key: string): string {
-  if (routing === undefined) return 'the project was deleted';
+  if (routing === null) return 'the project was deleted';
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
   const status = routing.endpoints.get(endpointId)?.row.status;
   if (status === undefined) return 'the endpoint was deleted';

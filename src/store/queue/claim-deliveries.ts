@@ -4,10 +4,10 @@ import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
-import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
+import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
 /** Takes due deliveries for this node, with everything the dispatcher needs of them. */
-interface ClaimedRow extends HeldRow, RetryColumns {
+interface DeliveryRow extends TakenRow, RetryColumns {
   endpoint_id: string;
   subscription_id: string | null;
   event_type: string;
@@ -32,12 +32,13 @@ const CLAIM = holdStatement(
   join events e on ${byKey('e.id', 'held.event_id')}`,
 );
 
-export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim<HeldDelivery>[]> {
   return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
-function fromRow(row: ClaimedRow): HeldDelivery {
+function fromRow(row: DeliveryRow): HeldDelivery {
   return {
+    kind: 'delivery',
     id: row.delivery_id,
     fence: row.fence,
     key: row.key,
@@ -45,6 +46,7 @@ function fromRow(row: ClaimedRow): HeldDelivery {
     projectId: row.project_id,
     eventId: row.event_id,
     endpointId: row.endpoint_id,
+    target: row.endpoint_id,
     subscriptionId: row.subscription_id,
     eventType: row.event_type,
     deliveryMode: row.delivery_mode,

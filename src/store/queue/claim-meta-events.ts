@@ -1,11 +1,11 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { HeldMetaEvent } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
-import { type Claim, type HeldRow, holdDue, holdStatement, type Want } from './hold-due.ts';
+import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
 /** Takes due meta events for this node. */
-interface ClaimedRow extends HeldRow, RetryColumns {
+interface MetaEventRow extends TakenRow, RetryColumns {
   event_type: string;
   payload: Buffer;
   num_trials: number;
@@ -18,36 +18,30 @@ const CLAIM = holdStatement(
   'join meta_events m on m.id = held.delivery_id',
 );
 
-export function claimMetaEvents(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+export function claimMetaEvents(
+  db: Database,
+  nodeId: string,
+  wants: Want[],
+): Promise<Claim<HeldMetaEvent>[]> {
   return holdDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
 }
 
-/** The engine sees a delivery whose endpoint is the queue key: it counts against windows and caps like one. */
-function fromRow(row: ClaimedRow): HeldDelivery {
+function fromRow(row: MetaEventRow): HeldMetaEvent {
   return {
+    kind: 'meta',
     id: row.delivery_id,
     fence: row.fence,
     key: row.key,
     lane: row.lane,
     projectId: row.project_id,
-    eventId: row.delivery_id,
-    endpointId: row.key,
-    subscriptionId: null,
+    target: row.key,
     eventType: row.event_type,
     deliveryMode: 'at_least_once',
     retry: retryOf(row),
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
     body: row.payload,
-    hasOwnBody: false,
-    isStarted: false,
     isSecondRequest: row.is_second_request,
-    probeFence: null,
-    contentType: null,
-    headers: null,
-    urlQueryParams: null,
-    idempotencyKey: null,
-    acknowledgedAtMs: idTime(row.delivery_id),
     acceptedAtMs: idTime(row.delivery_id),
     dueAt: null,
   };

@@ -1,4 +1,4 @@
-import { isMetaQueueKey } from '../../domain/meta-event.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
 import { type Finish, finishDeliveries } from './finish-deliveries.ts';
@@ -11,22 +11,28 @@ import { insertTwice } from './insert-twice.ts';
  * instead of 1); all others are the one statement they always were.
  */
 export async function finishBatch(db: Database, nodeId: string, batch: Finish[]): Promise<Set<string>> {
-  const metaEvents = batch.filter((finish) => isMetaQueueKey(finish.endpointId));
-  const deliveries = batch.filter((finish) => !isMetaQueueKey(finish.endpointId));
+  const metaEvents = batch.filter((finish) => finish.delivery.kind === 'meta');
+  const deliveries = batch.filter(isOfDelivery);
   // In this order: if the second fails the batch comes again, and recording a meta event twice changes nothing.
   const told = await finishMetaEvents(db, nodeId, metaEvents);
   const moved = await recordDeliveries(db, nodeId, deliveries);
   return new Set([...told, ...moved]);
 }
 
-async function recordDeliveries(db: Database, nodeId: string, finishes: Finish[]): Promise<Set<string>> {
+const isOfDelivery = (finish: Finish): finish is Finish<HeldDelivery> => finish.delivery.kind === 'delivery';
+
+async function recordDeliveries(
+  db: Database,
+  nodeId: string,
+  finishes: readonly Finish<HeldDelivery>[],
+): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();
-  if (finishes.every((finish) => finish.metaEvent === undefined)) {
+  if (finishes.every((finish) => finish.metaEvent === null)) {
     return insertTwice((onConflict) => finishDeliveries(db, nodeId, finishes, onConflict));
   }
   return db.hotTransaction(async (tx) => {
     const moved = await finishDeliveries(tx, nodeId, finishes);
-    const told = finishes.filter((finish) => moved.has(finish.deliveryId));
+    const told = finishes.filter((finish) => moved.has(finish.delivery.id));
     await insertMetaEvents(
       tx,
       told.flatMap((finish) => finish.metaEvent ?? []),

@@ -1,4 +1,4 @@
-import type { EndedStatus, OpenStatus } from '../../domain/delivery.ts';
+import type { EndedStatus, Held, HeldDelivery, OpenStatus } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
@@ -32,31 +32,29 @@ export interface AttemptRow {
   respondedAtMs: number | null;
 }
 
-export interface Finish {
-  deliveryId: string;
-  projectId: string;
-  endpointId: string;
-  fence: number;
-  status: OpenStatus | EndedStatus;
+/** What is recorded of a try, of a delivery or a meta event. */
+export type Finish<T extends Held = Held> = NextState & {
+  delivery: T;
   description: string | null;
   numTrials: number;
   latencyMs: number | null;
-  /** Milliseconds until the next try; null when the delivery has ended. */
-  delayMs: number | null;
   lane: number;
   key: string;
   /** The body a function made, to be kept for later tries. */
   body: Buffer | null;
   attempt: AttemptRow | null;
   /** The connection of the attempt was dropped: the next request belongs to the same try, and this one counts for nothing. */
-  isSecondRequest?: boolean;
-  /** To be stored with the outcome, if the project wants to be told. */
-  metaEvent?: NewMetaEvent | undefined;
-}
+  isSecondRequest: boolean;
+  /** To be stored with the outcome; null: the project does not want to be told. */
+  metaEvent: NewMetaEvent | null;
+};
+
+/** An open delivery is tried again after `delayMs`; an ended one is not. */
+export type NextState = { status: OpenStatus; delayMs: number } | { status: EndedStatus; delayMs: null };
 
 interface Batch {
   nodeId: string;
-  finishes: readonly Finish[];
+  finishes: readonly Finish<HeldDelivery>[];
 }
 
 const attemptColumns: readonly Column<Finish>[] = [
@@ -80,10 +78,10 @@ const nodeId = parameters.one('text', (batch) => batch.nodeId);
 const f = parameters.rows(
   (batch) => batch.finishes,
   [
-    ['delivery_id', 'id', (f) => f.deliveryId],
-    ['project_id', 'id', (f) => f.projectId],
-    ['endpoint_id', 'id', (f) => f.endpointId],
-    ['fence', 'int', (f) => f.fence],
+    ['delivery_id', 'id', ({ delivery }) => delivery.id],
+    ['project_id', 'id', ({ delivery }) => delivery.projectId],
+    ['endpoint_id', 'id', ({ delivery }) => delivery.endpointId],
+    ['fence', 'int', ({ delivery }) => delivery.fence],
     ['status', 'id', (f) => f.status],
     ['description', 'text', (f) => f.description],
     ['num_trials', 'int', (f) => f.numTrials],
@@ -91,7 +89,7 @@ const f = parameters.rows(
     ['delay_ms', 'float8', (f) => f.delayMs],
     ['lane', 'int', (f) => f.lane],
     ['key', 'id', (f) => f.key],
-    ['is_second_request', 'bool', (f) => f.isSecondRequest ?? false],
+    ['is_second_request', 'bool', (f) => f.isSecondRequest],
     ['body', 'bytes', (f) => f.body],
     ...attemptColumns,
   ],
@@ -134,7 +132,7 @@ select delivery_id from moved`,
 export async function finishDeliveries(
   db: HotQueryable,
   nodeId: string,
-  finishes: Finish[],
+  finishes: readonly Finish<HeldDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
   const { name, text } = FINISH[onConflict];

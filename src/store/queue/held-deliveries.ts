@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 
 /** Open deliveries and meta events that have been waiting for very long. */
-export interface HeldRow {
+export interface LongOpenRow {
   id: string;
   key: string;
   is_meta_event: boolean;
@@ -35,8 +35,8 @@ export function lockHeld(
   tx: Queryable,
   projectId: string,
   held: { below: string; evenIfSending: string; limit: number },
-): Promise<HeldRow[]> {
-  return tx.query<HeldRow>(
+): Promise<LongOpenRow[]> {
+  return tx.query<LongOpenRow>(
     `select delivery_id as id, key, kind = 1 as is_meta_event from delivery_queue
      where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3)
      order by delivery_id limit $4 for update skip locked`,

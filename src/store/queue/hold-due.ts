@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { Held } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -17,13 +17,14 @@ export interface Want {
 }
 
 /** What came of one want: the deliveries, and when the next row that is not due yet will be. */
-export interface Claim {
+export interface Claim<T extends Held = Held> {
   want: Want;
-  deliveries: HeldDelivery[];
+  deliveries: T[];
   nextDueInMs: number | null;
 }
 
-export interface HeldRow {
+/** A row of the queue that this node has taken. */
+export interface TakenRow {
   delivery_id: string;
   event_id: string;
   project_id: string;
@@ -75,10 +76,10 @@ left join (
 ) claimed on claimed.key = want.key and claimed.lane = want.lane`;
 
 /** `fromRow` takes the rows of its own statement, which only its caller knows the columns of. */
-interface HoldStatement {
+interface HoldStatement<T extends Held> {
   name: string;
   text: string;
-  fromRow(row: never): HeldDelivery;
+  fromRow(row: never): T;
 }
 
 interface Answer {
@@ -88,17 +89,17 @@ interface Answer {
 }
 
 /** One claim per want, in order. */
-export async function holdDue(
+export async function holdDue<T extends Held>(
   db: Database,
   nodeId: string,
   wants: Want[],
-  statement: HoldStatement,
-): Promise<Claim[]> {
+  statement: HoldStatement<T>,
+): Promise<Claim<T>[]> {
   const values = parameters.values({ nodeId, wants });
   const answers = await db.hot<Answer>(statement.name, statement.text, values);
-  const claims = wants.map((want): Claim => ({ want, deliveries: [], nextDueInMs: null }));
+  const claims = wants.map((want): Claim<T> => ({ want, deliveries: [], nextDueInMs: null }));
   for (const answer of answers) {
-    const claim = claims[answer.n - 1] as Claim;
+    const claim = claims[answer.n - 1] as Claim<T>;
     claim.nextDueInMs = answer.next_due_in_ms;
     if (answer.delivery_id !== null) claim.deliveries.push(statement.fromRow(answer as never));
   }

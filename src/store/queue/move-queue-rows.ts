@@ -23,6 +23,6 @@ export function moveQueueRows(nodeId: string): string {
 }
 
 /** So that two nodes lock rows in the same order. */
-export function inIdOrder<T extends { deliveryId: string }>(finishes: readonly T[]): T[] {
-  return [...finishes].sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
+export function inIdOrder<T extends { delivery: { id: string } }>(finishes: readonly T[]): T[] {
+  return finishes.toSorted((a, b) => (a.delivery.id < b.delivery.id ? -1 : 1));
 }

@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import type { HttpClient } from '../../dispatch/client/http-client.ts';
+import { visibleHeaders } from '../../domain/credential-headers.ts';
+import type { HeldMetaEvent } from '../../domain/delivery.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/project-config.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { compileSigner, type Signer } from '../../signing/sign-delivery.ts';
+import { attemptRecord } from './attempt-record.ts';
+import type { BuiltRequest } from './build-request.ts';
+import { judgeOutcome } from './judge-outcome.ts';
+import { back, ended, handedBack, ourFault, type Sent, triedAs } from './sent.ts';
+
+/** One try of one meta event: a request to the URL of the project's own config. */
+export interface MetaEventSenderDeps {
+  cache: ConfigCache;
+  http: HttpClient;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 51_200;
+
+export class MetaEventSender {
+  readonly #deps: MetaEventSenderDeps;
+  readonly #signers = new WeakMap<ProjectRouting, Signer>();
+
+  constructor(deps: MetaEventSenderDeps) {
+    this.#deps = deps;
+  }
+
+  async send(event: HeldMetaEvent, signal: AbortSignal): Promise<Sent> {
+    const { cache, http, ids, now } = this.#deps;
+    const routing = await existingRouting(cache, event.projectId);
+    if (routing?.project.config.meta_event.is_enabled !== true)
+      return ended(event, 'Discarded', 'Meta events are switched off.');
+    if (routing.project.secret.revealOrNull() === null)
+      return ourFault(event, "the project's secret for meta events cannot be opened");
+    const request = this.#request(event, routing);
+    const outcome = await http.send(
+      { ...request, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
+      signal,
+    );
+    if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event, null);
+    const { verdict, ...judgement } = judgeOutcome(event, outcome, { nowMs: now(), random: Math.random() });
+    const exchange = { outcome, requestBytes: request.body.length, trace: null };
+    const finish = { ...handedBack(event, null), ...judgement };
+    if (outcome.kind === 'error' && outcome.ours) return { kind: 'untried', finish, exchange };
+    const owner = { credentials: [], visible: visibleHeaders(routing.project.config) };
+    const attempt = attemptRecord(ids.next(), request, { outcome, owner, succeeded: verdict === 'success' });
+    return triedAs(verdict, { ...finish, attempt }, { exchange, isStrain: true });
+  }
+
+  #request(event: HeldMetaEvent, routing: ProjectRouting): BuiltRequest {
+    const nowMs = this.#deps.now();
+    const signed = this.#signer(routing).headers({
+      id: event.id,
+      timestampSeconds: Math.floor(nowMs / 1000),
+      nowMs,
+      body: event.body,
+    });
+    return {
+      url: routing.project.config.meta_event.url,
+      headers: [
+        ['Content-Type', 'application/json'],
+        ...signed,
+        [DEFAULT_REQUEST_ID_HEADER, hash('sha256', event.id)],
+        ['Accept-Encoding', 'gzip'],
+        ['User-Agent', `Posthorn/${VERSION}`],
+      ],
+      body: event.body,
+    };
+  }
+
+  /** Both schemes with the project's own secret for this; the header and form are fixed, as receivers expect. */
+  #signer(routing: ProjectRouting): Signer {
+    let signer = this.#signers.get(routing);
+    if (signer === undefined) {
+      signer = compileSigner({
+        schemes: ['convoy', 'standard'],
+        header: DEFAULT_SIGNATURE_HEADER,
+        versions: [{ hash: 'SHA256', encoding: 'hex' }],
+        advanced: false,
+        secrets: [{ value: routing.project.secret.reveal().meta_event, expiresAt: null }],
+      });
+      this.#signers.set(routing, signer);
+    }
+    return signer;
+  }
+}

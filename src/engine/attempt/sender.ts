@@ -1,0 +1,48 @@
+import type { Held, HeldDelivery } from '../../domain/delivery.ts';
+import type { ObserverGuard } from '../../metrics/observer-guard.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { DeliverySender } from './delivery-sender.ts';
+import type { MetaEventSender } from './meta-event-sender.ts';
+import { outcomeMetaEvent } from './outcome-meta-event.ts';
+import type { Sent } from './sent.ts';
+
+/**
+ * Sends what the dispatcher holds, deliveries and meta events. An outcome of a delivery that is worth a meta event gets
+ * one on the way back; that of a meta event never does.
+ */
+export interface SenderDeps {
+  deliveries: Pick<DeliverySender, 'send'>;
+  metaEvents: Pick<MetaEventSender, 'send'>;
+  recorder: MetaEventRecorder;
+  cache: ConfigCache;
+  guard: ObserverGuard;
+  /** The database's time in milliseconds. */
+  now(): number;
+}
+
+export class Sender {
+  readonly #deps: SenderDeps;
+
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
+  }
+
+  async send(held: Held, signal: AbortSignal): Promise<Sent> {
+    const { deliveries, metaEvents, guard } = this.#deps;
+    if (held.kind === 'meta') return metaEvents.send(held, signal);
+    const sent = await deliveries.send(held, signal);
+    // It has been sent: whatever goes wrong from here on, its outcome is recorded.
+    return guard.settle('meta_event', () => this.#withMetaEvent(held, sent), sent);
+  }
+
+  async #withMetaEvent(delivery: HeldDelivery, sent: Sent): Promise<Sent> {
+    const { cache, recorder, now } = this.#deps;
+    const routing = await existingRouting(cache, delivery.projectId);
+    if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
+    const { finish } = sent;
+    const metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
+    return { ...sent, finish: { ...finish, metaEvent } };
+  }
+}
