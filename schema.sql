@@ -188,6 +188,7 @@ create table events (
   app_id text,
   status text not null,
   failure_reason text,
+  source_function_failed boolean not null default false,
   is_duplicate boolean not null,
   idempotency_key text,
   endpoints text[] not null,

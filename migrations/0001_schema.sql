@@ -211,6 +211,8 @@ create table events (
   app_id text,
   status text not null,
   failure_reason text,
+  -- a function of its source failed on it: a replay runs the functions again
+  source_function_failed boolean not null default false,
   is_duplicate boolean not null,
   idempotency_key text,
   endpoints text[] not null,

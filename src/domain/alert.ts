@@ -56,6 +56,11 @@ export function certificateSubject(endpointId: string, side: CertificateSide, fi
   return `${endpointId} ${side} ${fingerprint}`;
 }
 
+/** The beginning of a certificate's subject that names its endpoint and side. */
+export function certificateSideOf(subject: string): string {
+  return subject.slice(0, subject.lastIndexOf(' ') + 1);
+}
+
 const ADVICE: Record<AlertKind, string> = {
   failures: 'Check that the endpoint is reachable and answers with a 2xx status.',
   breaker:

@@ -378,6 +378,12 @@ export class EventAcceptor {
 /** `duplicateOf`: undefined if it is not a duplicate. */
 function accepted(event: EventRow, duplicateOf: string | null | undefined): AcceptedEvent {
   if (duplicateOf === undefined) return { event, isDuplicate: false, duplicateOf: null };
-  const stored = { ...event, status: 'Success', failureReason: null, endpointIds: [] };
+  const stored = {
+    ...event,
+    status: 'Success',
+    failureReason: null,
+    sourceFunctionFailed: false,
+    endpointIds: [],
+  };
   return { event: stored, isDuplicate: true, duplicateOf };
 }

@@ -19,7 +19,7 @@ import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
 import { storedTrace, withoutTrace } from '../tracing/trace-context.ts';
 import type { NewEvent } from './new-event.ts';
 import { carriedHeaders, prepareEvent } from './prepare-event.ts';
-import { applySourceFunctions, SOURCE_FUNCTION_FAILED } from './source-functions.ts';
+import { applySourceFunctions } from './source-functions.ts';
 
 /**
  * Replays stored events. Each is matched again with the current config and its original target, and gets new
@@ -145,12 +145,12 @@ export class EventReplayer {
   /** The stored event. If a function of its source failed on it, the result of running it again. */
   async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
     const event = asNewEvent(this.#deps.sealer, stored);
-    if (stored.failure_reason?.startsWith(SOURCE_FUNCTION_FAILED) !== true) return event;
+    if (!stored.source_function_failed) return event;
     const source = routing.sources.get(stored.source_id ?? '');
-    if (source === undefined) return { ...event, failure: stored.failure_reason };
+    if (source === undefined) return { ...event, functionFailure: stored.failure_reason };
     const { sandbox, ids, now } = this.#deps;
     const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
-    if (made.failure === null)
+    if (made.functionFailure === null)
       await saveContent(tx, stored, { ...made, ...this.#storedHeaders(stored.id, made, routing) });
     return made;
   }
@@ -183,7 +183,7 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     forwardedHeaders: ownForwardedHeaders(own.headers, forwarded?.headers ?? null),
     credentials: [...own.credentials, ...(forwarded?.credentials ?? [])],
     trace: storedTrace(stored.forwarded_headers),
-    failure: null,
+    functionFailure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,
     appId: stored.app_id,

@@ -17,8 +17,8 @@ export interface NewEvent {
   credentials: readonly string[];
   /** The trace of its acceptance and its deliveries. */
   trace: TraceContext | null;
-  /** Why it cannot be delivered. The event is stored with this reason and has no deliveries. */
-  failure: string | null;
+  /** Why a function of its source failed. The event is stored with this reason and has no deliveries. */
+  functionFailure: string | null;
   idempotencyKey: string | null;
   sourceId: string | null;
   appId: string | null;

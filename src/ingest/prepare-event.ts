@@ -33,7 +33,7 @@ export function prepareEvent(
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: string },
 ): PreparedEvent {
   const subject = eventSubject(source);
-  const matched = source.failure === null ? routing.match(source, subject) : [];
+  const matched = source.functionFailure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next();
   const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
@@ -50,7 +50,8 @@ export function prepareEvent(
     failureReason:
       matched.length > 0
         ? null
-        : (source.failure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
+        : (source.functionFailure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
+    sourceFunctionFailed: source.functionFailure !== null,
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
     headers: stored(source.headers),

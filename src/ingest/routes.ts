@@ -140,7 +140,7 @@ function newEvent(
     },
     forwardedHeaders: headers.forwarded(request.headers),
     credentials: headers.credentials,
-    failure: null,
+    functionFailure: null,
     idempotencyKey: idempotencyKey(request, payload),
     sourceId: row.id,
     appId: null,

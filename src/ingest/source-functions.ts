@@ -6,9 +6,6 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** The beginning of the reason of an event whose source function failed. */
-export const SOURCE_FUNCTION_FAILED = 'A function of the source failed: ';
-
 /**
  * Runs a source's functions on an event, for every kind of source, before it is matched: header_function on
  * the headers, body_function on the payload. A failure of a function becomes the failure of the event: it is
@@ -57,7 +54,7 @@ async function runOne(
 }
 
 function failed(event: NewEvent, message: string): NewEvent {
-  return { ...event, failure: `${SOURCE_FUNCTION_FAILED}${message}` };
+  return { ...event, functionFailure: `A function of the source failed: ${message}` };
 }
 
 function flatHeaders(headers: NewEvent['headers']): Record<string, string> {

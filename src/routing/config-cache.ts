@@ -146,7 +146,7 @@ export class ConfigCache {
     const breakers = new Map(base?.breakers);
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
     const alerts = new Map(base?.alerts);
-    for (const row of alertRows) alerts.set(row.subject_id, row.is_raised);
+    for (const row of alertRows) alerts.set(row.subject_id, { kind: row.kind, isRaised: row.is_raised });
     const compiled = { endpoints, subscriptions, sources, breakers, alerts };
     const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
     const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];

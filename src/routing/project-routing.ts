@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { certificateSubject } from '../domain/alert.ts';
+import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
@@ -43,6 +43,12 @@ export interface Matchable extends FilterableEvent {
   sourceId: string | null;
 }
 
+/** The state of an alert that was raised at least once. */
+export interface KnownAlert {
+  kind: AlertKind;
+  isRaised: boolean;
+}
+
 /** One filter record of one subscription, indexed by its event type. */
 interface Candidate {
   subscription: RoutedSubscription;
@@ -60,7 +66,7 @@ export class ProjectRouting {
 
   readonly breakers: ReadonlyMap<string, Breaker>;
   /** Subscriptions and certificates that ever raised an alert, and whether it is still raised. */
-  readonly alerts: ReadonlyMap<string, boolean>;
+  readonly alerts: ReadonlyMap<string, KnownAlert>;
   /** Endpoints with a raised alert of a certificate, and on which side. */
   readonly #expiring: ReadonlySet<string>;
 
@@ -71,7 +77,7 @@ export class ProjectRouting {
       subscriptions: ReadonlyMap<string, RoutedSubscription>;
       sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
-      alerts: ReadonlyMap<string, boolean>;
+      alerts: ReadonlyMap<string, KnownAlert>;
     },
     before?: ProjectRouting,
   ) {
@@ -81,8 +87,8 @@ export class ProjectRouting {
     this.sources = rows.sources;
     this.breakers = rows.breakers;
     this.alerts = rows.alerts;
-    const raised = [...rows.alerts].filter(([subject, isRaised]) => isRaised && subject.includes(' '));
-    this.#expiring = new Set(raised.map(([subject]) => subject.slice(0, subject.lastIndexOf(' ') + 1)));
+    const expiring = [...rows.alerts].filter(([, { kind, isRaised }]) => isRaised && kind === 'certificate');
+    this.#expiring = new Set(expiring.map(([subject]) => certificateSideOf(subject)));
     if (before?.subscriptions === rows.subscriptions) {
       this.#oldest = before.#oldest;
       this.#byEventType = before.#byEventType;

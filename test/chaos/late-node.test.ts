@@ -169,6 +169,7 @@ function eventRow(id: string, project: { id: string; version: number }, endpoint
     appId: null,
     status: 'Success',
     failureReason: null,
+    sourceFunctionFailed: false,
     idempotencyKey: 'a key',
     endpointIds: [endpointId],
     headers: null,

@@ -101,6 +101,31 @@ test('replaying an event that a function of its source failed runs the source’
   expect(at('/replayed')[0]?.json).toEqual({ n: 1, late: true });
 });
 
+test('a replay that ran the source’s functions without a match does not run them on their own result', async () => {
+  const source = await app.project.post('/sources', {
+    name: 'counting',
+    type: 'http',
+    body_function: 'function transform() { throw new Error("not yet") }',
+  });
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(source.url, { method: 'POST', body: '{"runs":0}', headers })).status).toBe(200);
+  const [event] = (await app.project.get(`/events?sourceId=${source.uid}`)).content;
+  await app.project.put(`/sources/${source.uid}`, {
+    name: 'counting',
+    type: 'http',
+    body_function: 'function transform(payload) { return { runs: payload.runs + 1 } }',
+  });
+  await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
+  expect((await app.project.get(`/events/${event.uid}`)).data).toEqual({ runs: 1 });
+  await subscribe(app.project, `${receiver.url}/once`, { subscription: { source_id: source.uid } });
+  await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
+  await eventually(
+    async () => at('/once'),
+    (all) => all.length === 1,
+  );
+  expect(at('/once')[0]?.json).toEqual({ runs: 1 });
+});
+
 test('functions of a rest_api source run on events by API before they are matched', async () => {
   const source = await app.project.post('/sources', {
     name: 'rest',

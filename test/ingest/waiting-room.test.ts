@@ -75,7 +75,7 @@ beforeAll(async () => {
       forwardedHeaders: null,
       credentials: [],
       trace: null,
-      failure: null,
+      functionFailure: null,
       headers: {},
       idempotencyKey: null,
       sourceId: null,

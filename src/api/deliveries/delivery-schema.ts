@@ -139,12 +139,11 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
   };
 }
 
-/** A stored reason that begins with "Held" was true when it was stored; what holds now is worked out on reading. */
+/** Why the last try failed, if it did, and what the delivery waits for now. */
 function describe({ description }: StoredDelivery, waiting: Waiting | null): string {
   const stored = description ?? '';
   if (waiting === null) return stored;
-  if (stored === '' || stored.startsWith('Held')) return waiting.text;
-  return `${stored.replace(/\.$/, '')}. ${waiting.text}`;
+  return stored === '' ? waiting.text : `${stored.replace(/\.$/, '')}. ${waiting.text}`;
 }
 
 /** The stored time is when the delivery became due. Behind a gate that is past, and the gate decides. */

@@ -120,6 +120,7 @@ export function acceptedEvent(
     app_id: event.appId,
     status: event.status,
     failure_reason: event.failureReason,
+    source_function_failed: event.sourceFunctionFailed,
     is_duplicate: isDuplicate,
     duplicate_of: duplicateOf,
     idempotency_key: event.idempotencyKey,

@@ -35,7 +35,7 @@ export async function newEvent(
     contentType: null,
     forwardedHeaders: null,
     credentials: [],
-    failure: null,
+    functionFailure: null,
     headers,
     // One given for the event goes before that of the request that brings it.
     trace: givenTrace(headers) ?? call.trace,

@@ -96,7 +96,7 @@ async function sendSample(
     forwardedHeaders: null,
     credentials: [],
     trace: null,
-    failure: null,
+    functionFailure: null,
     headers: {},
     idempotencyKey: null,
     sourceId: null,

@@ -1,19 +1,16 @@
+import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type Held, LANE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Sent } from './sent.ts';
 
 /** Counts what became of deliveries, once it is recorded. Meta events go the same way and are not counted. */
-export function countOutcome(
-  metrics: Metrics,
-  delivery: Held,
-  { kind, finish, exchange }: Sent,
-  moved: boolean,
-): void {
+export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved: boolean): void {
   if (delivery.kind === 'meta') return;
-  const { attempt, status, latencyMs } = finish;
-  if (attempt !== null) metrics.attempts[outcomeClass(attempt.httpStatus)].inc();
-  if (attempt !== null && exchange !== null)
-    metrics.attemptDuration.observe(exchange.outcome.timings.totalMs / 1000);
+  const { status, latencyMs } = sent.finish;
+  if (sent.kind !== 'untried') {
+    metrics.attempts[outcomeClass(sent.exchange.outcome)].inc();
+    metrics.attemptDuration.observe(sent.exchange.outcome.timings.totalMs / 1000);
+  }
   if (!moved) {
     metrics.lateOutcomes.inc();
     return;
@@ -28,7 +25,7 @@ export function countOutcome(
       return metrics.deliveriesFinished.discarded.inc();
     case 'Retry':
     case 'Scheduled':
-      if (kind === 'failure') metrics.retriesPlanned.inc();
+      if (sent.kind === 'failure') metrics.retriesPlanned.inc();
   }
 }
 
@@ -38,15 +35,14 @@ export function countStart(metrics: Metrics, { lane, dueAt }: Held): void {
     metrics.retryLateness.observe(Math.max(0, performance.now() - dueAt) / 1000);
 }
 
-function outcomeClass(httpStatus: string | null): keyof Metrics['attempts'] {
-  switch (httpStatus?.[0]) {
-    case undefined:
-      return 'no_answer';
-    case '2':
+function outcomeClass(outcome: Outcome): keyof Metrics['attempts'] {
+  if (outcome.kind === 'error') return 'no_answer';
+  switch (Math.floor(outcome.status / 100)) {
+    case 2:
       return '2xx';
-    case '3':
+    case 3:
       return '3xx';
-    case '4':
+    case 4:
       return '4xx';
     default:
       return '5xx';

@@ -88,14 +88,13 @@ export class DeliverySender {
   #held(delivery: HeldDelivery, routing: ProjectRouting, { row }: RoutedEndpoint): Sent | null {
     if (row.status === 'inactive')
       return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
-    if (row.status === 'paused') return back(delivery, 'Held: the endpoint is paused.');
+    if (row.status === 'paused') return back(delivery);
     const breaker = breakerState(
       routing.breaker(row.id),
       routing.project.config.circuit_breaker,
       this.#deps.now(),
     );
-    if (breaker !== 'closed' && delivery.probeFence === null)
-      return back(delivery, 'Held: the endpoint keeps failing; its circuit breaker is open.');
+    if (breaker !== 'closed' && delivery.probeFence === null) return back(delivery);
     return null;
   }
 
@@ -164,9 +163,9 @@ export class DeliverySender {
       eventHeaders: event.headers,
       trace,
     });
-    if (!this.#deps.maySend()) return back(delivery, null);
+    if (!this.#deps.maySend()) return back(delivery);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
-      return back(delivery, null);
+      return back(delivery);
     const outcome = await this.#exchange(request, row, { signal, turn });
     const unsent = turn === undefined ? null : unwritten(delivery, turn, { outcome, made });
     if (unsent !== null) return unsent;
@@ -220,7 +219,7 @@ export class DeliverySender {
       // It may have arrived: at least once means again, at most once means never again.
       return delivery.deliveryMode === 'at_most_once'
         ? ended(delivery, 'Failure', INTERRUPTED)
-        : back(delivery, null);
+        : back(delivery);
     }
     const { ids, now } = this.#deps;
     const { request, owner, made, trace } = sent;
@@ -284,7 +283,7 @@ function unwritten(
     if (!outcome.ours) turn.countUnwritten();
     return null;
   }
-  const sent = turn.refusal ?? back(delivery, null);
+  const sent = turn.refusal ?? back(delivery);
   // What a function made is kept for the next try.
   return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
 }

@@ -46,7 +46,7 @@ export class MetaEventSender {
       { ...request, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
       signal,
     );
-    if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event, null);
+    if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event);
     const { verdict, ...judgement } = judgeOutcome(event, outcome, { nowMs: now(), random: Math.random() });
     const exchange = { outcome, requestBytes: request.body.length, trace: null };
     const finish = { ...handedBack(event, null), ...judgement };

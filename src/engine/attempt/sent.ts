@@ -49,9 +49,9 @@ export function ended(delivery: Held, status: Exclude<EndedStatus, 'Success'>, d
   return untried({ ...handedBack(delivery, description), status, delayMs: null });
 }
 
-/** Back to the queue: a gate is closed, or this node may not send. */
-export function back(delivery: Held, description: string | null): Sent {
-  return untried(handedBack(delivery, description));
+/** Back to the queue: a gate is closed, or this node may not send. A reader is told what it waits for at that moment. */
+export function back(delivery: Held): Sent {
+  return untried(handedBack(delivery, null));
 }
 
 /** Trouble on our side: tried again soon, and nothing used up. */

@@ -71,7 +71,7 @@ export class CertificateAlerts {
       seen !== null && seen.expiresAtMs - databaseClock.now() < config.certificateDays * DAY_MS;
     if (!isExpiring && !routing.hasExpiring(endpointId, side)) return;
     const key = certificateSubject(endpointId, side, seen?.fingerprint);
-    const isRaised = routing.alerts.get(key);
+    const isRaised = routing.alerts.get(key)?.isRaised;
     const at = { projectId: routing.project.id, endpointId, key };
     if (isExpiring && isRaised === undefined) this.#changes.add({ ...at, change: raisedOf(side, seen) });
     // The very one can be raised by a node whose window is longer.

@@ -57,7 +57,7 @@ export class SubscriptionAlerts {
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
     const { projectId } = delivery;
-    const isRaised = routing.alerts.get(id) === true;
+    const isRaised = routing.alerts.get(id)?.isRaised === true;
     if (sent.kind === 'success') {
       if (isRaised) this.#changes.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
       return;
@@ -89,7 +89,7 @@ export class SubscriptionAlerts {
       const config = routing.subscriptions.get(subscriptionId)?.row.alert_config ?? null;
       const thresholdMs = parseGoDuration(config?.threshold ?? '');
       if (counts === undefined || config === null || thresholdMs === null) return [];
-      if (routing.alerts.get(subscriptionId) === true) return [];
+      if (routing.alerts.get(subscriptionId)?.isRaised === true) return [];
       return [{ subscriptionId, config, thresholdMs, ...counts }];
     });
     if (added.length === 0) return [];

@@ -19,6 +19,9 @@ const PACE_MS = 5;
 const RETRY_MS = 250;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
+/** What an outcome that the database refused was stripped of so far. */
+type Shed = 'nothing' | 'response' | 'attempt';
+
 export class Finisher {
   readonly #deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger };
   readonly #batcher: Batcher<Finish, boolean>;
@@ -48,25 +51,25 @@ export class Finisher {
     this.#hasGivenUp = true;
   }
 
-  async #run(batch: Finish[]): Promise<boolean[]> {
+  async #run(batch: Finish[], without: Shed = 'nothing'): Promise<boolean[]> {
     for (;;) {
       try {
         const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
         this.#deps.metrics.batchSize.finish.observe(batch.length);
         return batch.map((finish) => moved.has(finish.delivery.id));
       } catch (error) {
-        if (isDataError(error)) return this.#split(batch, error);
+        if (isDataError(error)) return this.#split(batch, without, error);
         this.#deps.log.warn({ err: error, deliveries: batch.length }, 'failed to record outcomes; retrying');
         if (this.#hasGivenUp) throw error;
         const isRefused = !isConnectionError(error);
         if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== null)
-          return this.#split(batch, error);
+          return this.#split(batch, without, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
   }
 
-  async #split(batch: Finish[], error: unknown): Promise<boolean[]> {
+  async #split(batch: Finish[], without: Shed, error: unknown): Promise<boolean[]> {
     if (batch.length > 1) {
       const half = Math.ceil(batch.length / 2);
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
@@ -77,18 +80,18 @@ export class Finisher {
         { err: error, delivery: finish.delivery.id },
         'failed to store a meta event; its delivery is recorded without it',
       );
-      return this.#run([{ ...finish, metaEvent: null }]);
+      return this.#run([{ ...finish, metaEvent: null }], without);
     }
     this.#deps.log.error(
       { err: error, delivery: finish.delivery.id },
       'failed to store an attempt; stored without its response',
     );
+    if (without === 'attempt') throw error;
     const { attempt } = finish;
-    if (attempt === null && finish.description === COULD_NOT_BE_STORED) throw error;
-    const bare =
-      attempt === null || attempt.error === COULD_NOT_BE_STORED
-        ? null
-        : { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
-    return this.#run([{ ...finish, description: COULD_NOT_BE_STORED, attempt: bare }]);
+    const description = COULD_NOT_BE_STORED;
+    if (attempt === null || without === 'response')
+      return this.#run([{ ...finish, description, attempt: null }], 'attempt');
+    const bare = { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
+    return this.#run([{ ...finish, description, attempt: bare }], 'response');
   }
 }

@@ -61,9 +61,9 @@ export function alertsChangedSince(
   db: Queryable,
   projectId: string,
   version: number,
-): Promise<{ subject_id: string; is_raised: boolean }[]> {
+): Promise<{ subject_id: string; kind: AlertKind; is_raised: boolean }[]> {
   return db.query(
-    `select subject_id, cleared_at is null as is_raised from alerts
+    `select subject_id, kind, cleared_at is null as is_raised from alerts
      where project_id = $1 and version > $2 and kind in ('failures', 'certificate')`,
     [projectId, version],
   );

@@ -13,6 +13,7 @@ export interface StoredEvent {
   app_id: string | null;
   status: string;
   failure_reason: string | null;
+  source_function_failed: boolean;
   is_duplicate: boolean;
   /**
    * The first event with its idempotency key. Null if it is not a duplicate, or the first event is no longer
@@ -38,7 +39,7 @@ const DUPLICATE_OF = `case when is_duplicate then (
     select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
   ) end as duplicate_of`;
 const NAMES =
-  'id, project_id, event_type, source_id, app_id, status, failure_reason, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, source_function_failed, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
 const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
 
 export async function getEvent(

@@ -34,6 +34,8 @@ export interface EventRow {
   appId: string | null;
   status: string;
   failureReason: string | null;
+  /** A replay runs the functions of its source again. */
+  sourceFunctionFailed: boolean;
   idempotencyKey: string | null;
   endpointIds: readonly string[];
   headers: string | null;
@@ -93,6 +95,7 @@ const events = accept.rows(
     ['app_id', 'text', (e) => e.appId],
     ['status', 'id', (e) => e.status],
     ['failure_reason', 'text', (e) => e.failureReason],
+    ['source_function_failed', 'bool', (e) => e.sourceFunctionFailed],
     ['idempotency_key', 'text', (e) => e.idempotencyKey],
     ['endpoints', 'ids', (e) => e.endpointIds],
     ['headers', 'text', (e) => e.headers],
@@ -121,6 +124,7 @@ const expansions = accept.rows(
 const AS_DUPLICATE = {
   status: "case when is_duplicate then 'Success' else status end",
   failure_reason: 'case when is_duplicate then null else failure_reason end',
+  source_function_failed: 'source_function_failed and not is_duplicate',
   endpoints: "case when is_duplicate then '{}' else endpoints::text[] end",
 };
 

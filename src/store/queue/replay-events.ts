@@ -43,7 +43,8 @@ export async function saveContent(
   },
 ): Promise<void> {
   await tx.query(
-    `update events set payload = $3, content_type = $4, headers = $5, forwarded_headers = $6
+    `update events set payload = $3, content_type = $4, headers = $5, forwarded_headers = $6,
+       source_function_failed = false
      where id = $1 and project_id = $2`,
     [
       event.id,
