@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PortalRight } from '../src/api/http/operation.ts';
 import { helpText } from '../src/cli/commands.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { transitions } from '../src/domain/delivery.ts';
@@ -118,6 +119,32 @@ export function layerSection(): string {
 }
 
 /** Every operation of the OpenAPI document, without those of the portal, which repeat others. */
+const RIGHTS: Record<PortalRight, string> = {
+  read: 'any',
+  anyone: 'any',
+  resend: 'any',
+  manage: '`can_manage_endpoint`',
+  create_events: '`can_create_events`',
+};
+
+/** The operations under /portal-api, with the kind of link that may call each. */
+export function portalSection(openApi: string): string {
+  const { paths } = JSON.parse(openApi) as {
+    paths: Record<string, Record<string, { summary: string; 'x-portal-right'?: PortalRight }>>;
+  };
+  const rows = Object.entries(paths)
+    .filter(([path]) => path.startsWith('/portal-api/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { summary, 'x-portal-right': right }]) => {
+        if (right === undefined) throw new Error(`${method} ${path} does not declare what a link needs`);
+        return [RIGHTS[right], method.toUpperCase(), code(path), summary];
+      }),
+    );
+  const order = Object.values(RIGHTS);
+  rows.sort(([a = ''], [b = '']) => order.indexOf(a) - order.indexOf(b));
+  return table(['link', 'method', 'path', 'what it does'], rows);
+}
+
 export function operationSection(openApi: string): string {
   const { paths } = JSON.parse(openApi) as {
     paths: Record<string, Record<string, { summary: string; responses: object }>>;

@@ -10,6 +10,7 @@ import {
   layerSection,
   metricSection,
   operationSection,
+  portalSection,
   presetSection,
   stateSection,
 } from './doc-sections.ts';
@@ -36,6 +37,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
   'docs/operations.md': withSection('docs/operations.md', 'commands', commandSection),
+  'docs/portal.md': withSection('docs/portal.md', 'portal', async () => portalSection(await makeOpenApi())),
   'docs/settings.md': withSettings,
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withArchitecture,

@@ -91,6 +91,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
 
 const PROJECT_PATH = '/api/v1/projects/:projectID';
 const PORTAL_PATH = '/portal-api';
+/** Where the OpenAPI document says what a portal link needs. `docs/portal.md` is generated from it. */
+const PORTAL_RIGHT = 'x-portal-right';
 
 export function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
@@ -122,6 +124,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       operationId: at.id,
       tags: [at.tag],
       summary: operation.summary,
+      ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
       ...(body !== undefined && { body }),
       response: {
