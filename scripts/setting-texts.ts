@@ -11,7 +11,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     disable_endpoint: 'An endpoint that keeps failing becomes inactive.',
     multiple_endpoint_subscriptions: 'An endpoint may have several subscriptions. False: one.',
     verify_dynamic_events:
-      'A dynamic event to a URL that the project does not allow is refused. False: it is stored as failed.',
+      'A dynamic event to a URL that the egress rule or the project forbids is refused. False: it is stored as failed.',
     allow_unmatched_dynamic_urls:
       'A dynamic event to a new URL creates an endpoint. False: it is stored as failed.',
     search_policy:

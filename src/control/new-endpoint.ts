@@ -67,7 +67,10 @@ export function newSecret({ ids, now }: Deps, value: string | undefined): Endpoi
   };
 }
 
-/** The secrets after a new one was made: those that sign until now sign along for `seconds` more. */
+/**
+ * The secrets after a new one was made: the one that signs until now signs along for `seconds` more. 0 ends all old
+ * ones: an older one that still signs may be the one that leaked.
+ */
 export function rolledSecrets(
   deps: Deps,
   secrets: readonly EndpointSecret[],
@@ -76,6 +79,8 @@ export function rolledSecrets(
   const nowMs = deps.now();
   const times = { expires_at: formatTime(nowMs + seconds * 1000), updated_at: formatTime(nowMs) };
   const live = secrets.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > nowMs);
-  const old = live.map((secret) => (secret.expires_at === null ? { ...secret, ...times } : secret));
+  const old = live.map((secret) =>
+    secret.expires_at === null || seconds === 0 ? { ...secret, ...times } : secret,
+  );
   return [...old, newSecret(deps, value)];
 }

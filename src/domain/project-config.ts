@@ -91,7 +91,7 @@ export const ProjectConfig = Type.Object({
   }),
   verify_dynamic_events: Type.Boolean({
     description:
-      'Refuse a dynamic event whose URL the project does not allow, instead of storing it as failed.',
+      'Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed.',
   }),
   allow_unmatched_dynamic_urls: Type.Boolean({
     description: 'Whether a dynamic event with a new URL creates an endpoint.',

@@ -259,3 +259,30 @@ describe('rolling the secret', () => {
     expect(Date.parse(twice.secrets[0].expires_at)).toBeGreaterThan(Date.parse(twice.secrets[1].expires_at));
   });
 });
+
+test('a secret that is rolled at once ends the older secrets that still sign too', async () => {
+  const { uid } = await app.project.post('/endpoints', {
+    name: 'rolled',
+    url: 'http://127.0.0.1:1/',
+    secret: 'first secret',
+  });
+  const roll = (secret: string, expiration?: number) =>
+    app.project.put(
+      `/endpoints/${uid}/expire_secret`,
+      { secret, ...(expiration !== undefined && { expiration }) },
+      200,
+    );
+  const lives = (secrets: Json[]) =>
+    secrets
+      .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > Date.now())
+      .map(({ value }) => value);
+  expect(lives((await roll('second secret', 3_600)).secrets)).toEqual(['first secret', 'second secret']);
+  expect(lives((await roll('third secret', 60)).secrets)).toEqual([
+    'first secret',
+    'second secret',
+    'third secret',
+  ]);
+  expect(lives((await roll('fourth secret', 0)).secrets)).toEqual(['fourth secret']);
+  await roll('fifth secret', 3_600);
+  expect(lives((await roll('sixth secret')).secrets)).toEqual(['sixth secret']);
+});

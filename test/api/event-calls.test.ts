@@ -107,16 +107,27 @@ test('if new URLs are not allowed a dynamic event is stored as failed, and can b
   await receiver.received(1);
 });
 
-test.each([
-  'http://169.254.169.254/latest',
-  'http://[::ffff:169.254.169.254]/',
-  'http://0xa9fea9fe/',
-  'ftp://127.0.0.1/',
-])('a dynamic event to %s, which the egress rule forbids, is refused and nothing is stored', async (url) => {
-  const { code, message } = await project.post('/events/dynamic', { url, event_type: 'a', data: {} }, 400);
-  expect([code, message]).toEqual(['validation_failed', expect.stringMatching(/^url: /)]);
-  expect((await project.get('/events')).content).toEqual([]);
-  expect((await project.get('/endpoints')).content).toEqual([]);
+test.each(['http://169.254.169.254/latest', 'http://[::ffff:169.254.169.254]/', 'http://0xa9fea9fe/'])(
+  'a dynamic event to %s, which the egress rule forbids, is stored as failed, or refused with verify_dynamic_events',
+  async (url) => {
+    const event = { url, event_type: 'a', data: {} };
+    const stored = await project.post('/events/dynamic', event);
+    expect(stored).toMatchObject({ status: 'Failure', endpoints: [] });
+    expect(stored.failure_reason).toMatch(/: \S+ is an? /);
+    await project.put(`/events/${stored.uid}/replay`, undefined, 200);
+    expect((await project.get('/eventdeliveries')).content).toEqual([]);
+    expect((await project.get('/endpoints')).content).toEqual([]);
+    await project.put('', { config: { verify_dynamic_events: true } });
+    const { code, message } = await project.post('/events/dynamic', event, 400);
+    expect([code, message]).toEqual(['validation_failed', expect.stringMatching(/^url: \S+ is an? /)]);
+    expect((await project.get('/events')).content).toHaveLength(1);
+  },
+);
+
+test('a dynamic event to what is no http URL is refused', async () => {
+  const body = { url: 'ftp://127.0.0.1/', event_type: 'a', data: {} };
+  const { message } = await project.post('/events/dynamic', body, 400);
+  expect(message).toBe('url: must be an http or https URL with a host');
 });
 
 test('with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored', async () => {

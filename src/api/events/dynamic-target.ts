@@ -4,7 +4,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { checkUrl } from '../http/check-url.ts';
+import { checkHttpUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { DynamicEvent } from './event-schema.ts';
 
@@ -13,8 +13,8 @@ type Input = Static<typeof DynamicEvent>;
 /**
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
  * past its filter. What is missing is made (control/dynamic-target.ts).
- * A URL that the egress rule forbids is refused. One that the project's own settings forbid is refused or stored as
- * failed, as the project says.
+ * If the egress rule or the project's settings forbid the URL, nothing is made. `verify_dynamic_events` says whether
+ * such an event is refused or stored as failed.
  */
 export async function dynamicTarget(
   context: ApiContext,
@@ -23,12 +23,16 @@ export async function dynamicTarget(
 ): Promise<EventTarget> {
   const { project } = by;
   const { config } = project;
-  checkUrl(context, 'url', body.url);
+  checkHttpUrl('url', body.url);
   const known = await context.endpoints.findByUrl(context.db, project.id, body.url);
-  const problem = urlProblem(project, { url: body.url, isKnown: known !== undefined });
+  const verdict = context.checkUrl(body.url);
+  const problem = verdict.allowed
+    ? urlProblem(project, { url: body.url, isKnown: known !== undefined })
+    : verdict.reason;
   if (problem !== null) {
     if (config.verify_dynamic_events) throw invalid('url', problem);
-    return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: the URL ${problem}.` };
+    const what = verdict.allowed ? `the URL ${problem}` : problem;
+    return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` };
   }
   const wanted = { url: body.url, secret: body.secret, eventTypes: body.event_types ?? [] };
   const routing = await context.cache.get(project.id);
