@@ -3,6 +3,7 @@ import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Alert, AlertNotifier } from '../domain/alert.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
+import { SharedRoom } from '../platform/shared-room.ts';
 import { Tasks } from '../platform/tasks.ts';
 import { VERSION } from '../platform/version.ts';
 import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
@@ -31,13 +32,14 @@ interface Message {
 const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 1_024;
 const RETRY_AFTER_MS = [2_000, 15_000];
-/** A larger number at once would not be read. */
+/** A larger number at once would not be read. A project alone has half of it. */
 const MAX_UNDER_WAY = 1_000;
 const STOP_MS = 2_000;
 
 export class AlertChannels implements AlertNotifier {
   readonly #deps: AlertChannelsDeps;
-  readonly #underWay = new Tasks(MAX_UNDER_WAY);
+  readonly #underWay = new Tasks();
+  readonly #room = new SharedRoom(MAX_UNDER_WAY);
   readonly #abort = new AbortController();
 
   constructor(deps: AlertChannelsDeps) {
@@ -45,11 +47,15 @@ export class AlertChannels implements AlertNotifier {
   }
 
   notify(alert: Alert): void {
+    const { project_id: projectId } = alert.endpoint;
     for (const message of this.#messages(alert)) {
       const { channel, endpointId } = message;
-      const send = () => this.#deps.guard.settle('alert', () => this.#send(message), undefined);
-      if (!this.#underWay.add(send))
+      if (!this.#room.enter(projectId)) {
         this.#deps.log.warn({ channel, endpoint: endpointId }, 'alert not sent: too many at once');
+        continue;
+      }
+      const send = () => this.#deps.guard.settle('alert', () => this.#send(message), undefined);
+      this.#underWay.add(send, () => this.#room.leave(projectId));
     }
   }
 
@@ -60,12 +66,16 @@ export class AlertChannels implements AlertNotifier {
   }
 
   #messages(alert: Alert): Message[] {
-    const { id: endpointId, support_email: to, secret } = alert.endpoint;
+    const { id: endpointId, project_id: projectId, support_email: to, secret } = alert.endpoint;
     const { slack_webhook_url, teams_webhook_url } = secret.reveal();
     const { mailer } = this.#deps;
     const messages: Message[] = [];
     if (mailer !== null && to !== '')
-      messages.push({ channel: 'mail', endpointId, send: () => mail(mailer, { to, ...mailOf(alert) }) });
+      messages.push({
+        channel: 'mail',
+        endpointId,
+        send: () => mail(mailer, { projectId, to, ...mailOf(alert) }),
+      });
     if (slack_webhook_url !== '') {
       const send = () => this.#post(slack_webhook_url, slackMessage(alert));
       messages.push({ channel: 'slack', endpointId, send });

@@ -5,10 +5,11 @@ import { createTransport, type Transporter } from 'nodemailer';
 import { tcpConnect } from '../dispatch/connection/tcp-connect.ts';
 import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Secret } from '../platform/secret.ts';
+import { Turns } from '../platform/turns.ts';
 
 /**
  * Sends plain mail through one SMTP server, one mail after another, so that many alerts do not open many
- * connections.
+ * connections. Projects take turns, so that the mail of one does not wait behind hundreds of another.
  *
  * A mail has one limit, from the name lookup to the server's last answer. Posthorn opens the socket and closes it when
  * the limit strikes. The limits of nodemailer are switched off: they count time in which this process stood still.
@@ -22,6 +23,12 @@ export interface MailerOptions {
   timeoutMs?: number;
 }
 
+interface Mail {
+  to: string;
+  subject: string;
+  text: string;
+}
+
 interface Server {
   host?: string | undefined;
   port?: number | string | undefined;
@@ -32,7 +39,7 @@ export class Mailer {
   readonly #from: string;
   readonly #timeoutMs: number;
   readonly #transport: Transporter;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns(1);
   /** Ends the mail under way. */
   #limit = new AbortController();
 
@@ -53,13 +60,11 @@ export class Mailer {
   }
 
   /** Rejects if the server refused it. */
-  send(mail: { to: string; subject: string; text: string }): Promise<void> {
-    const sent = this.#turn.then(() => this.#sendInTime(mail));
-    this.#turn = sent.catch(() => undefined);
-    return sent;
+  send(mail: Mail & { projectId: string }): Promise<void> {
+    return this.#turns.run(mail.projectId, () => this.#sendInTime(mail));
   }
 
-  async #sendInTime(mail: { to: string; subject: string; text: string }): Promise<void> {
+  async #sendInTime(mail: Mail): Promise<void> {
     // An object is one address, whatever commas the text has.
     const to = { name: '', address: mail.to };
     const limit = new AbortController();

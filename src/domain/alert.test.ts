@@ -7,6 +7,7 @@ const alert: Alert = {
   state: 'raised',
   endpoint: {
     id: 'e1',
+    project_id: 'p1',
     name: 'orders',
     url: 'https://user:password@example.com/hook?token=abc',
     support_email: 'owner@example.com',

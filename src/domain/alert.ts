@@ -22,6 +22,7 @@ export interface Alert {
   state: 'raised' | 'cleared';
   endpoint: {
     id: string;
+    project_id: string;
     name: string;
     url: string;
     support_email: string;

@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
+import { Turns } from '../platform/turns.ts';
 import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
 import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
@@ -20,6 +21,12 @@ import { type RoutedSubscription, routeSubscription } from './routed-subscriptio
  * second (see `refreshChanged`) keeps the dispatcher's view fresh even where notices do not get through.
  */
 const MAX_PROJECTS = 10_000;
+/**
+ * Reads at a time, of one project each. A read asks five tables at once, so more would only fill the pool. Reads that
+ * notices, polls and gates ask for are fewer, so that a caller does not wait behind the changes of thousands of projects.
+ */
+const MAX_LOADS = 8;
+const MAX_QUIET_LOADS = 4;
 
 /** `changedIds`: the endpoints and subscriptions that changed since the version held before. */
 type ConfigListener = (routing: ProjectRouting, changedIds: readonly string[]) => void;
@@ -34,6 +41,10 @@ export class ConfigCache {
   readonly #projects = new BoundedMap<string, ProjectRouting>(MAX_PROJECTS);
   /** Projects found to be deleted. */
   readonly #gone = new BoundedMap<string, true>(MAX_PROJECTS);
+  readonly #turns = new Turns(MAX_LOADS);
+  readonly #quietTurns = new Turns(MAX_QUIET_LOADS);
+  /** Projects that wait to be brought up to date. */
+  readonly #behind = new Map<string, Promise<void>>();
   readonly #loading = new Map<string, Promise<ProjectRouting>>();
 
   constructor(deps: {
@@ -70,7 +81,9 @@ export class ConfigCache {
     if (running !== undefined) await running.catch(() => undefined);
     const shared = this.#loading.get(projectId);
     if (shared !== undefined) return shared;
-    const loading = this.#load(projectId).finally(() => this.#loading.delete(projectId));
+    const loading = this.#turns
+      .run(projectId, () => this.#load(projectId))
+      .finally(() => this.#loading.delete(projectId));
     this.#loading.set(projectId, loading);
     return loading;
   }
@@ -92,7 +105,20 @@ export class ConfigCache {
   }
 
   /** Brings a project up to date; a failure is logged and left to the next poll. */
-  async load(projectId: string): Promise<void> {
+  load(projectId: string): Promise<void> {
+    const known = this.#behind.get(projectId);
+    if (known !== undefined) return known;
+    // The turn may come at once, and takes the entry out again: it comes after the entry is there.
+    const loading = Promise.resolve().then(() =>
+      this.#quietTurns.run(projectId, () => this.#loadQuietly(projectId)),
+    );
+    this.#behind.set(projectId, loading);
+    return loading;
+  }
+
+  async #loadQuietly(projectId: string): Promise<void> {
+    // A notice from now on asks for another read.
+    this.#behind.delete(projectId);
     try {
       await this.refresh(projectId);
     } catch (error) {

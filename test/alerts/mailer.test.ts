@@ -62,7 +62,12 @@ function mailerOf(port: number, timeoutMs = LIMIT_MS): Mailer {
   return new Mailer({ url, from: 'posthorn@example.com', timeoutMs });
 }
 
-const MAIL = { to: 'support@example.com', subject: 'Endpoint fails', text: 'It answers 500.' };
+const MAIL = {
+  projectId: 'p1',
+  to: 'support@example.com',
+  subject: 'Endpoint fails',
+  text: 'It answers 500.',
+};
 
 async function outcomeOf(sending: Promise<void>): Promise<string> {
   return sending.then(
@@ -111,6 +116,17 @@ for (const secure of [true, false])
       { to: ['support@example.com'], isSecure: true },
     ]);
   });
+
+test('the mail of one project does not wait behind those of another', async ({ onTestFinished }) => {
+  const server = await MailServer.start();
+  onTestFinished(() => server.stop());
+  const mailer = new Mailer({ url: new Secret(server.url), from: 'posthorn@example.com' });
+  const many = Array.from({ length: 10 }, () => mailer.send(MAIL));
+  const other = mailer.send({ ...MAIL, projectId: 'p2', to: 'other@example.com' });
+  await Promise.all([...many, other]);
+  // One is under way and one stands before it.
+  expect(server.mails.findIndex(({ to }) => to[0] === 'other@example.com')).toBeLessThan(3);
+});
 
 test('a mail server that refuses connections is named in the error', async () => {
   expect(await outcomeOf(mailerOf(1).send(MAIL))).toContain('ECONNREFUSED 127.0.0.1:1');

@@ -8,7 +8,12 @@ const mailer = new Mailer({
   from: 'posthorn@example.com',
   timeoutMs: Number(timeoutMs),
 });
-const mail = { to: 'support@example.com', subject: 'Endpoint fails', text: 'It answers 500.' };
+const mail = {
+  projectId: 'p1',
+  to: 'support@example.com',
+  subject: 'Endpoint fails',
+  text: 'It answers 500.',
+};
 const outcome = await mailer.send(mail).then(
   () => 'sent',
   (error: Error) => error.message,

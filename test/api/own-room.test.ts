@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -26,6 +26,80 @@ test("one tenant's hanging statements take no connection from others' keys and e
   );
   const accepted = await send(new ApiClient(other.base, fresh.key));
   expect(accepted.uid).not.toBe('');
+  expect(app.app.db.pools().general.waiting).toBeGreaterThan(0);
+  await holder.query('rollback');
+  await holder.end();
+  await Promise.all(hanging);
+});
+
+/** The default project lists deliveries, `count` times at once, while no deliveries can be read. */
+async function whileListsHang(
+  count: number,
+  work: (app: TestApp, other: ApiClient, lists: Promise<Response>[]) => Promise<void>,
+): Promise<void> {
+  const app = await startTestApp();
+  onTestFinished(() => app.stop());
+  const made = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+  const other = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  for (const client of [app.project, other]) await client.get('/endpoints');
+  const holder = new pg.Client(app.database.url);
+  await holder.connect();
+  await holder.query('begin; lock table event_deliveries in access exclusive mode');
+  const hanging = Array.from({ length: count }, () => app.project.raw('GET', '/eventdeliveries'));
+  let ended = 0;
+  for (const list of hanging)
+    void list.then(() => {
+      ended += 1;
+    });
+  await eventually(
+    async () => app.app.db.pools().general,
+    ({ busy }) => busy >= 3,
+  );
+  await work(app, other, hanging);
+  // A list gives up after five seconds, and the next one hangs.
+  expect(ended).toBeLessThan(count);
+  await holder.query('rollback');
+  await holder.end();
+  await Promise.all(hanging);
+}
+
+test("one tenant's lists that hang take no connection from others' calls and lists", () =>
+  whileListsHang(40, async (app, other) => {
+    expect((await other.raw('GET', '/endpoints')).status).toBe(200);
+    expect((await other.raw('GET', '/events')).status).toBe(200);
+    // Half of the connections for lists, which are half of the general ones.
+    const { busy, waiting } = app.app.db.pools().general;
+    expect(busy).toBeLessThanOrEqual(3);
+    expect(waiting).toBe(0);
+  }));
+
+test('more lists of a project than may wait are refused, and other projects have their own', () =>
+  whileListsHang(150, async (_app, other, lists) => {
+    expect((await Promise.race(lists)).status).toBe(429);
+    expect((await other.raw('GET', '/events')).status).toBe(200);
+  }));
+
+test('a made-up token or ingest URL is refused however busy the connections for other calls are', async () => {
+  const app = await startTestApp();
+  onTestFinished(() => app.stop());
+  await app.project.get('/endpoints');
+  const holder = new pg.Client(app.database.url);
+  await holder.connect();
+  await holder.query('begin; lock table endpoints in access exclusive mode');
+  const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints'));
+  await eventually(
+    async () => app.app.db.pools().general,
+    ({ idle, waiting }) => idle === 0 && waiting > 0,
+  );
+  const calls = ['made up', 'PRT.made-up'].flatMap((token) =>
+    Array.from({ length: 20 }, () =>
+      new ApiClient(app.url, token).raw('GET', '/portal-api/endpoints').then(({ status }) => status),
+    ),
+  );
+  expect(new Set(await Promise.all(calls))).toEqual(new Set([401]));
+  const ingest = await fetch(`${app.url}/ingest/madeup`, { method: 'POST', body: '{}' });
+  const zero = await fetch(`${app.url}/ingest/made%00up`, { method: 'POST', body: '{}' });
+  expect([ingest.status, zero.status]).toEqual([404, 404]);
   expect(app.app.db.pools().general.waiting).toBeGreaterThan(0);
   await holder.query('rollback');
   await holder.end();

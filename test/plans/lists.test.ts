@@ -92,7 +92,7 @@ function explaining(tx: Queryable, plans: Plan[]): Queryable {
 
 async function explained(list: (tx: Queryable) => Promise<{ rows: unknown[] }>) {
   const plans: Plan[] = [];
-  const { rows } = await db.reading((tx) => list(explaining(tx, plans)));
+  const { rows } = await db.reading(app.projectId, (tx) => list(explaining(tx, plans)));
   const all = plans.flatMap(nodes);
   const scans = all.filter((node) => node['Node Type'].includes('Scan'));
   const touched = scans.reduce(
@@ -179,12 +179,14 @@ for (const state of ['before', 'after']) {
 
 test('a search that times out says how to narrow it', async () => {
   const search = { filter: {}, page, patterns: [{ n: 'nowhere' }], limitMs: 1 };
-  await expect(db.reading((tx) => searchPayloads(tx, app.projectId, search))).rejects.toMatchObject({
+  await expect(
+    db.reading(app.projectId, (tx) => searchPayloads(tx, app.projectId, search)),
+  ).rejects.toMatchObject({
     code: 'search_timeout',
     status: 504,
-    message: expect.stringContaining('narrow'),
+    message: expect.stringContaining('Narrow'),
   });
-  await expect(db.reading((tx) => tx.query('select pg_sleep(6)'))).rejects.toMatchObject({
+  await expect(db.reading(app.projectId, (tx) => tx.query('select pg_sleep(6)'))).rejects.toMatchObject({
     code: 'search_timeout',
   });
 });

@@ -4,6 +4,7 @@ import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
@@ -42,4 +43,42 @@ test('a refresh rebuilds only changed parts: a project may have 100,000 subscrip
   const more = await cache.refresh(app.projectId);
   expect([before.subscriptions.size, more.subscriptions.size]).toEqual([1, 2]);
   expect(more.endpoints).toBe(paused.endpoints);
+});
+
+test('changes of a hundred projects at once are read a few at a time, and each is seen', async ({
+  onTestFinished,
+}) => {
+  const PROJECTS = 100;
+  const db = new Database({
+    connection: { connectionString: app.database.url },
+    connections: 14,
+    log: quietLog,
+  });
+  onTestFinished(() => db.close());
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
+  const cache = new ConfigCache({
+    db,
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+    log: quietLog,
+  });
+  const ids: string[] = [];
+  for (let n = 0; n < PROJECTS; n += 1)
+    ids.push((await app.instance.post('/projects', { name: `p ${n}`, type: 'outgoing' })).project.uid);
+  let mostWaiting = 0;
+  const watch = setInterval(() => {
+    mostWaiting = Math.max(mostWaiting, db.pools().general.waiting);
+  }, 0);
+  onTestFinished(() => clearInterval(watch));
+  const before = await Promise.all(ids.map((id) => cache.get(id)));
+  // Eight loads ask five tables each; nine of those statements have a connection.
+  expect(mostWaiting).toBeLessThan(40);
+  for (let round = 1; round <= 2; round += 1) {
+    await app.database.query('update projects set version = version + 1 where id = any($1)', [ids]);
+    mostWaiting = 0;
+    await cache.refreshChanged();
+    expect(mostWaiting).toBeLessThan(20);
+    expect(ids.map((id) => cache.peek(id)?.version)).toEqual(before.map(({ version }) => version + round));
+  }
 });

@@ -175,7 +175,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',
     handle: async (call) => ({
-      num: await db.reading(counting(call.project, await retryFilter(call))),
+      num: await db.reading(call.project.id, counting(call.project, await retryFilter(call))),
     }),
   });
   registerOperation(app, {

@@ -36,7 +36,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     portal: 'read',
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
-      const page = await db.reading((tx) =>
+      const page = await db.reading(project.id, (tx) =>
         listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
       );
       return mapPage(page, await deliveryView(context, project.id, page.rows));

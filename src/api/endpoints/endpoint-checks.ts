@@ -54,7 +54,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
       const ids = [...new Set(queryValues(query, 'endpointId'))]
         .filter((id) => endpoints.has(id) && inScope(scope, id))
         .slice(0, MAX_IDS);
-      const rows = await context.db.reading((tx) =>
+      const rows = await context.db.reading(project.id, (tx) =>
         countDeliveriesByEndpoint(tx, project.id, {
           fromMs,
           toMs,

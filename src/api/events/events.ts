@@ -123,7 +123,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
       const { filter: asked, patterns } = await eventSearch(context, project, query);
       const filter = { ...asked, scope };
       const page = parsePageRequest(query);
-      const events = await db.reading((tx) =>
+      const events = await db.reading(project.id, (tx) =>
         patterns.length === 0
           ? listEvents(tx, project.id, { ...filter, page })
           : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
@@ -207,7 +207,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     portal: 'read',
     handle: async ({ project, query, scope }) => {
       const filter = scopedReplay(await batchEventFilter(context, project, query), scope);
-      return { num: await db.reading((tx) => countEvents(tx, project.id, filter)) };
+      return { num: await db.reading(project.id, (tx) => countEvents(tx, project.id, filter)) };
     },
   });
 }

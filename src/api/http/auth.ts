@@ -6,7 +6,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type ApiKeyRow, findApiKeys } from '../../store/config/api-keys.ts';
-import { findLinkByRefreshToken, findLinkByStaticToken } from '../../store/config/portal-links.ts';
+import { findLinksByToken, type OpenedLink } from '../../store/config/portal-links.ts';
 import type { Database } from '../../store/database/database.ts';
 import { CallRate } from './call-rate.ts';
 import { ownerScope } from './portal-scope.ts';
@@ -94,6 +94,7 @@ export class Authenticator {
   readonly #rate: CallRate;
   /** Look-ups share a statement, one at a time: made-up keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
+  readonly #links: Batcher<Buffer, OpenedLink | undefined>;
   readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   /** Projects whose access changed, and when, by the monotonic clock. */
   readonly #changed = new Map<string, number>();
@@ -101,12 +102,9 @@ export class Authenticator {
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#rate = new CallRate(deps.callsPerSecond);
-    this.#keys = new Batcher({
-      run: (hashes) => findApiKeys(deps.db, hashes),
-      maxWeight: LOOK_UPS,
-      maxInFlight: 1,
-      paceMs: 0,
-    });
+    const sharing = { maxWeight: LOOK_UPS, maxInFlight: 1, paceMs: 0 };
+    this.#keys = new Batcher({ run: (hashes) => findApiKeys(deps.db, hashes), ...sharing });
+    this.#links = new Batcher({ run: (hashes) => findLinksByToken(deps.db, hashes), ...sharing });
   }
 
   async authenticate(request: FastifyRequest): Promise<Caller> {
@@ -167,9 +165,7 @@ export class Authenticator {
   }
 
   async #findPortal(token: string): Promise<Found> {
-    const { db, sealer } = this.#deps;
-    const find = token.startsWith('PRT.') ? findLinkByRefreshToken : findLinkByStaticToken;
-    const link = await find(db, sealer.lookupHash(token));
+    const link = await this.#links.add(this.#deps.sealer.lookupHash(token));
     if (link === undefined) throw new AppError('key_rejected');
     const caller: Caller = {
       kind: 'portal',

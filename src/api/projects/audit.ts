@@ -42,7 +42,10 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
   const tag = 'Audit';
   const list = async (projectId: string | undefined, query: Call<unknown>['query']) => {
     const filter = { page: parsePageRequest(query), ...auditFilter(query) };
-    return mapPage(await context.db.reading((tx) => listAudit(tx, projectId, filter)), toAuditEntry);
+    return mapPage(
+      await context.db.reading(projectId ?? '', (tx) => listAudit(tx, projectId, filter)),
+      toAuditEntry,
+    );
   };
   registerOperation(app, {
     method: 'GET',

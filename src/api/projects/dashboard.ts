@@ -67,7 +67,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
       const wanted = { fromMs, toMs, interval };
       const rows = await (eventTypes.length === 0
         ? countsPerInterval(db, endpointIds, wanted)
-        : db.reading((tx) =>
+        : db.reading(project.id, (tx) =>
             typedCountsPerInterval(tx, { projectId: project.id, endpointIds, eventTypes }, wanted),
           ));
       return {
@@ -96,7 +96,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     portal: 'read',
     handle: async ({ project, query, scope }) => {
       const filter = { ...dateRange(query), scope, endpointIds: queryValues(query, 'endpointId') };
-      const rows = await db.reading((tx) => countDeliveriesByStatus(tx, project.id, filter));
+      const rows = await db.reading(project.id, (tx) => countDeliveriesByStatus(tx, project.id, filter));
       const counts = new Map(rows.map((row) => [row.status, row.count]));
       return Object.fromEntries(deliveryStatuses.map((status) => [status, counts.get(status) ?? 0]));
     },

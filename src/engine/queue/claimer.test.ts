@@ -5,11 +5,12 @@ import type { GateDecision } from './gates.ts';
 import { Lease } from './lease.ts';
 
 /** A claimer that never claims, because every gate is closed. The keys it checks show which ones it considers due. */
-function claimerAsking(decideGate: (key: string) => void) {
+function claimerAsking(decideGate: (key: string) => void, deps: object = {}) {
   const lease = new Lease(systemClock);
   lease.confirmed(systemClock.now(), systemClock.elapsed());
   const closed = (key: string): GateDecision => ({ open: false, endpointId: key, againInMs: 60_000 });
   return new Claimer({
+    ...deps,
     lease,
     dispatcher: { free: 100, projectRoom: () => 75 },
     decideGate: (_projectId: string, key: string) => {
@@ -100,5 +101,26 @@ test('a key of one project does not wait behind thousands of another', async () 
   claimer.waiting('another', { key: 'other', lane: 0 }, 0);
   await other.promise;
   expect(asked.indexOf('other')).toBeLessThan(2);
+  await claimer.stop();
+});
+
+test('a sweep of many keys leaves turns of the event loop to others', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, n) => ({
+    project_id: 'project',
+    key: `key ${n}`,
+    lane: 0,
+    due_in_ms: 60_000,
+  }));
+  const claimer = claimerAsking(() => undefined, { db: { hot: async () => rows } });
+  let turns = 0;
+  let isSwept = false;
+  const count = () => {
+    turns += 1;
+    if (!isSwept) setImmediate(count);
+  };
+  setImmediate(count);
+  await claimer.sweep();
+  isSwept = true;
+  expect(turns).toBeGreaterThanOrEqual(20);
   await claimer.stop();
 });

@@ -1,10 +1,11 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import { recordChallenge } from '../../control/source-changes.ts';
 import { AppError } from '../../domain/errors.ts';
+import { Batcher } from '../../platform/batcher.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
+import { findByMasks, type MaskOwner, type SourceRow } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 
 /**
@@ -12,6 +13,7 @@ import type { Database } from '../../store/database/database.ts';
  * source itself comes from the compiled config, which is kept fresh. Unknown masks are queried each time.
  */
 const MAX_REMEMBERED = 100_000;
+const LOOK_UPS = 500;
 const CHALLENGE_PAUSE_MS = 60_000;
 
 export interface FoundSource {
@@ -22,16 +24,23 @@ export interface FoundSource {
 export interface SourceFinderDeps {
   db: Database;
   cache: ConfigCache;
-  sources: SourceStore;
   changes: ConfigChanges;
 }
 
 export class SourceFinder {
   readonly #deps: SourceFinderDeps;
-  readonly #owners = new BoundedMap<string, { projectId: string; sourceId: string }>(MAX_REMEMBERED);
+  readonly #owners = new BoundedMap<string, MaskOwner>(MAX_REMEMBERED);
+  /** Queries share a statement, one at a time: made-up masks cannot fill the pool. */
+  readonly #masks: Batcher<string, MaskOwner | undefined>;
 
   constructor(deps: SourceFinderDeps) {
     this.#deps = deps;
+    this.#masks = new Batcher({
+      run: (masks) => findByMasks(deps.db, masks),
+      maxWeight: LOOK_UPS,
+      maxInFlight: 1,
+      paceMs: 0,
+    });
   }
 
   async find(maskId: string): Promise<FoundSource> {
@@ -54,10 +63,10 @@ export class SourceFinder {
     await recordChallenge(this.#deps.changes, row, verifiedAt);
   }
 
-  async #ask(maskId: string): Promise<{ projectId: string; sourceId: string }> {
-    const row = await this.#deps.sources.findByMask(this.#deps.db, maskId);
-    if (row === undefined) throw new AppError('unknown_source', { mask: maskId });
-    const owner = { projectId: row.project_id, sourceId: row.id };
+  async #ask(maskId: string): Promise<MaskOwner> {
+    // No text of the database has a zero byte: it would fail the statement for all masks in it.
+    const owner = maskId.includes('\0') ? undefined : await this.#masks.add(maskId);
+    if (owner === undefined) throw new AppError('unknown_source', { mask: maskId });
     this.#owners.set(maskId, owner);
     return owner;
   }

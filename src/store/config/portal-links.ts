@@ -1,5 +1,5 @@
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import type { Queryable } from '../database/database.ts';
+import type { HotQueryable, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
 
@@ -145,22 +145,25 @@ export interface OpenedLink extends PortalLinkRow {
   opens_until: number | null;
 }
 
-/** The live link that a static token opens. A link of the other type is not opened by its static token. */
-export async function findLinkByStaticToken(db: Queryable, hash: Buffer): Promise<OpenedLink | undefined> {
-  const [row] = await db.query<OpenedLink>(
-    `select ${LINK_COLUMNS}, l.expires_at as opens_until from portal_links l where l.token_hash = $1 and l.auth_type = 'static_token' and ${LIVE}`,
-    [hash],
-  );
-  return row;
-}
+const FIND = `
+select ${LINK_COLUMNS}, l.expires_at as opens_until, l.token_hash as hash from portal_links l
+where l.token_hash = any($1::bytea[]) and l.auth_type = 'static_token' and ${LIVE}
+union all
+select ${LINK_COLUMNS}, least(l.expires_at, t.expires_at), t.hash
+from portal_tokens t join portal_links l on l.id = t.portal_link_id
+where t.hash = any($1::bytea[]) and t.expires_at > now() and l.auth_type = 'refresh_token' and ${LIVE}`;
 
-export async function findLinkByRefreshToken(db: Queryable, hash: Buffer): Promise<OpenedLink | undefined> {
-  const [row] = await db.query<OpenedLink>(
-    `select ${LINK_COLUMNS}, least(l.expires_at, t.expires_at) as opens_until from portal_tokens t join portal_links l on l.id = t.portal_link_id
-     where t.hash = $1 and t.expires_at > now() and l.auth_type = 'refresh_token' and ${LIVE}`,
-    [hash],
-  );
-  return row;
+/**
+ * The live links that tokens with these hashes open, in their order. A link opens by the tokens of its own type only.
+ * On the pool of accept and finish, as keys are: a caller is known however busy the other connections are.
+ */
+export async function findLinksByToken(
+  db: HotQueryable,
+  hashes: readonly Buffer[],
+): Promise<(OpenedLink | undefined)[]> {
+  const rows = await db.hot<OpenedLink & { hash: Buffer }>('find-portal-links', FIND, [hashes]);
+  const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+  return hashes.map((hash) => byHash.get(hash.toString('hex')));
 }
 
 /** Stores new tokens, valid for an hour, and drops the expired ones of the same links. */

@@ -3,7 +3,7 @@ import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../doma
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { Queryable } from '../database/database.ts';
+import type { HotQueryable, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-version.ts';
@@ -106,12 +106,6 @@ export class SourceStore {
     return row === undefined ? undefined : this.#open(row);
   }
 
-  /** The source an ingest URL names, of whichever project: the mask is the only credential such a URL carries. */
-  async findByMask(db: Queryable, maskId: string): Promise<SourceRow | undefined> {
-    const [row] = await db.query<Sealed>(`${LIVE} and mask_id = $1`, [maskId]);
-    return row === undefined ? undefined : this.#open(row);
-  }
-
   async list(
     db: Queryable,
     projectId: string,
@@ -178,4 +172,27 @@ function sourceData(row: Sealed): object {
     is_disabled: row.is_disabled,
     ...rowTimes(row),
   };
+}
+
+export interface MaskOwner {
+  projectId: string;
+  sourceId: string;
+}
+
+/**
+ * The sources that ingest URLs name, of any project, in the order of the masks: a mask is the only credential of such a
+ * URL. On the pool of accept and finish: made-up masks take no connection from anything else.
+ */
+export async function findByMasks(
+  db: HotQueryable,
+  maskIds: readonly string[],
+): Promise<(MaskOwner | undefined)[]> {
+  const rows = await db.hot<MaskOwner & { maskId: string }>(
+    'find-sources',
+    `select mask_id as "maskId", project_id as "projectId", id as "sourceId" from sources
+     where mask_id = any($1::text[]) and deleted_at is null`,
+    [maskIds],
+  );
+  const byMask = new Map(rows.map(({ maskId, ...owner }) => [maskId, owner]));
+  return maskIds.map((maskId) => byMask.get(maskId));
 }

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Turns } from '../../platform/turns.ts';
 import {
   connectPatiently,
   PatientClient,
@@ -61,6 +62,8 @@ const READY_MS = 2_000;
 
 /** The time limit of one statement of a list or search. */
 export const READING_MS = 5_000;
+/** So many lists of a project may wait for a connection. */
+const MOST_WAITING = 100;
 
 export interface DatabaseOptions {
   connection: Connection;
@@ -72,6 +75,7 @@ export class Database implements HotQueryable {
   readonly #general: pg.Pool;
   readonly #hot: pg.Pool;
   readonly #lease: pg.Pool;
+  readonly #readings: Turns;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
   #closing: Promise<void> | undefined;
@@ -80,7 +84,9 @@ export class Database implements HotQueryable {
     this.#options = options;
     const hot = Math.max(2, Math.floor(options.connections / 3));
     this.#hot = this.#pool(hot, HOT);
-    this.#general = this.#pool(Math.max(2, options.connections - hot - 1), GENERAL);
+    const general = Math.max(2, options.connections - hot - 1);
+    this.#general = this.#pool(general, GENERAL);
+    this.#readings = new Turns(Math.ceil(general / 2));
     this.#lease = this.#pool(1, LEASE);
   }
 
@@ -170,8 +176,16 @@ export class Database implements HotQueryable {
   /**
    * Reads of a list or search: at most five seconds each, and by index only. A list ends after a page, so
    * reading an index in order is right even where statistics suggest that sorting the whole table is cheaper.
+   *
+   * Readings use half of the general connections, and projects share those: slow searches of one project leave
+   * connections to the lists of others, and to everything that is not a list.
    */
-  async reading<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+  async reading<T>(projectId: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
+    if (this.#readings.waiting(projectId) >= MOST_WAITING) throw new AppError('overloaded', { retry: 1 });
+    return this.#readings.run(projectId, () => this.#read(work));
+  }
+
+  async #read<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const reading = this.transaction(async (tx) => {
       await tx.query(
         `set transaction read only; set local statement_timeout = ${READING_MS}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,

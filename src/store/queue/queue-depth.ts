@@ -29,7 +29,7 @@ where b.state = 'open'`;
 
 /** The oldest due row of each lane is exact: one index probe per key and lane, 25 µs each. */
 export function queueDepth(db: Database): Promise<QueueDepth> {
-  return db.reading(async (tx) => {
+  return db.reading('', async (tx) => {
     const lanes = await tx.query<QueueDepth['lanes'][number]>(DEPTH);
     const [breakers] = await tx.query<{ open: number }>(BREAKERS);
     return { lanes, breakersOpen: breakers?.open ?? 0 };
