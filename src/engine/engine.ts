@@ -5,6 +5,7 @@ import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
+import { SILENT_SECONDS } from '../domain/node-lease.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -17,12 +18,14 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import type { Database } from '../store/database/database.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
-import { freeAllHeld, leave } from '../store/queue/nodes.ts';
+import { finishBatch } from '../store/queue/finish-batch.ts';
+import { beat, freeAllHeld, leave, reapSilentNodes } from '../store/queue/nodes.ts';
 import { ANYWHERE, parseDue } from '../store/queue/rate-leases.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
+import { BreakerChanges } from './health/breaker-changes.ts';
 import { CertificateAlerts } from './health/certificate-alerts.ts';
 import { EndpointHealth } from './health/endpoint-health.ts';
 import { SubscriptionAlerts } from './health/subscription-alerts.ts';
@@ -33,7 +36,7 @@ import { DueTeller } from './queue/due-teller.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
 import { decideGate } from './queue/gates.ts';
-import { Heartbeat } from './queue/heartbeat.ts';
+import { Heartbeat, type NodeTable } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { type RetentionReport, runRetention } from './upkeep/retention-run.ts';
@@ -96,7 +99,12 @@ export class Engine {
     this.nodeId = ids.next();
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
-    this.#finisher = new Finisher({ db, nodeId: this.nodeId, metrics, log });
+    this.#finisher = new Finisher({
+      store: (batch) => finishBatch(db, this.nodeId, batch),
+      clock: systemClock,
+      metrics,
+      log,
+    });
     this.#rateLeases = new RateLeases({
       db,
       nodeId: this.nodeId,
@@ -116,6 +124,7 @@ export class Engine {
       }),
       finisher: this.#finisher,
       lease,
+      clock: systemClock,
       metrics,
       log,
       // A node that does not deliver has no window: what it accepts waits for one that does.
@@ -141,21 +150,12 @@ export class Engine {
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });
-    this.#health = new EndpointHealth({
-      ...deps,
-      restartCap: (endpointId) => this.#dispatcher.restartCap(endpointId),
-    });
+    this.#health = this.#createHealth();
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
     this.#dispatcher.listen(this.#delivers ? this.#claimer : this.#teller, this.#outcomes());
     this.#heartbeat = new Heartbeat({
-      db,
-      node: {
-        id: this.nodeId,
-        roles: config.roles.join(','),
-        knows: deps.knows,
-        sealKeys: deps.sealer.keyIds,
-      },
+      nodes: this.#nodeTable(),
       clock: systemClock,
       databaseClock,
       lease,
@@ -167,6 +167,16 @@ export class Engine {
     });
     const removeExpired = (signal: AbortSignal) => this.#removeExpired(signal);
     this.#janitor = new Janitor({ makePartitions: deps.makePartitions, removeExpired, metrics, log });
+  }
+
+  #nodeTable(): NodeTable {
+    const { db, config, knows, sealer } = this.#deps;
+    const node = { id: this.nodeId, roles: config.roles.join(','), knows, sealKeys: sealer.keyIds };
+    return {
+      beat: () => beat(db, node),
+      reap: (also) => reapSilentNodes(db, SILENT_SECONDS, also),
+      release: (deliveries) => releaseDeliveries(db, this.nodeId, deliveries),
+    };
   }
 
   /** A delivery that waited for a rate limit and was not sent leaves its turn to another. */
@@ -189,6 +199,18 @@ export class Engine {
       maySend: () => lease.isFresh(),
       rateLeases: this.#rateLeases,
       tracer,
+    });
+  }
+
+  #createHealth(): EndpointHealth {
+    const { cache, log } = this.#deps;
+    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
+    const breakers = new BreakerChanges({ ...this.#deps, restartCap });
+    return new EndpointHealth({
+      cache,
+      settle: (projectId, findings) => breakers.settle(projectId, findings),
+      clock: systemClock,
+      log,
     });
   }
 

@@ -14,6 +14,7 @@ import {
   type Probe,
   releaseProbes,
   type SavedBreaker,
+  type SeenAttempts,
   saveBreakers,
 } from '../../store/queue/breakers.ts';
 import type { StateItem } from './state-changes.ts';
@@ -50,6 +51,14 @@ interface Wanted {
   disable: Map<string, DisableCause>;
 }
 
+/** What the database counts over all nodes. */
+export interface Counts {
+  /** Of each finding that asks for it. */
+  attempts: ReadonlyMap<AboutAttempts, SeenAttempts>;
+  /** Probes that succeeded in a row, by endpoint. */
+  probes: ReadonlyMap<string, number>;
+}
+
 interface Done {
   opened: SavedBreaker[];
   closed: SavedBreaker[];
@@ -83,42 +92,21 @@ export class BreakerChanges {
   }
 
   async #decide(routing: ProjectRouting, findings: readonly Finding[]): Promise<Wanted> {
-    const wanted: Wanted = { open: new Map(), close: [], disable: new Map() };
-    const settings = routing.project.config.circuit_breaker;
-    const counted = findings.flatMap((finding) =>
-      finding.kind === 'failing' || finding.kind === 'exhausted' ? [finding] : [],
-    );
+    const { db } = this.#deps;
+    const { observability_window } = routing.project.config.circuit_breaker;
+    const asked = findings.filter(isAboutAttempts);
     const attempts = await attemptsSince(
-      this.#deps.db,
-      counted.map(({ endpointId: id, kind }) => ({
-        id,
-        afterMs: kind === 'failing' ? routing.breaker(id).changedAtMs : 0,
-      })),
-      settings.observability_window,
+      db,
+      asked.map((finding) => attemptsAskedFor(routing, finding)),
+      observability_window,
     );
-    for (const [n, { endpointId, kind, last, seen }] of counted.entries()) {
-      const counts = attempts[n] ?? { successes: 0, failures: 0 };
-      if (kind === 'failing' && opensBreaker(counts, settings))
-        wanted.open.set(endpointId, { probe: null, last });
-      if (kind === 'exhausted' && counts.successes === 0)
-        wanted.disable.set(endpointId, { reason: 'a delivery used up its tries', last, seen });
-    }
-    const succeeded: Probe[] = [];
-    for (const finding of findings) {
-      const { endpointId } = finding;
-      if (finding.kind === 'gone')
-        wanted.disable.set(endpointId, {
-          reason: 'it answered 410 Gone',
-          last: finding.last,
-          seen: finding.seen,
-        });
-      if (finding.kind !== 'probed') continue;
-      if (finding.failure === null) succeeded.push(finding.probe);
-      else wanted.open.set(endpointId, { probe: finding.probe, last: finding.failure });
-    }
-    for (const [endpointId, probes] of await countProbes(this.#deps.db, succeeded))
-      if (probes >= probesToClose(settings)) wanted.close.push(endpointId);
-    return wanted;
+    const succeeded = findings.flatMap((finding) =>
+      finding.kind === 'probed' && finding.failure === null ? [finding.probe] : [],
+    );
+    return wantedChanges(routing, findings, {
+      attempts: new Map(asked.map((finding, n) => [finding, attempts[n] ?? { successes: 0, failures: 0 }])),
+      probes: await countProbes(db, succeeded),
+    });
   }
 
   #tell(projectId: string, { opened, closed, disabled }: Done): void {
@@ -152,6 +140,47 @@ function causesOf(
       });
   }
   return causes;
+}
+
+type AboutAttempts = Extract<Finding, { last: LastFailure }>;
+
+function isAboutAttempts(finding: Finding): finding is AboutAttempts {
+  return finding.kind === 'failing' || finding.kind === 'exhausted';
+}
+
+/** A breaker is judged by the attempts since it last changed, an endpoint by all of the window. */
+export function attemptsAskedFor(
+  routing: ProjectRouting,
+  { endpointId: id, kind }: Pick<Finding, 'endpointId' | 'kind'>,
+): { id: string; afterMs: number } {
+  return { id, afterMs: kind === 'failing' ? routing.breaker(id).changedAtMs : 0 };
+}
+
+/** What the findings of a project ask for. */
+export function wantedChanges(
+  routing: ProjectRouting,
+  findings: readonly Finding[],
+  { attempts, probes }: Counts,
+): Wanted {
+  const wanted: Wanted = { open: new Map(), close: [], disable: new Map() };
+  const settings = routing.project.config.circuit_breaker;
+  for (const [{ endpointId, kind, last, seen }, counts] of attempts) {
+    if (kind === 'failing' && opensBreaker(counts, settings))
+      wanted.open.set(endpointId, { probe: null, last });
+    if (kind === 'exhausted' && counts.successes === 0)
+      wanted.disable.set(endpointId, { reason: 'a delivery used up its tries', last, seen });
+  }
+  // A 410 and a failed probe say more, so they come last.
+  for (const finding of findings) {
+    const { endpointId, seen } = finding;
+    if (finding.kind === 'gone')
+      wanted.disable.set(endpointId, { reason: 'it answered 410 Gone', last: finding.last, seen });
+    if (finding.kind === 'probed' && finding.failure !== null)
+      wanted.open.set(endpointId, { probe: finding.probe, last: finding.failure });
+  }
+  for (const [endpointId, count] of probes)
+    if (count >= probesToClose(settings)) wanted.close.push(endpointId);
+  return wanted;
 }
 
 /** Opens and closes breakers, except those that another node moved meanwhile. */

@@ -1,11 +1,15 @@
 import type { LastFailure } from '../../domain/alert.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/queue/breakers.ts';
 import { lastFailure } from '../attempt/last-failure.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';
-import { BreakerChanges, type BreakerChangesDeps, type Finding } from './breaker-changes.ts';
+import type { Finding } from './breaker-changes.ts';
 import { StateChanges } from './state-changes.ts';
 
 /**
@@ -17,8 +21,12 @@ import { StateChanges } from './state-changes.ts';
  * an endpoint becomes inactive when its breaker has opened too often in a row, or a delivery used up its tries and
  * nothing else got through; a 410 always does it.
  */
-export interface EndpointHealthDeps extends BreakerChangesDeps {
-  cache: ConfigCache;
+export interface EndpointHealthDeps {
+  cache: Pick<ConfigCache, 'peek'>;
+  /** Has breakers moved and endpoints disabled, where the findings of a project ask for it. */
+  settle(projectId: string, findings: Finding[]): Promise<void>;
+  clock: Clock;
+  log: Logger;
 }
 
 interface Watched {
@@ -36,25 +44,28 @@ const MAX_WATCHED = 100_000;
 
 export class EndpointHealth implements OutcomeListener {
   readonly #deps: EndpointHealthDeps;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new BoundedMap<string, Watched>(MAX_WATCHED);
   readonly #changes: StateChanges<Finding>;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #loop: Loop;
 
   constructor(deps: EndpointHealthDeps) {
     this.#deps = deps;
-    const breakers = new BreakerChanges(deps);
-    this.#changes = new StateChanges({
-      change: (id, findings) => breakers.settle(id, findings),
-      log: deps.log,
+    const { clock, log } = deps;
+    this.#changes = new StateChanges({ change: deps.settle, clock, log });
+    this.#loop = new Loop({
+      turn: () => this.#tick(),
+      onError: (error) => log.warn({ err: error }, 'could not look at failing endpoints'),
+      everyMs: TICK_MS,
+      clock,
     });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#loop.stop();
     await this.#changes.drain();
   }
 
@@ -92,13 +103,13 @@ export class EndpointHealth implements OutcomeListener {
       known.hasFailed = true;
       known.last = last;
     } else {
-      if (this.#watched.size >= MAX_WATCHED) this.#watched.clear();
-      this.#watched.set(endpointId, { projectId, lastLook: performance.now(), hasFailed: true, last });
+      const lastLook = this.#deps.clock.elapsed();
+      this.#watched.set(endpointId, { projectId, lastLook, hasFailed: true, last });
     }
   }
 
   #tick(): void {
-    const now = performance.now();
+    const now = this.#deps.clock.elapsed();
     for (const [endpointId, watched] of this.#watched) {
       const { projectId, last } = watched;
       const routing = this.#deps.cache.peek(projectId);

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { Batcher } from '../../platform/batcher.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 
 /**
@@ -22,11 +23,17 @@ const MAX_BATCH = 1_000;
 /** Least time between two batches: at most four config versions a second for a project. */
 const PACE_MS = 250;
 
+export interface StateChangesOptions<Item> {
+  change(projectId: string, items: Item[]): Promise<void>;
+  clock?: Clock;
+  log: Logger;
+}
+
 export class StateChanges<Item extends StateItem> {
   readonly #batcher: Batcher<Item, void>;
   readonly #waiting = new Set<string>();
 
-  constructor(options: { change(projectId: string, items: Item[]): Promise<void>; log: Logger }) {
+  constructor(options: StateChangesOptions<Item>) {
     this.#batcher = new Batcher({
       run: async (items) => {
         for (const [projectId, own] of Map.groupBy(items, (item) => item.projectId)) {
@@ -48,6 +55,7 @@ export class StateChanges<Item extends StateItem> {
       maxWeight: MAX_BATCH,
       maxInFlight: 1,
       paceMs: PACE_MS,
+      ...(options.clock && { clock: options.clock }),
     });
   }
 

@@ -2,8 +2,11 @@ import { type Held, type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
+import { Tasks } from '../../platform/tasks.ts';
 import { countOutcome, countStart } from '../attempt/count-outcome.ts';
 import { logAttempt } from '../attempt/log-attempt.ts';
 import type { Sender } from '../attempt/sender.ts';
@@ -34,10 +37,11 @@ interface EndpointQueue {
 
 export interface DispatcherDeps {
   sender: Pick<Sender, 'send'>;
-  finisher: Finisher;
+  finisher: Pick<Finisher, 'finish'>;
   lease: Lease;
   /** A delivery is held no more. */
   left(deliveryId: string): void;
+  clock: Clock;
   metrics: Metrics;
   log: Logger;
   window: number;
@@ -68,12 +72,12 @@ const MAX_CAPS = 10_000;
 export class Dispatcher implements DeliverySink {
   readonly #deps: DispatcherDeps;
   readonly #endpoints = new Map<string, EndpointQueue>();
-  readonly #caps = new Map<string, ConcurrencyCap>();
+  readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
   /** Every place taken, by delivery id. */
   readonly #places = new Map<string, Destination>();
   readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sending = new Tasks();
   #queueListener: QueueListener | undefined;
   #outcomeListener: OutcomeListener | undefined;
   #closed = false;
@@ -194,9 +198,9 @@ export class Dispatcher implements DeliverySink {
   async close(graceMs: number): Promise<Held[]> {
     this.#closed = true;
     const unsent = this.forgetUnsent();
-    const cutOff = setTimeout(() => this.#abort.abort(), graceMs);
-    await Promise.all(this.#sending);
-    clearTimeout(cutOff);
+    const cancelCutOff = this.#deps.clock.after(graceMs, () => this.#abort.abort());
+    await this.#sending.settled();
+    cancelCutOff();
     return unsent;
   }
 
@@ -213,7 +217,6 @@ export class Dispatcher implements DeliverySink {
     let cap = this.#caps.get(endpointId);
     if (cap === undefined) {
       cap = new ConcurrencyCap(this.#deps.endpointConcurrency);
-      if (this.#caps.size >= MAX_CAPS) this.#caps.delete(this.#caps.keys().next().value as string);
       this.#caps.set(endpointId, cap);
     }
     return cap;
@@ -226,14 +229,8 @@ export class Dispatcher implements DeliverySink {
       const delivery = queue.waiting.shift() as Held;
       queue.sending += 1;
       countStart(this.#deps.metrics, delivery);
-      this.#track(this.#send(delivery, queue));
+      this.#sending.add(() => this.#send(delivery, queue));
     }
-  }
-
-  /** What a close waits for. */
-  #track(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#sending.delete(tracked));
-    this.#sending.add(tracked);
   }
 
   async #send(delivery: Held, queue: EndpointQueue): Promise<void> {
@@ -246,7 +243,8 @@ export class Dispatcher implements DeliverySink {
     }
     queue.sending -= 1;
     if (sent?.kind === 'success') this.#cap(delivery.target).succeeded();
-    if (sent?.kind === 'failure' && sent.isStrain) this.#cap(delivery.target).strained(performance.now());
+    if (sent?.kind === 'failure' && sent.isStrain)
+      this.#cap(delivery.target).strained(this.#deps.clock.elapsed());
     this.#pump(delivery.target, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);

@@ -1,9 +1,8 @@
 import type { Metrics } from '../../metrics/metrics.ts';
 import { Batcher } from '../../platform/batcher.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Database } from '../../store/database/database.ts';
 import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
-import { finishBatch } from '../../store/queue/finish-batch.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 
 /**
@@ -12,6 +11,14 @@ import type { Finish } from '../../store/queue/finish-deliveries.ts';
  * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response and its
  * description. Only a node that stops gives up, at the end of its grace.
  */
+export interface FinisherDeps {
+  /** Stores a batch; returns the ids of the deliveries that this node still held. */
+  store(batch: Finish[]): Promise<Set<string>>;
+  clock: Clock;
+  metrics: Metrics;
+  log: Logger;
+}
+
 const MAX_BATCH = 500;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const BATCHES_IN_FLIGHT = 2;
@@ -23,11 +30,11 @@ const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 type Shed = 'nothing' | 'response' | 'attempt';
 
 export class Finisher {
-  readonly #deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger };
+  readonly #deps: FinisherDeps;
   readonly #batcher: Batcher<Finish, boolean>;
   #hasGivenUp = false;
 
-  constructor(deps: { db: Database; nodeId: string; metrics: Metrics; log: Logger }) {
+  constructor(deps: FinisherDeps) {
     this.#deps = deps;
     this.#batcher = new Batcher({
       run: (batch) => this.#run(batch),
@@ -38,6 +45,7 @@ export class Finisher {
       maxWeight: MAX_BATCH,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
+      clock: deps.clock,
     });
   }
 
@@ -54,7 +62,7 @@ export class Finisher {
   async #run(batch: Finish[], without: Shed = 'nothing'): Promise<boolean[]> {
     for (;;) {
       try {
-        const moved = await finishBatch(this.#deps.db, this.#deps.nodeId, batch);
+        const moved = await this.#deps.store(batch);
         this.#deps.metrics.batchSize.finish.observe(batch.length);
         return batch.map((finish) => moved.has(finish.delivery.id));
       } catch (error) {
@@ -64,7 +72,7 @@ export class Finisher {
         const isRefused = !isConnectionError(error);
         if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== null)
           return this.#split(batch, without, error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await this.#deps.clock.sleep(RETRY_MS);
       }
     }
   }

@@ -1,11 +1,10 @@
+import type { Held } from '../../domain/delivery.ts';
 import { SILENT_SECONDS } from '../../domain/node-lease.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
-import type { Database } from '../../store/database/database.ts';
-import { releaseDeliveries } from '../../store/queue/claim-deliveries.ts';
-import { type BeatingNode, beat, reapSilentNodes } from '../../store/queue/nodes.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -20,15 +19,24 @@ import type { Lease } from './lease.ts';
  * silent    -> beats fail; the lease runs out and nothing is sent. If the silence lasted so long that others may have
  *              taken this node's rows, what waits in memory is given back at the first confirmed beat.
  */
+/** The nodes in the database, as this node uses them. */
+export interface NodeTable {
+  /** Says that this node is alive; returns the database's clock in milliseconds. */
+  beat(): Promise<number>;
+  /** Frees the rows of silent nodes, with `strays` also those of nodes that are not remembered; returns how many. */
+  reap(also: { strays: boolean }): Promise<number>;
+  /** Gives back rows that this node holds. */
+  release(deliveries: readonly Held[]): Promise<void>;
+}
+
 export interface HeartbeatDeps {
-  db: Database;
-  node: BeatingNode;
+  nodes: NodeTable;
   clock: Clock;
   databaseClock: OffsetClock;
   lease: Lease;
-  dispatcher: Dispatcher;
-  claimer: Claimer;
-  rateLeases: RateLeases;
+  dispatcher: Pick<Dispatcher, 'forgetUnsent' | 'resume'>;
+  claimer: Pick<Claimer, 'unsure' | 'sweep'>;
+  rateLeases: Pick<RateLeases, 'lapse'>;
   metrics: Metrics;
   log: Logger;
 }
@@ -40,9 +48,7 @@ const LOOK_FOR_STRAYS_MS = 60_000;
 
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #loop: Loop;
   #connectedSince: number | null = null;
   #lastConfirmed: { at: number; elapsed: number } | null = null;
   #lastReap = Number.NEGATIVE_INFINITY;
@@ -50,42 +56,37 @@ export class Heartbeat {
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      turn: () => this.#tick(),
+      onError: (error) => {
+        this.#connectedSince = null;
+        deps.log.warn({ err: error }, 'heartbeat failed');
+      },
+      everyMs: BEAT_MS,
+      clock: deps.clock,
+    });
   }
 
   /** The first beat must succeed: without it nothing could be sent. */
   async start(): Promise<void> {
     await this.#beat();
-    this.#schedule();
+    this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#beating;
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#beating = this.#tick().finally(() => this.#schedule());
-    }, BEAT_MS);
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   async #tick(): Promise<void> {
-    try {
-      await this.#beat();
-      await this.#reap();
-    } catch (error) {
-      this.#connectedSince = null;
-      this.#deps.log.warn({ err: error }, 'heartbeat failed');
-    }
+    await this.#beat();
+    await this.#reap();
   }
 
   async #beat(): Promise<void> {
-    const { db, node, clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
+    const { nodes, clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
-    databaseClock.measured(await beat(db, node), sentAt);
+    databaseClock.measured(await nodes.beat(), sentAt);
     // By both clocks, like the lease.
     const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
     const silentMs = Math.max(sentElapsed - last.elapsed, sentAt - last.at);
@@ -102,24 +103,24 @@ export class Heartbeat {
   }
 
   async #giveBack(): Promise<void> {
-    const { db, node, dispatcher, claimer, log } = this.#deps;
+    const { nodes, dispatcher, claimer, log } = this.#deps;
     const waiting = dispatcher.forgetUnsent();
     log.warn(
       { deliveries: waiting.length },
       'this node was silent; its unsent deliveries return to the queue',
     );
-    await releaseDeliveries(db, node.id, waiting);
+    await nodes.release(waiting);
     claimer.unsure();
   }
 
   async #reap(): Promise<void> {
-    const { clock, db, claimer, metrics, log } = this.#deps;
+    const { clock, nodes, claimer, metrics, log } = this.#deps;
     const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
     if (connectedMs < SILENT_SECONDS * 1000 || clock.elapsed() - this.#lastReap < REAP_MS) return;
     this.#lastReap = clock.elapsed();
     const strays = clock.elapsed() - this.#lastLookForStrays > LOOK_FOR_STRAYS_MS;
     if (strays) this.#lastLookForStrays = clock.elapsed();
-    const freed = await reapSilentNodes(db, SILENT_SECONDS, { strays });
+    const freed = await nodes.reap({ strays });
     if (freed === 0) return;
     metrics.reaped.inc(freed);
     log.warn({ deliveries: freed }, 'freed the deliveries of a silent node');

@@ -1,0 +1,350 @@
+import { describe, expect, test } from 'vitest';
+import { heldDelivery } from '../../../test/support/held-delivery.ts';
+import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
+import { answered } from '../../../test/support/outcomes.ts';
+import { quietLog } from '../../../test/support/quiet-log.ts';
+import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import type { NewMetaEvent } from '../../domain/meta-event.ts';
+import { createMetrics } from '../../metrics/metrics.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import { handedBack, type Sent } from '../attempt/sent.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Lease } from './lease.ts';
+
+interface Sending {
+  signal: AbortSignal;
+  end(sent: Sent | Error): void;
+}
+
+/** A dispatcher whose sends end when the test says so. What it tells the others is noted in order. */
+function dispatcherOf(options: { window?: number; endpointConcurrency?: number } = {}) {
+  const clock = new ManualClock();
+  const lease = new Lease(clock);
+  const beat = () => lease.confirmed(clock.now(), clock.elapsed());
+  beat();
+  const sending = new Map<string, Sending>();
+  const recorded: Finish[] = [];
+  const told: unknown[][] = [];
+  const record = { answer: true as boolean | Error };
+  const dispatcher = new Dispatcher({
+    sender: {
+      send: ({ id }, signal) =>
+        new Promise((resolve, reject) => {
+          const end = (sent: Sent | Error) => {
+            sending.delete(id);
+            if (sent instanceof Error) reject(sent);
+            else resolve(sent);
+          };
+          sending.set(id, { signal, end });
+        }),
+    },
+    finisher: {
+      finish: async (finish) => {
+        recorded.push(finish);
+        if (record.answer instanceof Error) throw record.answer;
+        return record.answer;
+      },
+    },
+    lease,
+    left: () => undefined,
+    clock,
+    metrics: createMetrics().metrics,
+    log: quietLog,
+    window: 10,
+    endpointConcurrency: 100,
+    ...options,
+  });
+  dispatcher.listen(
+    {
+      waiting: (projectId, { key, lane }, dueInMs) =>
+        void told.push(['waiting', projectId, key, lane, dueInMs]),
+      roomFreed: () => undefined,
+      expansionStored: () => undefined,
+      unsure: () => void told.push(['unsure']),
+    },
+    {
+      attempted: ({ id }) => void told.push(['attempted', id]),
+      notProbed: ({ id }) => void told.push(['not probed', id]),
+    },
+  );
+  const place = (id: string, endpointId = 'e', projectId = 'p') =>
+    dispatcher.reserve(id, { projectId, endpointId });
+  const claim = (id: string, endpointId = 'e', projectId = 'p') =>
+    dispatcher.reserveClaimed(id, { projectId, endpointId });
+  const start = (id: string, fields: Partial<HeldDelivery> = {}) => {
+    const delivery = heldDelivery({ id, ...fields, target: fields.endpointId ?? 'e' });
+    claim(id, delivery.endpointId, delivery.projectId);
+    dispatcher.start(delivery);
+    return delivery;
+  };
+  const end = async (id: string, sent: Sent | Error) => {
+    sending.get(id)?.end(sent);
+    await settle();
+  };
+  return { dispatcher, clock, beat, sending, recorded, told, record, place, claim, start, end };
+}
+
+/** How many of many tries to take a place succeeded. */
+const taken = (take: (id: string) => boolean) =>
+  Array.from({ length: 100 }, (_, n) => take(`d${n}`)).filter(Boolean).length;
+
+const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
+const metaEvent = { id: 'meta' } as NewMetaEvent;
+const finish = handedBack(heldDelivery(), null);
+const ENDED: Sent = { kind: 'success', finish: { ...finish, status: 'Success', delayMs: null }, exchange };
+const UNTRIED: Sent = { kind: 'untried', finish, exchange: null };
+const failedWith = (fields: Partial<typeof finish> = {}): Sent => ({
+  kind: 'failure',
+  finish: { ...finish, delayMs: 5_000, ...fields },
+  exchange,
+  why: 'failed',
+  isStrain: false,
+});
+const STRAINED: Sent = { ...failedWith(), kind: 'failure', exchange, why: 'failed', isStrain: true };
+
+describe('the window', () => {
+  test('has room for new events of many endpoints and projects in four fifths', () => {
+    const { dispatcher, place } = dispatcherOf({ window: 100 });
+    expect(taken((id) => place(id, id, id))).toBe(80);
+    expect(dispatcher.free).toBe(20);
+  });
+
+  test('has room for claims in the rest', () => {
+    const { dispatcher, place, claim } = dispatcherOf({ window: 100 });
+    taken((id) => place(id, id, id));
+    expect(taken((id) => claim(`claimed ${id}`, id, id))).toBe(20);
+    expect(dispatcher.free).toBe(0);
+  });
+
+  test('has room for one endpoint in half of it', () => {
+    const { dispatcher, claim } = dispatcherOf({ window: 100 });
+    expect(dispatcher.room('e')).toBe(50);
+    expect(taken((id) => claim(id, 'e', id))).toBe(50);
+    expect([dispatcher.room('e'), dispatcher.room('other')]).toEqual([0, 50]);
+  });
+
+  test('leaves room for others where one project sends all the new events', () => {
+    const { dispatcher, place } = dispatcherOf({ window: 100 });
+    const ofOne = taken((id) => place(id, id, 'greedy'));
+    expect(ofOne).toBeGreaterThan(40);
+    expect(ofOne).toBeLessThan(80);
+    expect(place('other', 'other', 'modest')).toBe(true);
+    expect(dispatcher.projectRoom('modest')).toBeGreaterThan(dispatcher.projectRoom('greedy'));
+  });
+
+  test('has one place for a window of one, and none for a window of none', () => {
+    expect(taken(dispatcherOf({ window: 1 }).claim)).toBe(1);
+    const closed = dispatcherOf({ window: 0 });
+    expect([taken(closed.claim), taken(closed.place)]).toEqual([0, 0]);
+  });
+
+  test('holds a delivery once', () => {
+    const { dispatcher, place, claim } = dispatcherOf();
+    expect([place('d'), place('d'), claim('d')]).toEqual([true, false, false]);
+    expect([dispatcher.holds('d'), dispatcher.free, dispatcher.isBusy('e')]).toEqual([true, 9, true]);
+  });
+
+  test('gets the place back of a delivery that was not stored, once', () => {
+    const { dispatcher, place } = dispatcherOf();
+    place('d');
+    place('other');
+    dispatcher.unreserve('d');
+    dispatcher.unreserve('d');
+    expect([dispatcher.holds('d'), dispatcher.free, dispatcher.room('e')]).toEqual([false, 9, 4]);
+    dispatcher.unreserve('other');
+    expect([dispatcher.free, dispatcher.isBusy('e')]).toEqual([10, false]);
+  });
+
+  test('takes no new events while the lease is not fresh', async () => {
+    const { clock, beat, place, claim } = dispatcherOf();
+    await clock.advance(8_000);
+    expect([place('new'), claim('claimed')]).toEqual([false, true]);
+    beat();
+    expect(place('new')).toBe(true);
+  });
+});
+
+describe('deliveries of an endpoint', () => {
+  test('are sent in order, as many at a time as the setting allows', async () => {
+    const { dispatcher, sending, start, end } = dispatcherOf({ endpointConcurrency: 2 });
+    for (const id of ['a', 'b', 'c', 'd']) start(id);
+    expect([...sending.keys()]).toEqual(['a', 'b']);
+    expect(dispatcher.usage()).toEqual({ size: 10, used: 4, waiting: 2, sending: 2 });
+    await end('b', ENDED);
+    expect([...sending.keys()]).toEqual(['a', 'c']);
+  });
+
+  test('do not wait for those of another endpoint', () => {
+    const { sending, start } = dispatcherOf({ endpointConcurrency: 1 });
+    start('a');
+    start('b');
+    start('other', { endpointId: 'other' });
+    expect([...sending.keys()]).toEqual(['a', 'other']);
+  });
+
+  test('are sent half as many at a time after a strain, at most once in half a second', async () => {
+    const { clock, sending, start, end } = dispatcherOf({ window: 100, endpointConcurrency: 4 });
+    for (let n = 0; n < 20; n += 1) start(`d${n}`);
+    expect(sending.size).toBe(4);
+    for (const id of ['d0', 'd1', 'd2']) await end(id, STRAINED);
+    expect(sending.size).toBe(2);
+    await clock.advance(500);
+    await end('d3', STRAINED);
+    expect(sending.size).toBe(1);
+  });
+
+  test('are sent one at a time after the breaker closed, and one more after each success', async () => {
+    const { dispatcher, sending, start, end } = dispatcherOf();
+    dispatcher.restartCap('e');
+    for (const id of ['a', 'b', 'c', 'd']) start(id);
+    expect([...sending.keys()]).toEqual(['a']);
+    await end('a', failedWith());
+    expect([...sending.keys()]).toEqual(['b']);
+    await end('b', ENDED);
+    expect([...sending.keys()]).toEqual(['c', 'd']);
+  });
+
+  test('wait while the lease is not fresh, and go when it is again', async () => {
+    const { dispatcher, clock, beat, sending, start } = dispatcherOf();
+    await clock.advance(8_000);
+    start('a');
+    expect(sending.size).toBe(0);
+    beat();
+    dispatcher.resume();
+    expect([...sending.keys()]).toEqual(['a']);
+  });
+});
+
+describe('an outcome', () => {
+  test('is recorded, frees the place and is told of', async () => {
+    const { dispatcher, recorded, told, start, end } = dispatcherOf();
+    start('a');
+    await end('a', ENDED);
+    expect(recorded).toEqual([ENDED.finish]);
+    expect(dispatcher.holds('a')).toBe(false);
+    expect(told).toEqual([['attempted', 'a']]);
+  });
+
+  test('after which another try follows tells where the row waits, and for how long', async () => {
+    const { told, start, end } = dispatcherOf();
+    start('a');
+    await end('a', failedWith({ status: 'Retry', key: 's', lane: LANE.retry }));
+    expect(told).toEqual([
+      ['waiting', 'p', 's', LANE.retry, 5_000],
+      ['attempted', 'a'],
+    ]);
+  });
+
+  test('with a meta event tells that one waits', async () => {
+    const { told, start, end } = dispatcherOf();
+    start('a');
+    await end('a', { ...ENDED, finish: { ...ENDED.finish, metaEvent } });
+    expect(told).toEqual([
+      ['waiting', 'p', 'meta:p', LANE.first, 0],
+      ['attempted', 'a'],
+    ]);
+  });
+
+  test('of a delivery that was taken over plans no try and no meta event', async () => {
+    const { dispatcher, told, record, start, end } = dispatcherOf();
+    record.answer = false;
+    start('a');
+    await end('a', failedWith({ metaEvent }));
+    expect(told).toEqual([['unsure'], ['attempted', 'a']]);
+    expect(dispatcher.holds('a')).toBe(false);
+  });
+
+  test('of a dropped connection says nothing of the endpoint', async () => {
+    const { told, start, end } = dispatcherOf();
+    start('a');
+    await end('a', { kind: 'dropped', finish, exchange });
+    expect(told).toEqual([['waiting', 'p', 'e', LANE.first, 0]]);
+  });
+
+  test('without an attempt gives the right to probe back', async () => {
+    const { told, start, end } = dispatcherOf();
+    start('a', { probeFence: '1' });
+    await end('a', UNTRIED);
+    expect(told).toEqual([
+      ['waiting', 'p', 'e', LANE.first, 0],
+      ['not probed', 'a'],
+    ]);
+  });
+
+  test('that cannot be recorded frees the place, and leaves the row to a reconciliation', async () => {
+    const { dispatcher, told, record, start, end } = dispatcherOf();
+    record.answer = new Error('gone');
+    start('a', { probeFence: '1' });
+    start('b');
+    await end('a', ENDED);
+    await end('b', ENDED);
+    expect(told).toEqual([['unsure'], ['not probed', 'a'], ['unsure']]);
+    expect(dispatcher.free).toBe(10);
+  });
+
+  test('is none where the sender fails: nothing is recorded, and the next delivery goes', async () => {
+    const { recorded, sending, told, start, end } = dispatcherOf({ endpointConcurrency: 1 });
+    start('a', { probeFence: '1' });
+    start('b');
+    await end('a', new Error('bug'));
+    expect(recorded).toEqual([]);
+    expect(told).toEqual([['unsure'], ['not probed', 'a']]);
+    expect([...sending.keys()]).toEqual(['b']);
+  });
+});
+
+test('a node that was silent forgets what is unsent, and keeps what is being sent', async () => {
+  const { dispatcher, sending, told, start } = dispatcherOf({ endpointConcurrency: 1 });
+  start('a');
+  const unsent = [start('b'), start('c', { probeFence: '1' })];
+  expect(dispatcher.forgetUnsent()).toEqual(unsent);
+  expect(told).toEqual([['not probed', 'c']]);
+  expect([...sending.keys()]).toEqual(['a']);
+  expect([dispatcher.holds('a'), dispatcher.holds('b'), dispatcher.free]).toEqual([true, false, 9]);
+});
+
+describe('a close', () => {
+  test('gives out no more places and hands back what is unsent', async () => {
+    const { dispatcher, place, claim, start, end } = dispatcherOf({ endpointConcurrency: 1 });
+    start('a');
+    const unsent = start('b');
+    const closed = dispatcher.close(1_000);
+    expect([place('new'), claim('claimed')]).toEqual([false, false]);
+    await end('a', ENDED);
+    expect(await closed).toEqual([unsent]);
+  });
+
+  test('waits until what is being sent is recorded, and cuts nothing off that ends in time', async () => {
+    const { dispatcher, clock, sending, recorded, start, end } = dispatcherOf();
+    start('a');
+    const signal = sending.get('a')?.signal;
+    let isClosed = false;
+    const closed = dispatcher.close(1_000).then(() => {
+      isClosed = true;
+    });
+    await clock.advance(999);
+    expect([isClosed, signal?.aborted]).toEqual([false, false]);
+    await end('a', ENDED);
+    await closed;
+    expect(recorded).toHaveLength(1);
+    await clock.advance(1_000);
+    expect(signal?.aborted).toBe(false);
+  });
+
+  test('cuts off what is being sent when the grace is over, and waits for its outcome', async () => {
+    const { dispatcher, clock, sending, recorded, start, end } = dispatcherOf();
+    start('a');
+    const closed = dispatcher.close(1_000);
+    await clock.advance(1_000);
+    expect(sending.get('a')?.signal.aborted).toBe(true);
+    await end('a', UNTRIED);
+    await closed;
+    expect(recorded).toHaveLength(1);
+  });
+
+  test('of an idle dispatcher leaves no timer', async () => {
+    const { dispatcher, clock } = dispatcherOf();
+    expect(await dispatcher.close(1_000)).toEqual([]);
+    expect(clock.timers).toBe(0);
+  });
+});

@@ -1,0 +1,247 @@
+import { describe, expect, test } from 'vitest';
+import { heldDelivery } from '../../../test/support/held-delivery.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { quietLog } from '../../../test/support/quiet-log.ts';
+import type { NewMetaEvent } from '../../domain/meta-event.ts';
+import { createMetrics } from '../../metrics/metrics.ts';
+import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
+import { Finisher } from './finisher.ts';
+
+const attempt: AttemptRow = {
+  id: 'attempt',
+  url: 'http://127.0.0.1/',
+  ipAddress: null,
+  httpStatus: '200 OK',
+  error: null,
+  succeeded: true,
+  requestHeaders: '{}',
+  responseHeaders: '{}',
+  responseBody: Buffer.from('fine'),
+  timings: '{}',
+  requestedAtMs: 0,
+  respondedAtMs: 0,
+};
+const metaEvent: NewMetaEvent = {
+  id: 'meta',
+  projectId: 'p',
+  eventType: 'eventdelivery.success',
+  payload: Buffer.from('{}'),
+  retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 1, retryLimit: 1 },
+};
+
+type Recorded = Partial<Pick<Finish, 'description' | 'attempt' | 'metaEvent'>>;
+
+const finishOf = (id: string, fields: Recorded = {}): Finish => ({
+  delivery: heldDelivery({ id }),
+  status: 'Success',
+  description: null,
+  numTrials: 1,
+  latencyMs: 1,
+  delayMs: null,
+  lane: 0,
+  key: 'e',
+  body: null,
+  attempt,
+  isSecondRequest: false,
+  metaEvent: null,
+  ...fields,
+});
+
+const failure = (code: string) => Object.assign(new Error(code), { code });
+const BAD_DATA = '22021';
+const REFUSED = '23502';
+const TIMEOUT = '57014';
+const AWAY = 'ECONNREFUSED';
+
+/** A store that fails a batch if it holds a finish that `refuse` names a code for. */
+function finisherWith(refuse: (finish: Finish) => string | null, takenOver: readonly string[] = []) {
+  const clock = new ManualClock();
+  const tried: string[][] = [];
+  const stored: Finish[] = [];
+  const finisher = new Finisher({
+    store: async (batch) => {
+      tried.push(batch.map(({ delivery }) => delivery.id));
+      for (const finish of batch) {
+        const code = refuse(finish);
+        if (code !== null) throw failure(code);
+      }
+      stored.push(...batch);
+      return new Set(batch.map(({ delivery }) => delivery.id).filter((id) => !takenOver.includes(id)));
+    },
+    clock,
+    metrics: createMetrics().metrics,
+    log: quietLog,
+  });
+  const finishAll = (...finishes: Finish[]) => Promise.all(finishes.map((finish) => finisher.finish(finish)));
+  return { clock, finisher, tried, stored, finishAll };
+}
+
+const four = ['a', 'b', 'c', 'd'].map((id) => finishOf(id));
+
+test('outcomes of the same moment are stored together, and one of a delivery taken over says so', async () => {
+  const { tried, finishAll } = finisherWith(() => null, ['c']);
+  expect(await finishAll(...four)).toEqual([true, true, false, true]);
+  expect(tried).toEqual([['a', 'b', 'c', 'd']]);
+});
+
+describe('an outcome that the database cannot hold', () => {
+  const isBad = ({ delivery, attempt: row }: Finish) => delivery.id === 'c' && row?.responseBody != null;
+
+  test('is found by halves, and the others are stored as they are', async () => {
+    const { tried, stored, finishAll } = finisherWith((finish) => (isBad(finish) ? BAD_DATA : null));
+    expect(await finishAll(...four)).toEqual([true, true, true, true]);
+    expect(tried).toEqual([['a', 'b', 'c', 'd'], ['a', 'b'], ['c', 'd'], ['c'], ['c'], ['d']]);
+    expect(stored.filter(({ delivery }) => delivery.id !== 'c')).toEqual([four[0], four[1], four[3]]);
+  });
+
+  test('is stored without its response and its description', async () => {
+    const { stored, finishAll } = finisherWith((finish) => (isBad(finish) ? BAD_DATA : null));
+    await finishAll(finishOf('c', { description: 'described' }));
+    const error = 'The result of this attempt could not be stored.';
+    expect(stored).toEqual([
+      finishOf('c', {
+        description: error,
+        attempt: { ...attempt, responseHeaders: null, responseBody: null, error },
+      }),
+    ]);
+  });
+
+  test('is stored without its attempt where that is not enough', async () => {
+    const { stored, finishAll } = finisherWith((finish) => (finish.attempt === null ? null : BAD_DATA));
+    expect(await finishAll(finishOf('c'))).toEqual([true]);
+    expect(stored).toMatchObject([{ delivery: { id: 'c' }, status: 'Success', attempt: null }]);
+  });
+
+  test('that has no attempt is stored without its description', async () => {
+    const { stored, finishAll } = finisherWith(({ description }) =>
+      description === 'described' ? BAD_DATA : null,
+    );
+    expect(await finishAll(finishOf('c', { attempt: null, description: 'described' }))).toEqual([true]);
+    expect(stored).toMatchObject([
+      { attempt: null, description: 'The result of this attempt could not be stored.' },
+    ]);
+  });
+
+  test('fails where nothing of it can be stored, and is not tried for ever', async () => {
+    const { tried, finishAll } = finisherWith(() => BAD_DATA);
+    await expect(finishAll(finishOf('c'))).rejects.toMatchObject({ code: BAD_DATA });
+    expect(tried).toHaveLength(3);
+  });
+
+  test('loses its meta event before it loses anything else', async () => {
+    const { stored, finishAll } = finisherWith((finish) => (finish.metaEvent ? BAD_DATA : null));
+    await finishAll(finishOf('c', { metaEvent }));
+    expect(stored).toEqual([finishOf('c', { metaEvent: null })]);
+  });
+
+  test('is replaced by a node that has given up too', async () => {
+    const { finisher, finishAll } = finisherWith((finish) => (isBad(finish) ? BAD_DATA : null));
+    finisher.giveUp();
+    expect(await finishAll(...four)).toEqual([true, true, true, true]);
+  });
+});
+
+describe('while the database is away', () => {
+  test('a batch is kept whole and sent again each 250 ms', async () => {
+    let isAway = true;
+    const { clock, tried, finishAll } = finisherWith(() => (isAway ? AWAY : null));
+    const moved = finishAll(...four);
+    await clock.advance(249);
+    expect(tried).toHaveLength(1);
+    await clock.advance(1);
+    expect(tried).toHaveLength(2);
+    isAway = false;
+    await clock.advance(250);
+    expect(await moved).toEqual([true, true, true, true]);
+    expect(tried.map(String)).toEqual(Array(3).fill('a,b,c,d'));
+  });
+
+  test('a meta event is kept with its outcome', async () => {
+    let isAway = true;
+    const { clock, stored, finishAll } = finisherWith(() => (isAway ? AWAY : null));
+    const moved = finishAll(finishOf('c', { metaEvent }));
+    await clock.advance(100);
+    isAway = false;
+    await clock.advance(250);
+    await moved;
+    expect(stored).toEqual([finishOf('c', { metaEvent })]);
+  });
+
+  test('a node that gives up fails what is not stored', async () => {
+    const { clock, finisher, tried, finishAll } = finisherWith(() => AWAY);
+    const results = Promise.allSettled([finishAll(...four)]);
+    await clock.advance(100);
+    finisher.giveUp();
+    await clock.advance(250);
+    expect(await results).toMatchObject([{ status: 'rejected', reason: { code: AWAY } }]);
+    expect(tried).toHaveLength(2);
+  });
+});
+
+describe('a batch that is refused for another reason', () => {
+  test('is halved, so that it holds up no others', async () => {
+    let isRefused = true;
+    const { clock, tried, finishAll } = finisherWith(({ delivery }) =>
+      isRefused && delivery.id === 'b' ? REFUSED : null,
+    );
+    const moved = finishAll(...four);
+    await clock.advance(100);
+    expect(tried).toEqual([['a', 'b', 'c', 'd'], ['a', 'b'], ['a'], ['b']]);
+    isRefused = false;
+    await clock.advance(250);
+    expect(await moved).toEqual([true, true, true, true]);
+    expect(tried.slice(4)).toEqual([['b'], ['c', 'd']]);
+  });
+
+  test('is halved where it took too long', async () => {
+    const { tried, finishAll } = finisherWith(() => (tried.length === 1 ? TIMEOUT : null));
+    expect(await finishAll(...four)).toEqual([true, true, true, true]);
+    expect(tried).toEqual([
+      ['a', 'b', 'c', 'd'],
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+  });
+
+  test('of one is tried again as it is', async () => {
+    for (const code of [REFUSED, TIMEOUT]) {
+      let isRefused = true;
+      const { clock, stored, finishAll } = finisherWith(() => (isRefused ? code : null));
+      const moved = finishAll(finishOf('c'));
+      await clock.advance(100);
+      isRefused = false;
+      await clock.advance(250);
+      expect(await moved).toEqual([true]);
+      expect(stored).toEqual([finishOf('c')]);
+    }
+  });
+
+  test('of one loses its meta event', async () => {
+    const { stored, finishAll } = finisherWith((finish) => (finish.metaEvent ? REFUSED : null));
+    await finishAll(finishOf('c', { metaEvent }));
+    expect(stored).toEqual([finishOf('c', { metaEvent: null })]);
+  });
+
+  test('of one that took too long keeps its meta event', async () => {
+    let isSlow = true;
+    const { clock, stored, finishAll } = finisherWith(() => (isSlow ? TIMEOUT : null));
+    const moved = finishAll(finishOf('c', { metaEvent }));
+    await clock.advance(100);
+    isSlow = false;
+    await clock.advance(250);
+    await moved;
+    expect(stored).toEqual([finishOf('c', { metaEvent })]);
+  });
+});
+
+test('large answers are shared out over batches of some 4 MB', async () => {
+  const { clock, tried, finishAll } = finisherWith(() => null);
+  const large = { ...attempt, responseBody: Buffer.alloc(1_500_000) };
+  const moved = finishAll(...four.map((finish) => ({ ...finish, attempt: large })));
+  await clock.advance(100);
+  await moved;
+  expect(tried).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
+import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
+import { quietLog } from '../../../test/support/quiet-log.ts';
+import { createMetrics } from '../../metrics/metrics.ts';
+import { OffsetClock } from '../../platform/offset-clock.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { Lease } from './lease.ts';
+
+/** A node whose database answers, fails or hangs as asked. What the heartbeat does is noted in order. */
+function beatingNode() {
+  const clock = new ManualClock();
+  const databaseClock = new OffsetClock(clock);
+  const lease = new Lease(clock);
+  const done: string[] = [];
+  const note = (what: string) => () => void done.push(what);
+  const database = { isAway: false, freed: 0, aheadMs: 0, hang: undefined as Promise<void> | undefined };
+  const held = heldDelivery();
+  const heartbeat = new Heartbeat({
+    nodes: {
+      beat: async () => {
+        done.push('beat');
+        await database.hang;
+        if (database.isAway) throw new Error('away');
+        return clock.now() + database.aheadMs;
+      },
+      reap: async ({ strays }) => {
+        done.push(strays ? 'reap with strays' : 'reap');
+        return database.freed;
+      },
+      release: async (deliveries) => void done.push(`release ${deliveries.length}`),
+    },
+    clock,
+    databaseClock,
+    lease,
+    dispatcher: {
+      forgetUnsent: () => {
+        done.push('forget unsent');
+        return [held];
+      },
+      resume: note('resume'),
+    },
+    claimer: { unsure: note('unsure'), sweep: async () => void done.push('sweep') },
+    rateLeases: { lapse: note('lapse') },
+    metrics: createMetrics().metrics,
+    log: quietLog,
+  });
+  /** What was done since the last call. */
+  const sinceThen = () => done.splice(0);
+  return { clock, databaseClock, lease, heartbeat, database, sinceThen };
+}
+
+async function startedNode() {
+  const node = beatingNode();
+  await node.heartbeat.start();
+  node.sinceThen();
+  return node;
+}
+
+test('the start beats, makes the lease fresh and lets sends go on', async () => {
+  const { heartbeat, lease, sinceThen } = beatingNode();
+  expect(lease.isFresh()).toBe(false);
+  await heartbeat.start();
+  expect(lease.isFresh()).toBe(true);
+  expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+});
+
+test('a start without a confirmed beat fails, and no other beat follows', async () => {
+  const { heartbeat, clock, database } = beatingNode();
+  database.isAway = true;
+  await expect(heartbeat.start()).rejects.toThrow('away');
+  expect(clock.timers).toBe(0);
+});
+
+test('a beat is sent each 2 s, and none after the stop', async () => {
+  const { clock, heartbeat, lease, sinceThen } = await startedNode();
+  await clock.advance(1_999);
+  expect(sinceThen()).toEqual([]);
+  await clock.advance(4_001);
+  expect(sinceThen()).toEqual(['beat', 'resume', 'beat', 'resume', 'beat', 'resume']);
+  expect(lease.isFresh()).toBe(true);
+  await heartbeat.stop();
+  await clock.advance(10_000);
+  expect(sinceThen()).toEqual([]);
+});
+
+test('each beat measures the clock of the database', async () => {
+  const { clock, database, databaseClock } = await startedNode();
+  expect(databaseClock.now()).toBe(NOON);
+  database.aheadMs = 500;
+  await clock.advance(2_000);
+  expect(databaseClock.now()).toBe(NOON + 2_500);
+});
+
+test('the lease counts from when the beat was sent, not from its answer', async () => {
+  const { clock, lease, database } = await startedNode();
+  let answer = () => {};
+  database.hang = new Promise((resolve) => {
+    answer = resolve;
+  });
+  await clock.advance(2_000);
+  await clock.advance(5_000);
+  answer();
+  await settle();
+  database.isAway = true;
+  await clock.advance(2_999);
+  expect(lease.isFresh()).toBe(true);
+  await clock.advance(1);
+  expect(lease.isFresh()).toBe(false);
+});
+
+describe('a node whose beats fail', () => {
+  test('keeps its rate leases where the beat is confirmed before the lease ends', async () => {
+    const { clock, database, sinceThen } = await startedNode();
+    database.isAway = true;
+    await clock.advance(4_000);
+    database.isAway = false;
+    sinceThen();
+    await clock.advance(2_000);
+    expect(sinceThen()).toEqual(['beat', 'resume']);
+  });
+
+  test('gives up its rate leases and keeps its unsent deliveries after a silence of 8 to 10 s', async () => {
+    const { clock, database, sinceThen } = await startedNode();
+    database.isAway = true;
+    await clock.advance(8_000);
+    database.isAway = false;
+    sinceThen();
+    await clock.advance(2_000);
+    expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+  });
+
+  test('gives its unsent deliveries back after a longer silence, before it sends again', async () => {
+    const { clock, lease, database, sinceThen } = await startedNode();
+    database.isAway = true;
+    await clock.advance(10_000);
+    expect(lease.isFresh()).toBe(false);
+    database.isAway = false;
+    sinceThen();
+    await clock.advance(2_000);
+    expect(sinceThen()).toEqual(['beat', 'forget unsent', 'release 1', 'unsure', 'lapse', 'resume']);
+  });
+
+  test('counts a sleep of the machine as silence, though the monotonic clock stood still', async () => {
+    const { clock, sinceThen } = await startedNode();
+    clock.jump(60_000);
+    await clock.advance(2_000);
+    expect(sinceThen()).toContain('forget unsent');
+  });
+});
+
+describe('rows of silent nodes', () => {
+  test('are freed once this node has been connected for 10 s, strays included at first', async () => {
+    const { clock, sinceThen } = await startedNode();
+    await clock.advance(8_000);
+    expect(sinceThen().filter((what) => what.startsWith('reap'))).toEqual([]);
+    await clock.advance(2_000);
+    expect(sinceThen()).toEqual(['beat', 'resume', 'reap with strays']);
+    await clock.advance(2_000);
+    expect(sinceThen()).toEqual(['beat', 'resume', 'reap']);
+  });
+
+  test('are looked for among strays once a minute', async () => {
+    const { clock, sinceThen } = await startedNode();
+    await clock.advance(10_000);
+    sinceThen();
+    await clock.advance(60_000);
+    expect(sinceThen()).not.toContain('reap with strays');
+    await clock.advance(2_000);
+    expect(sinceThen()).toContain('reap with strays');
+  });
+
+  test('are swept up where any were freed', async () => {
+    const { clock, database, sinceThen } = await startedNode();
+    database.freed = 3;
+    await clock.advance(10_000);
+    expect(sinceThen().slice(-2)).toEqual(['reap with strays', 'sweep']);
+  });
+
+  test.each([
+    ['a failed beat', false],
+    ['a silence', true],
+  ])('are left alone for 10 s after %s', async (_, isSleep) => {
+    const { clock, database, sinceThen } = await startedNode();
+    await clock.advance(10_000);
+    if (isSleep) clock.jump(60_000);
+    database.isAway = !isSleep;
+    await clock.advance(2_000);
+    database.isAway = false;
+    sinceThen();
+    await clock.advance(8_000 + (isSleep ? 0 : 2_000));
+    expect(sinceThen().filter((what) => what.startsWith('reap'))).toEqual([]);
+    await clock.advance(2_000);
+    expect(sinceThen()).toContain('reap');
+  });
+});
