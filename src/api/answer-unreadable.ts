@@ -2,9 +2,10 @@ import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '../domain/errors.ts';
 
-/** Answers what never became a request, with the envelope of any other refusal, and ends the connection. */
+/** Answers an invalid HTTP request with the usual error envelope, and closes the connection. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  // The caller is gone, or bytes of another answer are on their way: a second answer would be read as part of it.
+  // The caller has disconnected, or bytes of another response are on their way. A second response would be
+  // read as part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
     return;

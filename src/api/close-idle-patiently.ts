@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Closes connections of callers that have been idle for as long as they may be. Node closes them in a timer, before it
- * reads the sockets: after this process stood still, a request that had come would be thrown away unread. Here the
- * sockets are polled once more, and a connection with something to read stays.
+ * Closes connections of callers at their idle limit. Node closes them in a timer, before it reads the
+ * sockets. After a stall of this process it would drop a request unread. Here the sockets are polled once
+ * more, and a connection with unread data stays open.
  */
 export function closeIdlePatiently(server: Server): void {
   server.on('timeout', (socket: Socket) => {

@@ -2,12 +2,10 @@ import type { Server } from 'node:http';
 import { stoodStillMs } from '../platform/patient-timer.ts';
 
 /**
- * Callers have some time to send a request, and Node looks at all connections now and then for the ones that took
- * longer. Time in which this process stood still is not theirs, so for requests that may have begun before it, the limit
- * is longer by it. Node reads the limit each time it looks: then it is worked out.
- *
- * `looks` has how long the process had stood still at earlier looks: one from before any request that is within the
- * limit, and those since.
+ * Callers have a time limit to send a request, and Node checks all connections periodically. Time in which
+ * this process stalled does not count, so the limit of requests that may have begun before the stall is
+ * longer by it. Node reads the limit at each check, and it is computed then. `looks` has the stalled time at
+ * earlier checks: one from before any request within the limit, and those since.
  */
 export function excusePauses(server: Server, limitMs: number): void {
   let looks = [{ at: performance.now(), stoodStill: stoodStillMs() }];

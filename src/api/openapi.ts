@@ -2,7 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { nameSchemas } from './reference/name-schemas.ts';
 import { namedSchemas } from './reference/named-schemas.ts';
 
-/** How the OpenAPI document is made from the routes. */
+/** How the OpenAPI document is generated from the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',

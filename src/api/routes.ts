@@ -66,7 +66,7 @@ export async function registerRoutes(
     roles: readonly string[];
     isReady(): Promise<string | null>;
     metrics: Metrics;
-    /** Null: nothing is traced. */
+    /** Null: tracing is off. */
     tracer: Tracer | null;
     /** Null: not served. */
     metricsPage: Parameters<typeof registerMetrics>[1] | null;

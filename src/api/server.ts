@@ -19,7 +19,7 @@ import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
 
-/** The HTTP server: what holds for every route. Routes themselves are registered by the resources. */
+/** The HTTP server: everything common to all routes. The resources register the routes themselves. */
 export interface ServerOptions {
   ids: IdFactory;
   log: Logger;
@@ -27,7 +27,7 @@ export interface ServerOptions {
   trustedProxies: string[];
 }
 
-/** A caller may take this long to send a request. */
+/** The time limit of a caller to send a request. */
 const REQUEST_MS = 60_000;
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
@@ -35,7 +35,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
-    // A logger for each request would be made for the few that log a line, at 5 µs each: those lines name the request.
+    // A logger per request costs 5 µs, and few requests log a line. Those lines name the request.
     childLoggerFactory: (log) => log,
     bodyLimit: options.maxBodyBytes,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
@@ -61,7 +61,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setReplySerializer(stringifyWithRaw);
   app.setErrorHandler(handleError);
   app.addSchema(REFUSAL);
-  // Hooks that wait for nothing are in callback form: an async one costs every request a turn of the microtask queue.
+  // Synchronous hooks are in callback form. An async one costs every request a turn of the microtask queue.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-request-id', request.id).header('x-convoy-version', API_VERSION);
     done(null, payload);
@@ -71,7 +71,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-/** Routes below this need a key; the project of the path, if any, must be the caller's. */
+/** Routes below this need a key. The project of the path, if any, must be the caller's. */
 export async function authenticated(
   app: FastifyInstance,
   { authenticator, bodies }: { authenticator: Authenticator; bodies: BodyRoom },
@@ -88,7 +88,7 @@ export async function authenticated(
   });
 }
 
-/** 405 where the path exists under another method, else 404; both as our own errors. */
+/** 405 if the path exists under another method, else 404. Both are our own errors. */
 function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: { method: string; pattern: RegExp }[] = [];
   app.addHook('onRoute', ({ method, url }) => {
@@ -103,7 +103,8 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     reply.header('allow', allowed);
     return new AppError('method_not_allowed', { method, path, allowed });
   };
-  // Before the body is looked at: the framework has rules of its own for the bodies of some methods, such as QUERY.
+  // Before the body is parsed, because the framework has its own rules for the bodies of some methods, such
+  // as QUERY.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) done(refusal(request, reply));
     else done();

@@ -31,7 +31,7 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
           ...(projectId !== undefined && { 'posthorn.project.id': projectId }),
           ...(source !== undefined && { 'posthorn.source.id': source.row.id }),
         },
-        // As the conventions have it: what the caller did wrong is no error of the server.
+        // By the OpenTelemetry conventions a caller's mistake is not a server error.
         error: reply.statusCode >= 500 ? `answered ${reply.statusCode}` : null,
       });
     }

@@ -31,7 +31,7 @@ export interface ConfigChangesDeps {
   projects: ProjectStore;
   metaEvents: MetaEventRecorder;
   alerts: AlertRecorder;
-  /** Access to a project was ended or narrowed: this node forgets the callers it remembers. */
+  /** Access to a project ended or narrowed: clears this node's cached callers. */
   forgetCallers(projectId: string): void;
 }
 

@@ -19,7 +19,7 @@ export interface OneEndpoint extends By {
 /** What happens to an endpoint. Meta events and the audit log use the same name. */
 type EndpointAction = EndpointChange['type'] & AuditAction;
 
-const DISABLED = { type: 'endpoint.disabled', reason: 'it was changed with is_disabled' } as const;
+const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
 export function createEndpoint(changes: ConfigChanges, by: By, made: NewEndpoint): Promise<EndpointRow> {
   return changes.change(by, (change) => addEndpoint(changes, change, made));
@@ -59,7 +59,7 @@ export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<E
 export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
   return setStatus(changes, one, (status) => {
     if (status === 'active')
-      throw new AppError('wrong_state', { detail: 'This endpoint is active already.' });
+      throw new AppError('wrong_state', { detail: 'This endpoint is already active.' });
     return 'active';
   });
 }
@@ -200,8 +200,8 @@ function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFai
   return { kind: 'disabled', state: 'raised', summary, lastFailure: done.last, ...about };
 }
 
-/** The all-clear of an endpoint that the service had disabled. */
+/** The cleared alert of an endpoint that the service had disabled. */
 function enabledAlert(endpoint: EndpointRow): Alert {
-  const summary = 'It was made active again: deliveries go out.';
+  const summary = 'It was activated again. Deliveries are sent.';
   return { kind: 'disabled', state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
 }

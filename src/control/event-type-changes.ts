@@ -28,7 +28,7 @@ export async function createEventType(
       return { result: saved, audit: [changeOf('event_type.created', null, saved)] };
     });
   } catch (error) {
-    if (isUniqueViolation(error)) throw invalid('name', 'there is an event type of this name');
+    if (isUniqueViolation(error)) throw invalid('name', 'an event type with this name exists');
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import { type SubscriptionRow, saveSubscription } from '../store/config/subscrip
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type OneSubscription, subscriptionOf } from './subscription-changes.ts';
 
-/** Each node holds every subscription's filters in memory, so that what one of them may take is limited. */
+/** Each node has every subscription's filters in memory, so their size is limited. */
 const MAX_FILTER_BYTES = 1_048_576;
 const MAX_EVENT_TYPES = 1_000;
 
@@ -36,10 +36,10 @@ export function checkFilterSize(conditions: FilterConditions, records: readonly 
   if (records.length > MAX_EVENT_TYPES)
     throw invalid('event_types', `a subscription has at most ${MAX_EVENT_TYPES} event types`);
   if (Buffer.byteLength(JSON.stringify([conditions, records])) > MAX_FILTER_BYTES)
-    throw invalid('filter', `the filters of a subscription take at most ${MAX_FILTER_BYTES} bytes together`);
+    throw invalid('filter', `the filters of a subscription have at most ${MAX_FILTER_BYTES} bytes together`);
 }
 
-/** Exact names must stand in the project's catalogue, so that a misspelt one is noticed. */
+/** Exact names must be in the project's catalogue, so that a typo is noticed. */
 async function checkEventTypes(change: ConfigChange, added: readonly string[]): Promise<void> {
   const exact = added.filter((type) => !isEventTypePattern(type));
   if (exact.length === 0) return;
@@ -49,7 +49,7 @@ async function checkEventTypes(change: ConfigChange, added: readonly string[]): 
     throw new AppError('not_in_project', { field: 'event_type', resource: 'event type', id: unknown });
 }
 
-/** One note per record that was added, changed or taken away; one that was left alone is still the same object. */
+/** One audit note per record that was added, changed or removed. An unchanged record is still the same object. */
 function filterNotes(row: SubscriptionRow, records: readonly FilterRecord[]): AuditNote[] {
   const known = new Map(row.filters.map((record) => [record.uid, record]));
   const kept = new Map(records.map((record) => [record.uid, record]));

@@ -15,7 +15,7 @@ export interface OnboardItem {
 
 export const ONBOARD_CHUNK = 50;
 
-/** Makes the next endpoints of an onboarding. Its cursor is the number made so far. */
+/** Creates the next endpoints of an onboarding. Its cursor is the number created so far. */
 export function onboardWork(changes: ConfigChanges): JobWork {
   return async (tx, job) => {
     if (job.sealed === null) throw new Error(`onboarding ${job.id} has lost its input`);

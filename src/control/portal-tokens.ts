@@ -13,7 +13,7 @@ interface Deps {
 
 const place = (linkId: string) => `portal link ${linkId}`;
 
-/** A static token, as it is stored: found by hash, shown again by opening the seal. */
+/** A static token in its stored form: a hash for lookup, and a sealed copy to show it again. */
 export function newStaticToken({ sealer }: Deps, linkId: string): { tokenHash: Buffer; sealedToken: Buffer } {
   const token = randomText(STATIC_CHARS);
   return { tokenHash: sealer.lookupHash(token), sealedToken: sealer.seal(token, place(linkId)) };
@@ -23,7 +23,7 @@ export function staticToken({ sealer }: Deps, link: PortalLinkRow): string {
   return sealer.open(link.sealed_token, place(link.id));
 }
 
-/** A fresh token of an hour for each link of type refresh_token; earlier ones stay good until their hour ends. */
+/** A new token, valid for an hour, for each link of type refresh_token. Earlier ones stay valid until they expire. */
 export async function mintRefreshTokens(
   db: Queryable,
   sealer: Sealer,

@@ -113,7 +113,7 @@ export async function subscriptionOf(
   return visible(scope, await getSubscription(tx, projectId, id), (row) => row.endpoint_id);
 }
 
-/** The project's row is locked meanwhile, so the checks still hold when the subscription is stored. */
+/** The project's row is locked, so the check is still valid when it is stored. */
 function changeSubscription(
   changes: ConfigChanges,
   one: OneSubscription,
@@ -136,7 +136,10 @@ function changeSubscription(
   });
 }
 
-/** Where they change: endpoint and source must be there, the endpoint free if the project allows it one subscription. */
+/**
+ * For changed links: endpoint and source must exist, and the endpoint must be free if the project allows one
+ * subscription per endpoint.
+ */
 async function checkLinks(
   { deps }: ConfigChanges,
   change: ConfigChange,
@@ -153,7 +156,10 @@ async function checkLinks(
     throw notInProject('endpoint', endpoint_id);
   if (config.multiple_endpoint_subscriptions) return;
   if (await hasSubscription(change, projectId, endpoint_id))
-    throw invalid('endpoint_id', 'the endpoint has a subscription, and this project allows one per endpoint');
+    throw invalid(
+      'endpoint_id',
+      'the endpoint already has a subscription, and this project allows one per endpoint',
+    );
 }
 
 function notInProject(resource: 'endpoint' | 'source', id: string): AppError {

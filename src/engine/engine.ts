@@ -69,7 +69,7 @@ export interface EngineDeps {
   knows: string;
   metrics: Metrics;
   guard: ObserverGuard;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   tracer: Tracer | null;
   log: Logger;
 }

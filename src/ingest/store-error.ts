@@ -29,6 +29,10 @@ export function storeError({ idempotencyKey }: EventRow, error: unknown): Error 
   }
   if (isConnectionError(error)) return new AppError('database_unavailable', { retry: RETRY_SECONDS }, cause);
   if (isDataError(error))
-    return new AppError('validation_failed', { fields: 'the event holds text that cannot be stored' }, cause);
+    return new AppError(
+      'validation_failed',
+      { fields: 'the event contains text that cannot be stored' },
+      cause,
+    );
   return error instanceof Error ? error : new Error(String(error));
 }

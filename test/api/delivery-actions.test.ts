@@ -78,7 +78,7 @@ test('only failed and discarded deliveries can be resent, and only to an existin
   const sent = await deliver('Success');
   const refuse = async (id: string) =>
     (await project.put(`/eventdeliveries/${id}/resend`, undefined, 400)).message;
-  expect(await refuse(sent.uid)).toContain('arrived already');
+  expect(await refuse(sent.uid)).toContain('already succeeded');
   receiver.answerAlways(410);
   const failed = await deliver('Failure');
   await eventually(

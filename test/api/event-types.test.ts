@@ -75,7 +75,7 @@ const deep = JSON.parse(`${'{"not":'.repeat(100)}{}${'}'.repeat(100)}`);
 const bad: [string, object, string][] = [
   ['no name', {}, 'name: is required'],
   ['an empty name', { name: '' }, 'name: must not be empty'],
-  ['a name that is taken', { name: '*' }, 'name: there is an event type of this name'],
+  ['a name that is taken', { name: '*' }, 'name: an event type with this name exists'],
   ['a schema that is none', { name: 'n', json_schema: { type: 'strnig' } }, 'json_schema.type: must be'],
   [
     'a mistake deep in its schema',
@@ -187,23 +187,23 @@ paths:
 });
 
 const badSpecs: [string, unknown, string][] = [
-  ['is neither JSON nor YAML', '{"a": ', 'neither as JSON nor as YAML'],
-  ['is broken YAML', 'a: [1', 'neither as JSON nor as YAML'],
+  ['is neither JSON nor YAML', '{"a": ', 'neither valid JSON nor valid YAML'],
+  ['is broken YAML', 'a: [1', 'neither valid JSON nor valid YAML'],
   ['is a text', 'hello', 'is not an OpenAPI document'],
   ['is another document', { info: {} }, 'is not an OpenAPI document'],
-  ['has no webhooks', { openapi: '3.1.0', paths: { '/a': { post: {} } } }, 'describes no webhooks'],
+  ['has no webhooks', { openapi: '3.1.0', paths: { '/a': { post: {} } } }, 'has no webhooks'],
   [
     'refers to another document',
     { openapi: '3.1.0', webhooks: { a: webhook({ $ref: 'http://127.0.0.1/x.json' }) } },
-    'the reference http://127.0.0.1/x.json leads nowhere',
+    'the reference http://127.0.0.1/x.json does not exist',
   ],
   [
     'refers to nothing',
     { openapi: '3.1.0', webhooks: { a: webhook({ items: { $ref: '#/components/schemas/toString' } }) } },
-    'leads nowhere',
+    'does not exist',
   ],
   ['holds a schema that is none', { openapi: '3.1.0', webhooks: { a: webhook({ type: 4 }) } }, 'spec.a.type'],
-  ['contains itself', 'openapi: 3.1.0\nwebhooks: &w\n  a: {post: *w}', 'neither as JSON nor as YAML'],
+  ['contains itself', 'openapi: 3.1.0\nwebhooks: &w\n  a: {post: *w}', 'neither valid JSON nor valid YAML'],
   ['is empty', '', 'spec: must not be empty'],
 ];
 test.each(badSpecs)('a document that %s is refused', async (_, spec, text) => {

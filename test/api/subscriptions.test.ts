@@ -138,7 +138,7 @@ const bad: [string, object, string][] = [
   [
     'a filter of more than a mebibyte',
     { filter_config: { filter: { body: { a: 'x'.repeat(1_048_577) } } } },
-    'take at most 1048576 bytes',
+    'have at most 1048576 bytes',
   ],
 ];
 test.each(bad)('a subscription with %s is refused', async (_, fields, text) => {

@@ -230,7 +230,7 @@ describe('every operation that takes a body', () => {
         numRuns: 1,
       });
       const answer = await app.project.post(path, { ...(body as object), name: 'a\u0000b' }, 400);
-      expect(answer.message).toBe('name: holds a zero character, which cannot be stored');
+      expect(answer.message).toBe('name: contains a zero character, which cannot be stored');
     },
   );
 });

@@ -26,7 +26,7 @@ const RETRYABLE = ['Failure', 'Discarded'] as const;
 const RETRY_HINT = 'only Failure and Discarded can be retried; forceresend sends successful ones again';
 const CANCEL_HINT = 'only Scheduled, Processing and Retry can be cancelled';
 
-/** What can be done to deliveries by hand. Each is a change of rows; the engine finds them, or is told to look. */
+/** Manual actions on deliveries. Each changes rows. The engine finds them, or is notified. */
 export function registerDeliveryActions(app: FastifyInstance, context: ApiContext): void {
   registerResends(app, context);
   registerBatches(app, context);
@@ -117,11 +117,11 @@ async function resendAll(
 function refuseUnfailed({ status }: LockedDelivery): void {
   if (status === 'Success')
     throw new AppError('wrong_state', {
-      detail: 'This delivery has arrived already; forceresend sends it once more.',
+      detail: 'This delivery has already succeeded; use forceresend to send it again.',
     });
   if (status !== 'Failure' && status !== 'Discarded')
     throw new AppError('wrong_state', {
-      detail: 'This delivery has not failed: it is still under way by itself.',
+      detail: 'This delivery has not failed; it is still in progress.',
     });
 }
 
@@ -200,7 +200,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-/** Filters of a call that may also come without a body. */
+/** Filters of a call whose body is optional. */
 function bodyFilters(body: unknown): Call<unknown>['query'] {
   const text = Buffer.isBuffer(body) ? body.toString().trim() : '';
   if (text === '') return {};

@@ -20,16 +20,16 @@ export const deliveryFilterQuery = {
   brokerMessageId: Type.Optional(Type.String()),
 };
 
-/** Names that clients use for the same. They are taken, and left out of the OpenAPI document. */
+/** Other names that clients use. They are accepted, and not in the OpenAPI document. */
 export const deliveryFilterNames: ReadonlySet<string> = new Set([
   ...Object.keys(deliveryFilterQuery),
   'event_type',
 ]);
 
-/** None has this id: stands for "no endpoint at all", where an empty list would mean "any". */
+/** No endpoint has this id. It means "no endpoint at all", because an empty list means "any". */
 const NO_ENDPOINT = '';
 
-/** What a request asks for, within what its caller may see. */
+/** The filter of a request, within the scope of its caller. */
 export async function deliveryFilter(
   context: ApiContext,
   { project, scope }: { project: ProjectRow; scope: EndpointScope | undefined },
@@ -37,7 +37,7 @@ export async function deliveryFilter(
 ): Promise<DeliveryFilter> {
   const subscriptionId = queryValue(query, 'subscriptionId');
   const asked = queryValues(query, 'endpointId');
-  // A subscription has one endpoint, and by endpoint there is an index.
+  // A subscription has one endpoint, and there is an index by endpoint.
   const endpointIds = asked.length === 0 ? await endpointOf(context, project, subscriptionId) : asked;
   const wanted = queryValues(query, 'status');
   const statuses = wanted.filter(isDeliveryStatus);
@@ -45,7 +45,7 @@ export async function deliveryFilter(
   if (unknown !== undefined)
     throw new AppError('bad_query', {
       name: 'status',
-      detail: `"${unknown}" is none of ${deliveryStatuses.join(', ')}`,
+      detail: `"${unknown}" is not one of ${deliveryStatuses.join(', ')}`,
     });
   return {
     ...dateRange(query),
@@ -77,7 +77,7 @@ async function endpointOf(
   return [subscriptions.get(subscriptionId)?.row.endpoint_id ?? []].flat();
 }
 
-/** A filter that takes only states an action is for; without states in the request, all of these. */
+/** A filter limited to the states of an action. Without states in the request, all of these. */
 export function onlyStatuses(
   filter: DeliveryFilter,
   allowed: readonly DeliveryStatus[],

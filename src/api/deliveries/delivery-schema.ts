@@ -23,11 +23,11 @@ export const RetryMetadata = Type.Object({
   raw: Type.String({ description: 'The body as text.' }),
   strategy: oneOf(['linear', 'exponential']),
   next_send_time: Type.Union([Time, Type.Null()], {
-    description: 'When it may be sent at the earliest; null where that is not known.',
+    description: 'The earliest time of the next attempt; null if it is unknown.',
   }),
-  num_trials: Type.Integer({ description: 'Tries so far.' }),
+  num_trials: Type.Integer({ description: 'Attempts so far.' }),
   interval_seconds: Type.Integer(),
-  retry_limit: Type.Integer({ description: 'Total number of tries.' }),
+  retry_limit: Type.Integer({ description: 'Maximum number of attempts.' }),
   max_retry_seconds: Type.Integer(),
 });
 
@@ -47,7 +47,7 @@ export const EventDelivery = Type.Object({
   headers: HeaderValues,
   idempotency_key: Type.String(),
   url_query_params: Type.String(),
-  latency: Type.String({ description: 'From accept to the successful answer, such as 12.4ms.' }),
+  latency: Type.String({ description: 'Time from acceptance to the successful response, such as 12.4ms.' }),
   latency_seconds: Type.Integer(),
   metadata: RetryMetadata,
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
@@ -64,14 +64,14 @@ export const EventDelivery = Type.Object({
   deleted_at: NullableTime,
 });
 
-/** As a single read gives it: with the whole event. */
+/** The response of a single read, with the whole event. */
 export const WholeEventDelivery = Type.Object({ ...EventDelivery.properties, event_metadata: Event });
 
 export const HeaderText = Type.Record(Type.String(), Type.String());
 
 export const DeliveryAttempt = Type.Object({
   uid: Type.String(),
-  msg_id: Type.String({ description: 'The delivery this is an attempt of.' }),
+  msg_id: Type.String({ description: 'The delivery of this attempt.' }),
   project_id: Type.String(),
   endpoint_id: Type.String(),
   api_version: Type.String(),
@@ -82,7 +82,7 @@ export const DeliveryAttempt = Type.Object({
   error: Type.String(),
   status: Type.Boolean(),
   is_stale: Type.Boolean({
-    description: 'Made by a node that had been given up meanwhile: recorded, but changed nothing.',
+    description: 'Made by a node that had lost its lease. It is recorded, but changed nothing.',
   }),
   request_http_header: HeaderText,
   response_http_header: HeaderText,
@@ -146,7 +146,7 @@ function describe({ description }: StoredDelivery, waiting: Waiting | null): str
   return stored === '' ? waiting.text : `${stored.replace(/\.$/, '')}. ${waiting.text}`;
 }
 
-/** The stored time is when the delivery became due. Behind a gate that is past, and the gate decides. */
+/** The stored time is when the delivery became due. Behind a closed gate that is past, and the gate decides. */
 function nextSendTime(row: StoredDelivery, waiting: Waiting | null): string | null {
   const isGated = waiting !== null && waiting.gate !== 'sending' && waiting.gate !== 'node';
   return isoOrNull(isGated ? waiting.untilMs : row.next_send_at);
@@ -197,7 +197,7 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
   };
 }
 
-/** On attempts a header is one text; several values of one name are joined with a space, as clients expect. */
+/** On attempts a header is one text. Several values of one name are joined with a space, as clients expect. */
 export function joinValues(json: string | null): Record<string, string> {
   const headers = json === null ? {} : parseStored<Record<string, string[]>>(json);
   return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));

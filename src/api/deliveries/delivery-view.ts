@@ -4,7 +4,7 @@ import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type EventDelivery, toDelivery } from './delivery-schema.ts';
 
-/** How deliveries of a project are shown: with their endpoints, deleted ones too, and their sources. */
+/** Shows deliveries of a project with their endpoints, deleted ones too, and their sources. */
 export async function deliveryView(
   context: ApiContext,
   projectId: string,

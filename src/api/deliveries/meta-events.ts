@@ -55,7 +55,7 @@ export const MetaEvent = Type.Object({
   deleted_at: NullableTime,
 });
 
-/** What the service told the project about itself, and whether it got there. */
+/** The meta events of a project and their results. */
 export function registerMetaEvents(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   registerOperation(app, {

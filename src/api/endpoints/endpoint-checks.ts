@@ -16,11 +16,11 @@ const MAX_IDS = 100;
 const PeriodFailureRate = Type.Object({
   uid: Type.String(),
   period_failure_rate: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Percent of the deliveries that ended which failed; null if none has ended.',
+    description: 'Percentage of ended deliveries that failed; null if none has ended.',
   }),
   success_count: Type.Integer(),
   failure_count: Type.Integer(),
-  retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next try.' }),
+  retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next attempt.' }),
 });
 
 const TokenTest = Type.Object({
@@ -32,7 +32,7 @@ const TokenTest = Type.Object({
   message: Type.Optional(Type.String()),
 });
 
-/** Questions about endpoints that change nothing: how they have been doing, and whether their tokens can be had. */
+/** Read-only checks of endpoints: their failure rates, and whether their token server issues a token. */
 export function registerEndpointChecks(app: FastifyInstance, context: ApiContext): void {
   registerOperation(app, {
     method: 'GET',
@@ -82,7 +82,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     path: `${path}/oauth2/test`,
     id: 'testOAuth2',
     tag,
-    summary: 'Ask the token server for a token and report the answer.',
+    summary: 'Request a token from the token server and report the result.',
     body: Type.Object({ oauth2: OAuth2 }),
     status: 200,
     message: 'Token server asked',

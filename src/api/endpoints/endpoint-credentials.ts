@@ -13,7 +13,7 @@ import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-sch
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
-/** The credentials of an endpoint after a request. */
+/** The credentials of an endpoint after an update. */
 export function changedCredentials(
   context: Pick<ApiContext, 'checkUrl'>,
   secrets: EndpointSecrets,
@@ -31,7 +31,7 @@ export function changedCredentials(
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-/** The authentication sent, checked to be whole; none if its type is blank or absent. */
+/** The given authentication, checked for completeness. None if its type is blank or absent. */
 function authentication(
   context: Pick<ApiContext, 'checkUrl'>,
   given: NonNullable<Input['authentication']>,
@@ -45,7 +45,7 @@ function authentication(
     if (!HEADER_NAME.test(given.api_key.header_name))
       throw invalid(`${field}.header_name`, 'is not a legal header name');
     if (!HEADER_VALUE.test(given.api_key.header_value))
-      throw invalid(`${field}.header_value`, 'holds characters a header value cannot carry');
+      throw invalid(`${field}.header_value`, 'contains characters that a header value cannot have');
   }
   if (type === 'oauth2' && given.oauth2 !== undefined) {
     const oauth2 = checkedOAuth2(context, field, given.oauth2);
@@ -54,7 +54,7 @@ function authentication(
   return { type, [type]: details } as EndpointAuthentication;
 }
 
-/** Settings that can work, as far as we can tell without asking the token server; blank ones left out. */
+/** Valid settings, as far as that is known without the token server, without blank ones. */
 export function checkedOAuth2(
   context: Pick<ApiContext, 'checkUrl'>,
   field: string,
@@ -77,7 +77,7 @@ export function checkedOAuth2(
   return settings;
 }
 
-/** Both parts, belonging together. Both empty removes it; a masked key stands for the one there is. */
+/** Both parts, which must match. Both empty removes it. A masked key keeps the stored one. */
 function clientCertificate(
   known: EndpointSecrets['mtls_client_cert'],
   given: { client_cert?: string; client_key?: string },

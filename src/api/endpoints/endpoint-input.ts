@@ -47,12 +47,12 @@ function endpointFields(known: EndpointFields, schema: TObject, input: Input): E
   return {
     ...fields,
     content_type: fields.content_type || 'application/json',
-    // Clients that know the field send false with every change, so false cannot mean more than nothing.
+    // Clients that know the field send false with every change, so false must not change anything.
     status: input.is_disabled === true ? 'inactive' : known.status,
   };
 }
 
-/** Rules a schema cannot say. */
+/** Rules that a schema cannot express. */
 export function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): void {
   if (input.url !== undefined) {
     checkUrl(context, 'url', input.url);
@@ -61,7 +61,7 @@ export function checkEndpoint(context: ApiContext, config: ProjectConfig, input:
   }
   for (const field of ['slack_webhook_url', 'teams_webhook_url'] as const) {
     const url = input[field];
-    if (url?.includes('\0') === true) throw invalid(field, 'holds a zero character');
+    if (url?.includes('\0') === true) throw invalid(field, 'contains a zero character');
     if (url !== undefined && url !== '') checkUrl(context, field, url);
   }
 }

@@ -16,7 +16,7 @@ const Secret = Type.Object({
 });
 
 const ApiKeyAuth = Type.Object({
-  header_name: RequiredText(256, 'Header that carries the key.'),
+  header_name: RequiredText(256, 'Header with the key.'),
   header_value: RequiredText(8192),
 });
 const BasicAuth = Type.Object({ username: RequiredText(1024), password: Text(1024) });
@@ -57,7 +57,7 @@ export const OAuth2 = Type.Object(
           token_type: Type.Optional(Text(128)),
           expires_in: Type.Optional(Text(128)),
         },
-        { description: 'Other names of the fields of the token server’s answer.' },
+        { description: 'Other names of the fields of the token response.' },
       ),
     ),
     expiry_time_unit: Type.Optional(
@@ -76,7 +76,7 @@ const Authentication = Type.Object({
 
 const ClientCertificate = Type.Object({
   client_cert: Text(65_536, 'PEM.'),
-  client_key: Text(65_536, 'PEM; `***` keeps the key there is.'),
+  client_key: Text(65_536, 'PEM; `***` keeps the stored key.'),
 });
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
@@ -91,7 +91,7 @@ export const Endpoint = Type.Object({
   status: oneOf(endpointStatuses),
   secrets: Type.Array(Secret),
   standard_webhooks_secret: Type.String({
-    description: 'The newest secret as stock Standard Webhooks libraries take it.',
+    description: 'The newest secret in the form of Standard Webhooks libraries.',
   }),
   advanced_signatures: Type.Boolean(),
   authentication: Type.Union([Authentication, Type.Null()]),
@@ -104,8 +104,8 @@ export const Endpoint = Type.Object({
   support_email: Type.String(),
   slack_webhook_url: Type.String(),
   teams_webhook_url: Type.String(),
-  events: Type.Integer({ description: 'Deliveries made so far.' }),
-  failure_rate: Type.Integer({ description: 'Percent of attempts that failed in the observed window.' }),
+  events: Type.Integer({ description: 'Deliveries created so far.' }),
+  failure_rate: Type.Integer({ description: 'Percentage of failed attempts in the observed window.' }),
   cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),
   period_failure_rate: NullableNumber,
   success_count: NullableNumber,
@@ -123,13 +123,15 @@ const optionalFields = {
   authentication: Type.Optional(Authentication),
   mtls_client_cert: Type.Optional(
     Type.Partial(ClientCertificate, {
-      description: 'Shown to endpoints that ask for one; both parts empty removes it.',
+      description: 'Client certificate for endpoints that require one; both parts empty removes it.',
     }),
   ),
   signing_key: Type.Optional(
     Type.Object(
       { type: Type.Optional(oneOf(['ed25519', ''])) },
-      { description: 'ed25519 makes a key pair that signs along; an empty or absent type removes it.' },
+      {
+        description: 'ed25519 creates a key pair that adds a signature; an empty or absent type removes it.',
+      },
     ),
   ),
   content_type: Type.Optional(oneOf(['application/json', 'application/x-www-form-urlencoded', ''])),
@@ -141,14 +143,14 @@ const optionalFields = {
   teams_webhook_url: Type.Optional(Text(2048)),
   is_disabled: Type.Optional(
     Type.Boolean({
-      description: 'true makes the endpoint inactive; false changes nothing: activate does that.',
+      description: 'true makes the endpoint inactive; false changes nothing. Use activate to activate it.',
     }),
   ),
   secret: Type.Optional(
     Type.String({
       maxLength: 1024,
       description:
-        'The signing secret; made for you if absent. On an update it replaces the secrets there are at once: expire_secret lets the old one sign along.',
+        'The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while.',
     }),
   ),
 };
@@ -175,7 +177,7 @@ export const ExpireSecret = Type.Object({
     }),
   ),
   secret: Type.Optional(
-    Type.String({ maxLength: 1024, description: 'The new secret; made for you if absent.' }),
+    Type.String({ maxLength: 1024, description: 'The new secret; generated if absent.' }),
   ),
 });
 

@@ -5,8 +5,8 @@ import type { ApiContext } from '../http/context.ts';
 import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
 
 /**
- * How endpoints of a project are shown wherever they appear: with their counts and the state of their circuit breaker.
- * The counts of all of them are one read; the breakers are in memory.
+ * Shows endpoints of a project with their counts and the state of their circuit breaker. The counts of all of
+ * them are one read; the breakers are in memory.
  */
 export async function endpointView(
   { db, cache, now }: ApiContext,

@@ -141,7 +141,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
   });
 }
 
-/** The endpoint of the path, within what the caller may see. */
+/** The endpoint of the path, within the scope of the caller. */
 interface One extends OneEndpoint {
   project: ProjectRow;
 }
@@ -193,7 +193,7 @@ class Endpoints {
     checkEndpoint(this.#context, one.project.config, body);
     const row = await updateEndpoint(this.#context.changes, one, (known) => ({
       ...changedEndpoint(this.#context, known, body),
-      // The holder of a portal link cannot give an endpoint away.
+      // The holder of a portal link cannot change the owner of an endpoint.
       ...(one.scope !== undefined && { owner_id: known.owner_id }),
     }));
     return this.#out(one.project, row);

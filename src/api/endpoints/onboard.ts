@@ -13,7 +13,10 @@ import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { checkEndpoint } from './endpoint-input.ts';
 
-/** Many endpoints at once, each with its subscription, from JSON or a CSV file. Checked whole, then made by a job. */
+/**
+ * Creates many endpoints, each with its subscription, from JSON or a CSV file. All items are checked first,
+ * then a job creates them.
+ */
 const MAX_ITEMS = 1_000;
 const FIELDS = ['name', 'url', 'event_type', 'auth_username', 'auth_password'] as const;
 
@@ -24,7 +27,7 @@ const Item = Type.Object({
   event_type: Cell,
   auth_username: Cell,
   auth_password: Cell,
-  line: Type.Optional(Type.Integer({ description: 'The line it has in a file, which problems then name.' })),
+  line: Type.Optional(Type.Integer({ description: 'Its line in a file, for error messages.' })),
 });
 const OnboardRequest = Type.Object(
   { items: Type.Array(Item) },
@@ -32,7 +35,7 @@ const OnboardRequest = Type.Object(
 );
 
 const RowProblem = Type.Object({
-  row: Type.Integer({ description: 'Which item, counted from 1.' }),
+  row: Type.Integer({ description: 'The number of the item, from 1.' }),
   line: Type.Optional(Type.Integer({ description: 'Its line in the CSV file.' })),
   field: Type.String(),
   message: Type.String(),
@@ -60,7 +63,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     tag: 'Endpoints',
     summary: 'Start a job that creates many endpoints with their subscriptions.',
     query: Type.Object({
-      dry_run: Type.Optional(Type.Boolean({ description: 'Only checks the items.' })),
+      dry_run: Type.Optional(Type.Boolean({ description: 'Only check the items.' })),
     }),
     body: OnboardRequest,
     fromMultipart: (body, contentType) => ({ items: itemsOfCsv(body, contentType) }),
@@ -97,7 +100,7 @@ async function accept(
     ...startedJob(reply, job),
     batch_count: Math.ceil(items.length / ONBOARD_CHUNK),
     total_items: items.length,
-    message: `Job ${job.id} makes the endpoints.`,
+    message: `Job ${job.id} creates the endpoints.`,
   };
 }
 
@@ -130,7 +133,7 @@ function problemsOf(
   }
   if ((item.event_type ?? '').length > 256) wrong('event_type', 'is longer than 256 characters');
   if (Boolean(item.auth_username) !== Boolean(item.auth_password))
-    wrong('auth_username/auth_password', 'need each other: give both or neither');
+    wrong('auth_username/auth_password', 'must both be given, or neither');
   return errors;
 }
 

@@ -7,7 +7,7 @@ import type { EventTypeRow } from '../../store/config/event-types.ts';
 import { isoOrNull, NullableTime, RequiredText, Text } from '../http/fields.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'JSON Schema of the payload, for readers; payloads are not held to it.',
+  description: 'JSON Schema of the payload, for readers. Payloads are not validated.',
 });
 
 export const EventType = Type.Object({
@@ -43,8 +43,8 @@ export function toEventType(row: EventTypeRow): Static<typeof EventType> {
 }
 
 /**
- * Holds a schema against the dialect it names, 2020-12 if it names none. Only that: a stranger's schema is never
- * compiled, since compiling writes code and evaluating may take a pattern of any cost.
+ * Checks a schema against the dialect it names, by default 2020-12. A foreign schema is never compiled,
+ * because compiling generates code and evaluation may run a pattern of any cost.
  */
 export function checkJsonSchema(schema: Record<string, unknown>, field: string): void {
   if (isDeeperThan(schema, MAX_DEPTH)) throw invalid(field, `nests deeper than ${MAX_DEPTH} levels`);

@@ -112,7 +112,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
 
 const UNDESCRIBED = { category: '', description: '', json_schema: null };
 
-/** The type as the body describes it. An empty schema says nothing, so none is stored. */
+/** The type from the body. An empty schema says nothing, so none is stored. */
 function described<Known extends Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(
   known: Known,
   body: Static<typeof UpdateEventType>,

@@ -3,10 +3,10 @@ import { invalid } from '../../domain/errors.ts';
 import type { EventTypeDescription } from '../../store/config/event-types.ts';
 
 /**
- * The event types an OpenAPI document describes: its `webhooks` (or `x-webhooks`), or, where it has neither, the
- * POST operations that call themselves a webhook. A schema keeps its references; the components it reaches come
- * along at the same place, so that the references still lead somewhere. Only references within the document are
- * taken: nothing is fetched.
+ * The event types of an OpenAPI document: its `webhooks` (or `x-webhooks`), or, if it has neither, the POST
+ * operations marked as a webhook. A schema keeps its references. The components it reaches are copied to the
+ * same place, so that the references stay valid. Only references within the document are allowed: nothing is
+ * fetched.
  */
 type Json = Record<string, unknown>;
 
@@ -18,8 +18,8 @@ export function readOpenApi(spec: string): EventTypeDescription[] {
   const document = parse(spec);
   const operations = webhookOperations(document);
   const named = operations.length > 0 ? operations : postOperations(document);
-  if (named.length === 0) throw invalid('spec', 'describes no webhooks');
-  if (named.length > MAX_TYPES) throw invalid('spec', `describes more than ${MAX_TYPES} webhooks`);
+  if (named.length === 0) throw invalid('spec', 'has no webhooks');
+  if (named.length > MAX_TYPES) throw invalid('spec', `has more than ${MAX_TYPES} webhooks`);
   const types = new Map(named.map(([name, operation]) => [name, describe(name, operation, document)]));
   return [...types.values()];
 }
@@ -28,11 +28,11 @@ function parse(spec: string): Json {
   let document: unknown;
   try {
     const parsed: unknown = spec.trimStart().startsWith('{') ? JSON.parse(spec) : parseYaml(spec);
-    // YAML may hold dates and values that contain themselves; from here on it is JSON, or an error.
+    // YAML may contain dates and recursive values. From here on it is JSON, or an error.
     document = JSON.parse(JSON.stringify(parsed) ?? 'null');
   } catch (error) {
     const [line = ''] = (error as Error).message.split('\n');
-    throw invalid('spec', `can be read neither as JSON nor as YAML: ${line}`);
+    throw invalid('spec', `is neither valid JSON nor valid YAML: ${line}`);
   }
   if (!isObject(document) || !('openapi' in document || 'swagger' in document))
     throw invalid('spec', 'is not an OpenAPI document');
@@ -82,7 +82,7 @@ function schemaOf(name: string, operation: Json, document: Json): Json | null {
       if (component === undefined || !isObject(target))
         throw invalid(
           'spec',
-          `webhook ${name}: the reference ${reference.slice(0, 200)} leads nowhere in this document`,
+          `webhook ${name}: the reference ${reference.slice(0, 200)} does not exist in this document`,
         );
       if (Object.hasOwn(components, component)) continue;
       Object.defineProperty(components, component, { value: target, enumerable: true });
@@ -92,7 +92,7 @@ function schemaOf(name: string, operation: Json, document: Json): Json | null {
   return Object.keys(components).length === 0 ? schema : { ...schema, components: { schemas: components } };
 }
 
-/** Every `$ref` below a value. A list of places to look at instead of recursion: a document may nest deeply. */
+/** Every `$ref` below a value. It uses a list instead of recursion, because a document may nest deeply. */
 function references(root: unknown): string[] {
   const found: string[] = [];
   const pending: unknown[] = [root];

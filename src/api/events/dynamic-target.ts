@@ -51,6 +51,6 @@ function urlProblem(
   if (config.ssl.enforce_secure_endpoints && !url.toLowerCase().startsWith('https:'))
     return 'must start with https:// in this project';
   if (!isKnown && !config.allow_unmatched_dynamic_urls)
-    return 'belongs to no endpoint of this project, which allows no new ones';
+    return 'belongs to no endpoint of this project, and the project does not allow new ones';
   return null;
 }

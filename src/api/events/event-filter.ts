@@ -24,14 +24,14 @@ export const eventFilterQuery = {
   body: Type.Optional(Type.String({ description: 'A JSON object that the payload must contain.' })),
 };
 
-/** What a request asks for: conditions for the statement, and what payloads must contain. */
+/** The search of a request: SQL conditions, and patterns that payloads must contain. */
 export interface EventSearch {
   filter: EventFilter;
   /** Payloads must contain all of these. */
   patterns: object[];
 }
 
-/** None has this id: stands for "no endpoint at all", where an empty list would mean "any". */
+/** No endpoint has this id. It means "no endpoint at all", because an empty list means "any". */
 const NO_ENDPOINT = '';
 
 export async function eventSearch(
@@ -63,7 +63,7 @@ export async function eventSearch(
   };
 }
 
-/** The text and the JSON object of a search; it may hold either, or both in any order. */
+/** The text and the JSON object of a search. It may contain either, or both in any order. */
 function splitSearch(search: string): { text: string | undefined; json: string | undefined } {
   const [from, to] = [search.indexOf('{'), search.lastIndexOf('}') + 1];
   const json = from === -1 || to <= from ? undefined : search.slice(from, to);
@@ -79,7 +79,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // A text with braces in it, which is looked for as it is.
+    // A text with braces, which is searched literally.
     return false;
   }
 }
@@ -114,12 +114,12 @@ function parseObject(json: string): object {
     if (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0)
       return value;
   } catch {
-    // Told below, like any other text that is no JSON object.
+    // The error below covers any text that is not a JSON object.
   }
-  throw new AppError('bad_query', { name: 'body', detail: 'must be a JSON object that is not empty' });
+  throw new AppError('bad_query', { name: 'body', detail: 'must be a non-empty JSON object' });
 }
 
-/** The filter of a call that acts on many events: these take no search, whose extent cannot be counted. */
+/** The filter of a call that acts on many events. It allows no search, whose matches cannot be counted. */
 export async function batchEventFilter(
   context: ApiContext,
   project: ProjectRow,
@@ -129,7 +129,7 @@ export async function batchEventFilter(
   if (filter.text !== undefined || patterns.length > 0)
     throw new AppError('bad_query', {
       name: patterns.length === 0 ? 'query' : 'body',
-      detail: 'a batch replay takes no search; use dates, endpoints, sources or keys',
+      detail: 'a batch replay does not support a search; use dates, endpoints, sources or keys',
     });
   return filter;
 }

@@ -45,7 +45,7 @@ export const Event = Type.Object({
   waiting_for: waitingForSchema(['expansion']),
   endpoints: Type.Array(Type.String()),
   endpoint_metadata: Type.Optional(
-    Type.Array(EndpointSummary, { description: 'The endpoints in short form; not in lists.' }),
+    Type.Array(EndpointSummary, { description: 'The endpoints in short form. Absent in lists.' }),
   ),
   source_metadata: NullableSourceSummary,
   headers: HeaderValues,
@@ -55,7 +55,7 @@ export const Event = Type.Object({
   idempotency_key: Type.String(),
   is_duplicate_event: Type.Boolean(),
   duplicate_of: Type.String({
-    description: 'Of a duplicate: the id of the first event with its idempotency key, while that is known.',
+    description: 'For a duplicate: the id of the first event with its idempotency key, while it is known.',
   }),
   url_query_params: Type.String(),
   url_path: Type.String(),
@@ -65,7 +65,7 @@ export const Event = Type.Object({
   deleted_at: NullableTime,
 });
 
-/** As a single read gives it: with its endpoints as a read of each would. */
+/** The response of a single read, with its endpoints in full. */
 export const WholeEvent = Type.Object({
   ...Event.properties,
   endpoint_metadata: Type.Array(Endpoint),
@@ -76,15 +76,15 @@ const eventFields = {
   data: Type.Unknown({ description: 'The payload: any JSON.' }),
   custom_headers: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
-      description: 'Headers sent along with the event.',
+      description: 'Headers sent with the event.',
     }),
   ),
   idempotency_key: Type.Optional(
     Text(512, 'A second event with the same key is stored as a duplicate and not sent.'),
   ),
   acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
-  source_id: Type.Optional(Text(64, 'The source of type rest_api it comes from.')),
-  metadata: Type.Optional(Text(65_536, 'Free text kept with the event.')),
+  source_id: Type.Optional(Text(64, 'The source of the event, of type rest_api.')),
+  metadata: Type.Optional(Text(65_536, 'Free text stored with the event.')),
 };
 
 export const BroadcastEvent = Type.Object(eventFields);
@@ -96,18 +96,18 @@ export const CreateEvent = Type.Object({
 
 export const FanoutEvent = Type.Object({ owner_id: RequiredText(256), ...eventFields });
 export const DynamicEvent = Type.Object({
-  url: RequiredText(2048, 'Where it goes: to the endpoint with this URL, made if there is none.'),
-  secret: Type.Optional(Text(1024, 'The signing secret of an endpoint made for it.')),
+  url: RequiredText(2048, 'URL of the endpoint. It is created if there is none.'),
+  secret: Type.Optional(Text(1024, 'The signing secret of a created endpoint.')),
   event_types: Type.Optional(
     Type.Array(RequiredText(256), {
       maxItems: 100,
-      description: 'What the subscription of the endpoint is set to take.',
+      description: 'The event types of the endpoint’s subscription.',
     }),
   ),
   ...eventFields,
 });
 
-/** An event just accepted, without reading it back. */
+/** A just accepted event, without reading it back. */
 export function acceptedEvent(
   { event, isDuplicate, duplicateOf }: { event: EventRow; isDuplicate: boolean; duplicateOf: string | null },
   config: Pick<ProjectRouting, 'endpoints' | 'sources' | 'project'>,
@@ -141,7 +141,7 @@ export function acceptedEvent(
   return shown;
 }
 
-/** A large fan-out: its deliveries are made in chunks after the answer. */
+/** A large fan-out: its deliveries are created in chunks after the response. */
 const EXPANDING = { gate: 'expansion', until: null } as const;
 
 export function toEvent(

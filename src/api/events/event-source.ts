@@ -2,7 +2,7 @@ import { AppError, invalid } from '../../domain/errors.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 
-/** The source an event names, or null if it names none. Events by API come from sources of that kind only. */
+/** The source of an event, or null. Events by API may only name sources of type rest_api. */
 export async function eventSource(
   context: ApiContext,
   project: ProjectRow,
@@ -14,6 +14,6 @@ export async function eventSource(
   if (source === undefined)
     throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: sourceId });
   if (source.type !== 'rest_api') throw invalid('source_id', 'must be a source of type rest_api');
-  if (source.is_disabled) throw invalid('source_id', 'is a source that is disabled');
+  if (source.is_disabled) throw invalid('source_id', 'is a disabled source');
   return source.id;
 }

@@ -170,12 +170,12 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     path: `${path}/batchreplay`,
     id: 'batchReplayEvents',
     tag,
-    summary: 'Start a job that replays every event matching the filters. Duplicates are left out.',
+    summary: 'Start a job that replays every event matching the filters. Duplicates are skipped.',
     query: Type.Object({
       ...eventFilterQuery,
       only_endpoint: Type.Optional(
         Type.Boolean({
-          description: 'Sends to the endpoints that the filters name and to no other that subscribes.',
+          description: 'Send only to the endpoints in the filters, not to other subscribed ones.',
         }),
       ),
     }),
@@ -218,18 +218,18 @@ function onlyNamed(filter: EventFilter, query: Call<unknown>['query']): BatchRep
   if (endpointIds.length === 0)
     throw new AppError('bad_query', {
       name: 'only_endpoint',
-      detail: 'needs endpointId or ownerId beside it',
+      detail: 'also needs endpointId or ownerId',
     });
   return { ...filter, only: endpointIds };
 }
 
-/** A portal replays events of its owner's endpoints, to those endpoints alone. */
+/** A portal replays events of its owner's endpoints, to those endpoints only. */
 function scopedReplay(filter: BatchReplay, scope: EndpointScope | undefined): BatchReplay {
   if (scope === undefined) return filter;
   const owned = [...scope.endpointIds];
   const named = filter.endpointIds ?? [];
   const wanted = named.length === 0 ? owned : owned.filter((id) => named.includes(id));
-  // An empty list would mean every endpoint; an id that no endpoint has means none.
+  // An empty list would mean every endpoint. An id that no endpoint has means none.
   const endpointIds = wanted.length === 0 ? [''] : wanted;
   return { ...filter, endpointIds, eventTypes: scope.eventTypes, only: wanted };
 }
@@ -253,7 +253,7 @@ async function readEvent(
   };
 }
 
-/** An endpoint given by id; an app_id means every endpoint that carries it. */
+/** An endpoint by id, or every endpoint with an app_id. */
 async function targetEndpoints(
   context: ApiContext,
   { project, scope, actor }: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
@@ -263,7 +263,7 @@ async function targetEndpoints(
   const routing = await context.cache.get(project.id);
   const { endpoints } = routing;
   const subscribed = async (id: string) => {
-    // The one that is made takes every event type.
+    // The created subscription gets every event type.
     if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
     await ensureSubscription(context.changes, by, id);
   };

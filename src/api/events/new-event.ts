@@ -15,7 +15,7 @@ import { eventSource } from './event-source.ts';
 
 type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 
-/** An event as the door takes it, from the body of any of the calls that create one. */
+/** An event for storing, from the body of any call that creates one. */
 export async function newEvent(
   context: ApiContext,
   call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace'>,
@@ -37,7 +37,7 @@ export async function newEvent(
     credentials: [],
     functionFailure: null,
     headers,
-    // One given for the event goes before that of the request that brings it.
+    // A trace given for the event overrides that of the request.
     trace: givenTrace(headers) ?? call.trace,
     idempotencyKey: idempotencyKey(project, body),
     sourceId: await eventSource(context, project, body.source_id),
@@ -50,11 +50,11 @@ export async function newEvent(
   };
 }
 
-/** A project that chose its own header for the key relies on it: every event has one. */
+/** A project with its own header for the key relies on it, so every event must have a key. */
 function idempotencyKey(project: ProjectRow, body: Input): string | null {
   const isCustom = project.config.request_id_header !== DEFAULT_REQUEST_ID_HEADER;
   if (isCustom && !body.idempotency_key)
-    throw invalid('idempotency_key', 'is required where the project has a request_id_header of its own');
+    throw invalid('idempotency_key', 'is required if the project has its own request_id_header');
   return body.idempotency_key || null;
 }
 
@@ -67,10 +67,10 @@ function customHeaders(given: Record<string, string>): Record<string, string[]> 
   for (const [name, value] of Object.entries(given)) {
     const field = `custom_headers.${name}`;
     if (!HEADER_NAME.test(name)) throw invalid(field, 'is not a legal header name');
-    if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and cannot be given');
+    if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and not allowed here');
     // oxlint-disable-next-line no-control-regex -- header values may hold none of these
     if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      throw invalid(field, 'holds characters a header value cannot carry');
+      throw invalid(field, 'contains characters that a header value cannot have');
     headers[name] = [value];
   }
   return headers;

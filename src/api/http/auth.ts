@@ -12,8 +12,8 @@ import { CallRate } from './call-rate.ts';
 import { ownerScope } from './portal-scope.ts';
 
 /**
- * Who is calling. The instance key may do anything; a project key anything in its project; the holder of a portal
- * link what operations declare open to portals, for the endpoints of the link's owner.
+ * The caller. The instance key may do anything. A project key may do anything in its project. The holder of a
+ * portal link may use operations open to portals, for the endpoints of the link's owner.
  */
 export type Caller =
   | { kind: 'instance'; keyId: string }
@@ -28,7 +28,7 @@ export type Caller =
       eventTypes: readonly string[];
     };
 
-/** The caller, as the audit log names it. `cliUser`: what CLI_USER_HEADER says. */
+/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
 export function actorOf(caller: Caller, cliUser?: string | string[]): Actor {
   switch (caller.kind) {
     case 'instance':
@@ -42,7 +42,7 @@ export function actorOf(caller: Caller, cliUser?: string | string[]): Actor {
 
 const MAX_USER_CHARS = 256;
 
-/** A name that cannot be read is none, so the entry names the key. */
+/** An unreadable name is ignored, so the entry names the key. */
 function cliActor(encoded: string | string[] | undefined): Actor | null {
   if (typeof encoded !== 'string' || encoded === '' || encoded.length > MAX_USER_CHARS) return null;
   try {
@@ -54,14 +54,13 @@ function cliActor(encoded: string | string[] | undefined): Actor | null {
 }
 
 /**
- * Finds callers by their key. Of each key:
+ * Finds callers by their key. States of each key:
+ *   unknown    -> looked up; concurrent calls share one lookup;
+ *   remembered -> cached for a second from the start of the lookup, so that a busy client costs no query per request;
+ *   over       -> it has expired by the clock, or access to its project changed after the lookup began.
  *
- *   unknown    -> looked up; calls at the same time share one look-up;
- *   remembered -> for a second from the start of the look-up, so that a busy client costs no query per request;
- *   over       -> its own time is up by the clock, or access to its project changed after the look-up began.
- *
- * Access that was ended or narrowed therefore ends at once on the node that did it (`forget` runs before it answers),
- * on others when the notice of the change arrives, and where notices do not get through after that second.
+ * Access that ends or narrows therefore changes at once on the node that did it (`forget` runs before its
+ * response), on others when the notification arrives, and without notifications after that second.
  */
 const REMEMBER_MS = 1_000;
 const LOOK_UPS = 500;
@@ -69,7 +68,7 @@ const MAX_REMEMBERED = 10_000;
 
 interface Found {
   caller: Caller;
-  /** When the key or token ends by itself, in the database's time; null: never. */
+  /** When the key or token expires, in the database's time. Null: never. */
   expiresAtMs: number | null;
 }
 
@@ -85,14 +84,14 @@ interface AuthenticatorDeps {
   cache: ConfigCache;
   /** The database's time in milliseconds. */
   now(): number;
-  /** Most calls per key and second; 0 = no limit. */
+  /** Maximum calls per key and second; 0 = no limit. */
   callsPerSecond: number;
 }
 
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #rate: CallRate;
-  /** Look-ups share a statement, one at a time: made-up keys cannot fill the pool. */
+  /** Lookups share a statement, one at a time, so invented keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
   readonly #links: Batcher<Buffer, OpenedLink | undefined>;
   readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
@@ -118,7 +117,7 @@ export class Authenticator {
     }
   }
 
-  /** Access to a project was ended or narrowed: nothing that was looked up before counts any more. */
+  /** Access to a project ended or narrowed: earlier lookups are void. */
   forget(projectId: string): void {
     const now = performance.now();
     if (this.#changed.size >= MAX_REMEMBERED) {
@@ -148,7 +147,7 @@ export class Authenticator {
     if (this.#known.get(key) === known) this.#known.delete(key);
   }
 
-  /** Throws when the caller's key or link has made too many calls in this second. */
+  /** Throws if the caller's key or link has made too many calls in this second. */
   admit(caller: Caller): void {
     this.#rate.count(caller.kind === 'portal' ? caller.linkId : caller.keyId);
   }
@@ -180,8 +179,8 @@ export class Authenticator {
   }
 
   /**
-   * Puts the project of the path on the request, if the caller may use it, and the part of it that a portal caller
-   * may see. Paths of the portal name no project: it is the caller's own.
+   * Sets the project of the path on the request, if the caller may use it, and the scope of a portal caller.
+   * Paths of the portal have no project: it is the caller's own.
    */
   async openProject(request: FastifyRequest, caller: Caller): Promise<void> {
     const id = (request.params as { projectID?: string }).projectID ?? portalProject(request, caller);

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** Calls per key in the present second, on this node. */
+/** Calls per key in the current second, on this node. */
 export class CallRate {
   readonly #limit: number;
   readonly #calls = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { invalid } from '../../domain/errors.ts';
 import type { ApiContext } from './context.ts';
 
-/** A URL that we may be asked to call: well formed, and allowed by the egress rule as far as the URL alone tells. */
+/** Checks a URL that we may call: well formed, and allowed by the egress rule as far as the URL alone shows. */
 export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {
   checkHttpUrl(field, url);
   const verdict = context.checkUrl(url);

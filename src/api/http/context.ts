@@ -12,7 +12,7 @@ import type { ProjectStore } from '../../store/config/projects.ts';
 import type { SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 
-/** What the handlers work with. */
+/** The dependencies of the handlers. */
 export interface ApiContext {
   db: Database;
   cache: ConfigCache;
@@ -30,13 +30,13 @@ export interface ApiContext {
   changes: ConfigChanges;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
-  /** Asks a token server for a token, as a delivery would. */
+  /** Requests a token from a token server, as a delivery would. */
   fetchToken(config: OAuth2Config): Promise<TokenResult>;
-  /** Where the outside world reaches this service, without a slash at the end. */
+  /** The public URL of this service, without a slash at the end. */
   publicUrl(): string;
-  /** Whether deliveries may go to a URL, as far as the URL alone tells. */
+  /** Whether deliveries may go to a URL, as far as the URL alone shows. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
-  /** Deliveries wait in the queue and are due. */
+  /** Call when due deliveries wait in the queue. */
   wake(projectId: string, where: { key: string; lane: number }): void;
   /** There is a new job. */
   wakeJobs(): void;

@@ -10,20 +10,20 @@ export const REFUSAL_ID = 'Refusal';
 
 export const WARNINGS = Type.Array(Type.String(), {
   description:
-    'What is odd about the body, such as fields that are not known (`X-Posthorn-Strict: true` refuses such a call), and rows that a list left out since they cannot be shown.',
+    'Warnings about the body, such as unknown fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown.',
 });
 
-/** The part of an envelope that carries warnings: none where there are none. */
+/** The warnings of an envelope, absent if there are none. */
 export function warningsOf({ warnings = [] }: FastifyRequest): { warnings?: string[] } {
   return warnings.length === 0 ? {} : { warnings };
 }
 
-/** How any operation answers when it does not do what was asked. */
+/** The error response of every operation. */
 export const REFUSAL = Type.Object(
   {
     status: Type.Literal(false),
-    message: Type.String({ description: 'What is wrong, for a person.' }),
-    code: Type.String({ description: 'What is wrong, for a program: one of those in docs/errors.md.' }),
+    message: Type.String({ description: 'The error, for people.' }),
+    code: Type.String({ description: 'The error code, for programs. docs/errors.md lists all codes.' }),
     data: Type.Optional(Type.Unknown()),
     warnings: Type.Optional(WARNINGS),
   },
@@ -32,7 +32,10 @@ export const REFUSAL = Type.Object(
 
 const LOGGED: ReadonlySet<string> = new Set(['internal', 'secret_unreadable', 'row_damaged']);
 
-/** The only place where an error becomes an answer. What it does not know is logged whole and told as `internal`. */
+/**
+ * The only place where an error becomes a response. An unknown error is logged in full and returned as
+ * `internal`.
+ */
 export function handleError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const known = translate(error, request);
   const caller = { request: request.id, ip: request.ip };
@@ -70,7 +73,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new AppError('route_not_found', { method: request.method, path: request.url });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new AppError('bad_json', { detail: 'its length differs from Content-Length' });
+      return new AppError('bad_json', { detail: 'the length of the body differs from Content-Length' });
     default:
   }
   if (error instanceof SealError) return toAppError(error);
@@ -80,21 +83,21 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
 }
 
 /**
- * An operation may send several statements, and read after it wrote: once its handler runs, what it did is unknown.
- * Before that, and where it only reads, nothing was changed.
+ * An operation may send several statements, and read after a write. Once its handler runs, its effect is
+ * unknown. Before that, and for reads, nothing was changed.
  */
 function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): AppError {
   const options = { cause: error };
   if (method === 'GET' || isUnderWay !== true)
     return new AppError('database_unavailable', { retry: 1 }, options);
   const advice =
-    method === 'POST' ? 'Look whether it was before you repeat it.' : 'It is safe to send it again.';
+    method === 'POST' ? 'Check whether it was done before you repeat it.' : 'It is safe to send it again.';
   return new AppError('outcome_unknown', { retry: 1, advice }, options);
 }
 
-/** The database said no to a text; which one it was is looked up here, where it costs nothing otherwise. */
+/** The database refused a text. The field is searched only now, so other requests pay nothing. */
 function describeUnstorable({ body, query, params }: FastifyRequest): string {
   const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
-  if (fields.length === 0) return 'a value holds text that cannot be stored';
-  return fields.map((field) => `${field}: holds a zero character, which cannot be stored`).join('; ');
+  if (fields.length === 0) return 'a value contains text that cannot be stored';
+  return fields.map((field) => `${field}: contains a zero character, which cannot be stored`).join('; ');
 }

@@ -4,11 +4,11 @@ import type { Page } from '../../domain/pagination.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
 import { showRows } from './show-rows.ts';
 
-/** Building blocks that the resources' schemas share. */
+/** Common parts of the resources' schemas. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
 export const NullableTime = Type.Union([Time, Type.Null()]);
 
-/** Always null, for clients that look for it. As a type of its own (`type: null`) it crashes generators. */
+/** Always null, for clients that expect the field. As a type of its own (`type: null`) it crashes generators. */
 export const Nothing = Type.Unsafe<null>({
   anyOf: [{ type: 'object' }, { type: 'null' }],
   description: 'Always null.',
@@ -42,7 +42,7 @@ export const pageQuery = {
   direction: Type.Optional(oneOf(['next', 'prev'], '`next` by default.')),
   next_page_cursor: Type.Optional(Type.String()),
   prev_page_cursor: Type.Optional(Type.String()),
-  sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: the newest first.')),
+  sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: newest first.')),
 };
 
 /** A parameter that may be repeated. */
@@ -51,19 +51,19 @@ export const Repeated = <Item extends TSchema = TString>(
   item: Item | TString = Type.String(),
 ) => Type.Optional(Type.Array(item, { description }));
 
-/** Query parameters of everything that takes dates. */
+/** Query parameters for dates. */
 export const dateQuery = {
   startDate: Type.Optional(
-    Type.String({ description: 'From then on: 2026-01-31T15:04:05, UTC, or RFC 3339.' }),
+    Type.String({ description: 'Start time: 2026-01-31T15:04:05, UTC, or RFC 3339.' }),
   ),
-  endDate: Type.Optional(Type.String({ description: 'Until then, in the same form.' })),
+  endDate: Type.Optional(Type.String({ description: 'End time, in the same form.' })),
 };
 
 let lastIso = { ms: 0, text: new Date(0).toISOString() };
 
 /**
- * The last one is kept: an event tells its time twice, and of those that come together most came in one millisecond.
- * Throws where what is stored is no time, such as infinity.
+ * The last result is cached: an event shows its time twice, and most events of a batch have the same
+ * millisecond. Throws if the stored value is not a time, such as infinity.
  */
 export function iso(ms: number): string {
   if (ms !== lastIso.ms) lastIso = { ms, text: formatTime(ms) };
@@ -81,7 +81,7 @@ export function mapPage<Row, Item>(
   return { content: showRows(page.rows, map), pagination: page.pagination };
 }
 
-/** A time of the body in milliseconds. */
+/** A time from the body in milliseconds. */
 export function parseTime(field: string, text: string): number {
   const ms = readTime(text);
   if (ms === null) throw invalid(field, TIME_HINT);
@@ -96,14 +96,14 @@ export function dateRange(query: Record<string, string | string[] | undefined>):
   const fromMs = parseDate(query, 'startDate');
   const toMs = parseDate(query, 'endDate');
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
-    throw new AppError('bad_query', { name: 'startDate', detail: 'it is later than endDate' });
+    throw new AppError('bad_query', { name: 'startDate', detail: 'must not be later than endDate' });
   }
   return { fromMs, toMs };
 }
 
 function parseDate(query: Record<string, string | string[] | undefined>, name: string): number | undefined {
   const text = [query[name]].flat().at(-1);
-  // A zero time of Go, which in a zone east of UTC lies before the year 1.
+  // Go's zero time, which in a zone east of UTC is before the year 1.
   if (text === undefined || text === '' || text.startsWith('0001-01-01')) return undefined;
   const ms = readDate(text);
   if (ms === null)

@@ -29,35 +29,37 @@ type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
   : never;
 
 /**
- * One operation of the API, declared once: its schemas validate the request, type the handler and make the OpenAPI
- * document. The handler returns `data`; the envelope is put around it here.
+ * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
+ * the OpenAPI document. The handler returns `data`, and the envelope is added here.
  */
 export interface Call<Body, Path extends string = string> {
-  /** Those of the path but for the project, which is `project`: the path of a portal does not name it. */
+  /** The path parameters without the project, which is `project`, because a portal path does not name it. */
   params: Record<Exclude<PathParameter<Path>, 'projectID'>, string>;
   query: Record<string, string | string[] | undefined>;
   body: Body;
   /** The body exactly as received. */
   bodyText: string;
   caller: Caller;
-  /** Who makes what the call changes, for the audit log. */
+  /** The actor of the call, for the audit log. */
   actor: Actor;
-  /** The project in the path, present and open to the caller. Undefined on paths without one. */
+  /** The project in the path. It exists and is open to the caller. Undefined on paths without one. */
   project: ProjectRow;
-  /** The part of the project that the caller may see; undefined: all of it. */
+  /** The part of the project that the caller may see. Undefined: all of it. */
   scope: EndpointScope | undefined;
-  /** The trace that the call is part of. */
+  /** The trace of the call. */
   trace: TraceContext | null;
-  /** Fields a handler puts beside `data` in the envelope. */
+  /** Further fields of the envelope, set by the handler. */
   beside: Record<string, unknown>;
 }
 
 /**
- * What the holder of a portal link needs to call an operation: nothing more, for those that look or try something out
- * (`read`) and those that send again what was sent before (`resend`); a link with `can_manage_endpoint` for those that
- * change endpoints, subscriptions or filters (`manage`); one with `can_create_events` for new events (`create_events`).
- * `anyone` is for those that touch nothing of any endpoint, so that there is no scope to keep to. Operations that
- * declare nothing are closed to portals.
+ * The right that a portal link needs for an operation:
+ * - `read` and `resend`: none. These read, test, or repeat an earlier send.
+ * - `manage`: `can_manage_endpoint`. These change endpoints, subscriptions or filters.
+ * - `create_events`: `can_create_events`. These send new events.
+ * - `anyone`: none. These do not involve any endpoint, so no scope applies.
+ *
+ * Operations without a right are closed to portals.
  */
 export type PortalRight = 'read' | 'resend' | 'manage' | 'create_events' | 'anyone';
 
@@ -69,22 +71,22 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   summary: string;
   query?: TObject;
   body?: Body;
-  /** Makes the body from one of type multipart/form-data, which only such operations take. */
+  /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
   status: 200 | 201 | 202;
   message: string;
-  /** Another answer than `status` and `message`, for calls that ask for something else. */
+  /** Another response than `status` and `message`, for a variant of the call. */
   variant?(call: Call<Static<Body>, Path>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
-  /** What clients write back whole, where it is not `data`: its fields are no unknown ones. */
+  /** The resource that clients send back in full, if it is not `data`. Its fields count as known. */
   resource?: TSchema;
-  /** What is legal in a body and surely not meant. */
+  /** Warnings about values that are legal and certainly a mistake. */
   warn?(body: Static<Body>): string[];
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
   portal?: PortalRight;
   /** How earlier API versions saw the resource. */
   changes?: readonly VersionChange[];
-  /** Schemas of what the handler puts beside `data`. */
+  /** Schemas of the further fields of the envelope. */
   beside?: Record<string, TSchema>;
   handle(call: Call<Static<Body>, Path>, request: FastifyRequest, reply: FastifyReply): Promise<Static<Data>>;
 }
@@ -105,7 +107,7 @@ export function registerOperation<Body extends TSchema, Data extends TSchema, Pa
   }
 }
 
-/** `at`: where, since an operation that is open to portals has two routes. */
+/** `at`: the route, because an operation open to portals has two. */
 function registerRoute<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
   operation: Operation<Body, Data, Path>,
@@ -117,8 +119,8 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
   app.route({
     method: operation.method,
     url: at.path,
-    // For the OpenAPI document only. Clients send parameters empty or out of range, which means "not given", so the
-    // handlers read them by hand.
+    // For the OpenAPI document only. Clients send parameters that are empty or out of range for "not given",
+    // so the handlers parse them.
     config: { query: operation.query },
     schema: {
       operationId: at.id,
@@ -181,12 +183,12 @@ function warnOfUnshown(request: FastifyRequest, result: unknown): void {
   request.warnings = [...(request.warnings ?? []), ...unshown.map(unshownWarning)];
 }
 
-/** `Accept: application/json; payload=bytes` asks for payloads as arrays of integers. */
+/** `Accept: application/json; payload=bytes` requests payloads as arrays of integers. */
 function wantsBytes(accept: string | undefined): boolean {
   return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
 }
 
-/** `X-Posthorn-Strict: true` makes a refusal of every warning. */
+/** `X-Posthorn-Strict: true` turns every warning into an error. */
 function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
   if (warnings.length === 0 || headers['x-posthorn-strict'] !== 'true') return;
   throw new AppError('validation_failed', { fields: warnings.join('; ') });
@@ -202,8 +204,8 @@ function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; s
 }
 
 /**
- * The call, and whether its handler looked at the caller's scope. One that is open to portals and did not is a bug;
- * its answer is withheld from them.
+ * The call, and whether its handler read the caller's scope. A handler that is open to portals and did not
+ * read it is a bug, and portals do not get its response.
  */
 function makeCall<Body, Path extends string>(
   request: FastifyRequest,
@@ -242,7 +244,7 @@ function pathParameters(path: string): TSchema {
   return Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
 }
 
-/** Bodies are parsed here and not by the server, so that calls without a body schema ignore whatever comes. */
+/** Bodies are parsed here and not by the server, so that calls without a body schema ignore any body. */
 function parseBody(
   request: FastifyRequest,
   schema: TSchema,
@@ -277,7 +279,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     bodyText?: string;
-    /** What is odd about the body. */
+    /** Warnings about the body. */
     warnings?: string[];
     /** The handler of its operation was called. */
     isUnderWay?: boolean;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { payloadText } from '../../domain/payload-text.ts';
 import { RawJson } from '../../platform/raw-json.ts';
 
-/** JSON kept exactly as it came: number text and key order included. */
+/** JSON exactly as received, number text and key order included. */
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
 
 export const HeaderValues = Type.Record(Type.String(), Type.Array(Type.String()));

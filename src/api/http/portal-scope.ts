@@ -18,7 +18,7 @@ export function ownerScope(
     }
     ownersOf.set(routing, owners);
   }
-  // A link without an owner opens nothing: endpoints that nobody owns belong to the project.
+  // A link without an owner shows nothing, because endpoints without an owner belong to the project.
   const endpointIds = link.ownerId === '' ? undefined : owners.get(link.ownerId);
   const { ownerId, canManage, eventTypes } = link;
   return { ownerId, canManage, eventTypes, endpointIds: endpointIds ?? new Set() };

@@ -1,17 +1,16 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 
 /**
- * What portal callers see of an answer, for every operation in one place: compiled from the answer's schema, so that
- * a field is treated by what it is and payloads, which no schema describes, are left as they are.
- *
- * - header values are masked, except the signatures a receiver needs to verify;
- * - secrets of endpoints show only where the link may manage endpoints, a client certificate's key never;
- * - ids and summaries of other owners' endpoints are left out;
- * - sources are the project's own affair.
+ * What portal callers see of a response, for every operation in one place. It is compiled from the response's
+ * schema. Payloads have no schema and stay unchanged.
+ * - Header values are masked, except the signatures a receiver needs to verify.
+ * - Secrets of endpoints show only if the link may manage endpoints, the key of a client certificate never.
+ * - Ids and summaries of other owners' endpoints are removed.
+ * - Sources are removed.
  */
 export interface PortalViewer {
   scope: EndpointScope;
-  /** Of the project; with those of Standard Webhooks the only headers whose values are shown. */
+  /** The project's header. Only its value and those of Standard Webhooks are shown. */
   signatureHeader: string;
 }
 
@@ -47,7 +46,7 @@ export function compilePortalView(schema: object): View {
   return compile(schema as Schema) ?? ((value) => value);
 }
 
-/** Undefined where there is nothing to change below. */
+/** Undefined if nothing below needs a change. */
 function compile(schema: Schema): View | undefined {
   if (schema.properties !== undefined) return objectView(schema.properties);
   if (schema.items !== undefined) {
@@ -75,7 +74,7 @@ function objectView(properties: Record<string, Schema>): View | undefined {
   };
 }
 
-/** Only records of texts are headers; conditions of a filter on headers are not. */
+/** Only records of texts are headers. Conditions of a filter on headers are not. */
 function maskedHeaders(schema: Schema): View | undefined {
   const [values] = Object.values(schema.patternProperties ?? {});
   if (values?.type !== 'string' && values?.type !== 'array') return undefined;

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** Collects what is wrong with a request, so that the answer names every bad field at once. */
+/** Collects the problems of a request, so that the response names every bad field at once. */
 export class Problems {
   readonly #found: string[] = [];
 

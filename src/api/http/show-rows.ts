@@ -2,9 +2,9 @@ import { AppError } from '../../domain/errors.ts';
 import { SealError } from '../../platform/sealer.ts';
 
 /**
- * Rows of a list as they are shown. One that cannot be shown (a time that is none, a secret that cannot be opened,
- * damaged JSON) is left out and named in the envelope's `warnings`: it would fail the whole list, and a half-filled
- * item would break clients that check what they read.
+ * The rows of a list. A row that cannot be shown (an invalid time, a secret that cannot be opened, damaged
+ * JSON) is omitted and named in the envelope's `warnings`. It would otherwise fail the whole list, and an
+ * incomplete item would break clients that validate.
  */
 const leftOut = new WeakMap<readonly unknown[], Unshown[]>();
 
@@ -28,7 +28,7 @@ export function showRows<Row, Item>(rows: readonly Row[], show: (row: Row) => It
   return items;
 }
 
-/** Part of another row that is shown without it. */
+/** A part of a row. The row is shown without it if it is damaged. */
 export function shownOrNull<T>(show: () => T): T | null {
   try {
     return show();
@@ -38,22 +38,22 @@ export function shownOrNull<T>(show: () => T): T | null {
   }
 }
 
-/** Those that were left out of an answer's list. */
+/** The rows omitted from a list. */
 export function unshownOf(data: unknown): readonly Unshown[] {
   const list = Array.isArray(data) ? data : (data as { content?: unknown } | null)?.content;
   return (Array.isArray(list) && leftOut.get(list)) || [];
 }
 
 export const unshownWarning = ({ id, error }: Unshown): string =>
-  `${id} is left out: ${toAppError(error).message}`;
+  `${id} is omitted: ${toAppError(error).message}`;
 
-/** Errors that what is stored can cause, and nothing else. */
+/** Only errors caused by stored data. */
 function isDamage(error: unknown): error is AppError | SealError {
   const isRow = error instanceof AppError && error.code === 'row_damaged';
   return isRow || error instanceof SealError;
 }
 
-/** What a single read of such a row answers with. */
+/** The error of a single read of such a row. */
 export function toAppError(error: AppError | SealError): AppError {
   if (error instanceof AppError) return error;
   return new AppError('secret_unreadable', { detail: error.message }, { cause: error });

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 
 /**
- * Fields of a body that no schema knows: most often a misspelt one, or a right one in the wrong place. Clients write
- * whole answers back, so fields of the answer's own schema are known too. Compiled once per operation; a call costs one
- * lookup per field, and free-form values (payloads, headers, filters) are not looked into.
+ * Unknown fields of a body: usually a typo, or a field in the wrong place. Clients send whole responses back,
+ * so fields of the response's schema are known too. Compiled once per operation. A call costs one lookup per
+ * field, and free-form values (payloads, headers, filters) are not searched.
  */
 interface Schema {
   type?: unknown;
@@ -14,14 +14,14 @@ interface Schema {
 }
 
 interface Known {
-  /** What may be written; null: free-form, or a single value. */
+  /** Writable fields. Null: free-form, or a single value. */
   written: Map<string, Known | null>;
-  /** What is only read, taken in silence. */
+  /** Read-only fields, accepted without a warning. */
   read: ReadonlySet<string>;
   items: Known | null;
 }
 
-/** A field with its place in the schema, without the indexes of lists. */
+/** A field with its path in the schema, without the indexes of lists. */
 interface Place {
   parent: string;
   name: string;
@@ -135,7 +135,7 @@ function shared(left: string, right: string): number {
   return length;
 }
 
-/** The most similar name, if one differs in less than a third of its letters. */
+/** The most similar name, if it differs in less than a third of its letters. */
 function nearest(name: string, places: readonly Place[]): string | null {
   const [best] = places
     .map((place) => ({ name: place.name, distance: distance(plain(name), plain(place.name)) }))

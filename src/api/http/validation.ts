@@ -1,7 +1,7 @@
 import type { FastifySchemaValidationError } from 'fastify';
 import { TIME_HINT } from '../../domain/time.ts';
 
-/** Errors of the schema validator in words that say what to fix: one entry per field, in the schema's order. */
+/** Errors of the schema validator as text that says what to fix: one entry per field, in the schema's order. */
 export function describeValidationErrors(errors: readonly FastifySchemaValidationError[]): string {
   const fields = new Map<string, string>();
   for (const error of errors) {
@@ -52,8 +52,8 @@ interface ObjectSchema {
 }
 
 /**
- * Clients in other languages send null for "not given". Takes such keys out, following the schema, so that only
- * places where null is a value of its own keep it: free-form JSON, and fields whose schema allows it.
+ * Clients in other languages send null for "not given". This removes such keys, following the schema. Null
+ * stays only where it is a value: in free-form JSON, and in fields whose schema allows it.
  */
 export function dropNulls(schema: ObjectSchema, value: unknown): void {
   if (Array.isArray(value)) {
@@ -74,7 +74,10 @@ function allowsNull(schema: ObjectSchema): boolean {
   return schema.type === 'null' || (schema.anyOf ?? []).some(allowsNull);
 }
 
-/** Where a value holds a zero character, which no text of the database can. Payloads are bytes and may. */
+/**
+ * The fields with a zero character, which no text of the database can contain. Payloads are bytes and may
+ * contain it.
+ */
 export function fieldsWithZero(value: unknown, path: string): string[] {
   if (typeof value === 'string') return value.includes('\u0000') ? [path || 'body'] : [];
   if (typeof value !== 'object' || value === null) return [];

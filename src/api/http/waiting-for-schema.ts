@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { NullableTime, oneOf } from './fields.ts';
 
-/** What holds something back that is not over yet. */
+/** Why an open delivery or event waits. */
 export const waitingForSchema = <Gate extends string>(gates: readonly Gate[]) =>
   Type.Union([Type.Object({ gate: oneOf(gates), until: NullableTime }), Type.Null()], {
-    description: 'What it waits for, and until when where that is known; null: for nothing.',
+    description: 'Why it waits, and until when if that is known; null if it does not wait.',
   });

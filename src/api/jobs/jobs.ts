@@ -14,13 +14,13 @@ export const Job = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   type: oneOf(jobTypes),
-  status: oneOf(jobStatuses, 'completed: every row was worked on. What was queued may still be waiting.'),
-  description: Type.String({ description: 'What working on a row means.' }),
+  status: oneOf(jobStatuses, 'completed: every row was processed. Queued deliveries may still wait.'),
+  description: Type.String({ description: 'What the job does with each row.' }),
   total: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Rows to work on; null while they are too many to be counted.',
+    description: 'Rows to process; null while they are too many to count.',
   }),
-  done: Type.Integer({ description: 'Rows worked on so far.' }),
-  failed: Type.Integer({ description: 'Rows that could not be worked on.' }),
+  done: Type.Integer({ description: 'Rows processed so far.' }),
+  failed: Type.Integer({ description: 'Rows that could not be processed.' }),
   error: Type.String({ description: 'Why the job failed.' }),
   started_at: NullableTime,
   finished_at: NullableTime,
@@ -28,7 +28,7 @@ export const Job = Type.Object({
   updated_at: Time,
 });
 
-/** A job that sends has queued when it is completed: its deliveries wait and are tried like any other. */
+/** A completed job has queued its deliveries. They wait and are sent like any other. */
 const descriptions: Record<JobRow['type'], string> = {
   batch_replay: 'Each event is queued for delivery again; its deliveries show whether they were sent.',
   batch_retry: 'Each delivery is queued again; the delivery shows whether it was sent.',
@@ -54,7 +54,7 @@ export function toJob(row: JobRow): Static<typeof Job> {
   };
 }
 
-/** Names the path of a job that a call has started, and shows the job. */
+/** Sets the path of a started job in the response, and returns the job. */
 export function startedJob(reply: FastifyReply, row: JobRow): Static<typeof Job> {
   reply.header('location', `/api/v1/projects/${row.project_id}/jobs/${row.id}`);
   return toJob(row);
@@ -112,7 +112,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
       });
       if (cancelled !== undefined) return toJob(cancelled);
       const { status } = found(await getJob(db, project.id, id), 'job', id);
-      throw new AppError('wrong_state', { detail: `This job has ended already: ${status}.` });
+      throw new AppError('wrong_state', { detail: `This job has already ended: ${status}.` });
     },
   });
 }

@@ -5,10 +5,10 @@ import type { Queryable } from '../../store/database/database.ts';
 import { isTimeout } from '../../store/database/pg-errors.ts';
 import type { ApiContext } from '../http/context.ts';
 
-/** How long a caller waits for the total; beyond that it is left open until the job has ended. */
+/** How long a caller waits for the total. After that it is unknown until the job has ended. */
 const COUNT_MS = 1_000;
 
-/** Stores a job and has it looked at soon. Input with credentials is sealed. */
+/** Stores a job and wakes the runner. Input with credentials is sealed. */
 export async function startJob(
   context: ApiContext,
   by: { projectId: string; actor: Actor },

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../platform/version.ts';
 
-/** For whoever watches the process: alive, and ready to take work. No key needed, nothing secret told. */
+/** Health checks: alive, and ready for work. They need no key and reveal nothing secret. */
 export function registerHealth(app: FastifyInstance, isReady: () => Promise<string | null>): void {
   const hidden = { schema: { hide: true } };
   const alive = async () => ({ status: true, message: `Posthorn ${VERSION} is alive`, data: null });

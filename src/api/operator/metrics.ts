@@ -3,7 +3,7 @@ import type { Metrics } from '../../metrics/metrics.ts';
 
 type Families = Metrics['httpRequests'];
 
-/** The first prefix that a route begins with names its family. */
+/** The first matching prefix of a route gives its family. */
 const FAMILIES: readonly (readonly [prefix: string, family: keyof Families])[] = [
   ['/api/', 'api'],
   ['/portal-api/', 'portal'],
@@ -15,7 +15,7 @@ const FAMILIES: readonly (readonly [prefix: string, family: keyof Families])[] =
   ['/metrics', 'metrics'],
 ];
 
-/** Counts every answer of the routes that are registered after this. */
+/** Counts every response of the routes that are registered after this. */
 export function countRequests(app: FastifyInstance, { httpRequests }: Metrics): void {
   const familyOfRoute = new Map<string | undefined, Families[keyof Families]>();
   app.addHook('onResponse', (request, reply, done) => {
@@ -37,7 +37,7 @@ function statusClass(status: number): '2xx' | '3xx' | '4xx' | '5xx' {
   return status < 500 ? '4xx' : '5xx';
 }
 
-/** The page that Prometheus reads. No key needed: it names no project, endpoint or caller. */
+/** The metrics page. It needs no key, because it names no project, endpoint or caller. */
 export function registerMetrics(
   app: FastifyInstance,
   page: { contentType: string; render(): Promise<string> },

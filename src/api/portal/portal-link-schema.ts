@@ -13,13 +13,13 @@ export const PortalLink = Type.Object({
   can_manage_endpoint: Type.Boolean(),
   can_create_events: Type.Boolean(),
   event_types: Type.Array(Type.String()),
-  endpoints: Type.Array(Type.String(), { description: 'The owner’s endpoints: all that the link opens.' }),
+  endpoints: Type.Array(Type.String(), { description: 'The endpoints of the owner, which the link shows.' }),
   endpoint_count: Type.Integer(),
   endpoints_metadata: Type.Array(Endpoint),
   token: Type.String({ description: 'The static token.' }),
   auth_type: oneOf(portalAuthTypes),
-  auth_key: Type.String({ description: 'A fresh token for an hour, on links of type refresh_token.' }),
-  url: Type.String({ description: 'The portal, with the token behind the #.' }),
+  auth_key: Type.String({ description: 'A new token, valid for an hour, for links of type refresh_token.' }),
+  url: Type.String({ description: 'The URL of the portal, with the token after the #.' }),
   expires_at: NullableTime,
   created_at: Time,
   updated_at: Time,
@@ -30,27 +30,30 @@ const fields = {
   endpoints: Type.Optional(
     Type.Array(RequiredText(64), {
       maxItems: 1000,
-      description: 'Endpoints to give to the owner, if they have none yet.',
+      description: 'Endpoints without an owner to assign to the owner.',
     }),
   ),
   can_manage_endpoint: Type.Optional(
     Type.Boolean({
-      description: 'May change endpoints, subscriptions and filters, and see secrets. False by default.',
+      description:
+        'Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default.',
     }),
   ),
   can_create_events: Type.Optional(
-    Type.Boolean({ description: 'May send new events to its endpoints. False by default.' }),
+    Type.Boolean({
+      description: 'Whether the holder may send new events to the endpoints. False by default.',
+    }),
   ),
   event_types: Type.Optional(
     Type.Array(RequiredText(256), {
       maxItems: 100,
-      description: 'Event types it may see: names, or beginnings such as `invoice.*`. Empty: all.',
+      description: 'Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all.',
     }),
   ),
   auth_type: Type.Optional(oneOf([...portalAuthTypes, ''])),
   expires_at: Type.Optional(
     Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When the link stops; never if null.',
+      description: 'When the link expires; never if null.',
     }),
   ),
 };

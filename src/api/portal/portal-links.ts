@@ -183,6 +183,6 @@ function update(
 function expiry(context: ApiContext, given: string | null | undefined): number | null | undefined {
   if (given === undefined || given === null) return given;
   const ms = parseTime('expires_at', given);
-  if (ms <= context.now()) throw invalid('expires_at', 'must lie in the future');
+  if (ms <= context.now()) throw invalid('expires_at', 'must be in the future');
   return ms;
 }

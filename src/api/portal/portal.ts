@@ -20,7 +20,7 @@ const configuration = {
   is_analytics_enabled: false,
 };
 
-/** There is one edition and it has everything. */
+/** There is one edition with all features. */
 const features = Object.fromEntries(
   [
     'portal_links',
@@ -34,14 +34,14 @@ const features = Object.fromEntries(
   ].map((name) => [name, true] as const),
 );
 
-/** What only the portal's own pages ask for; everything else under /portal-api are operations open to portals. */
+/** Operations for the portal's own pages. All others under /portal-api are operations open to portals. */
 export function registerPortal(app: FastifyInstance, context: ApiContext): void {
   registerOperation(app, {
     method: 'GET',
     path: `${path}/portal_link`,
     id: 'getOwnPortalLink',
     tag,
-    summary: 'Get the portal link of the caller. No new token is made.',
+    summary: 'Get the portal link of the caller. No new token is created.',
     status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
@@ -58,7 +58,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
       );
       return toPortalLink(row, {
         endpoints: endpoints.map(showEndpoint),
-        // A static token is the one the caller came with; that of a link of the other type opens nothing.
+        // The static token of the caller. A link of the other type does not accept its static token.
         token: row.auth_type === 'static_token' ? staticToken(context, row) : '',
         authKey: '',
         publicUrl: context.publicUrl(),

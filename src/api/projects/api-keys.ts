@@ -15,7 +15,7 @@ const Role = Type.Object({ type: Type.String(), project: Type.String() });
 export const ApiKey = Type.Object({
   uid: Type.String(),
   name: Type.String(),
-  mask: Type.String({ description: 'The middle part of the key, by which it can be told apart.' }),
+  mask: Type.String({ description: 'The middle part of the key, which identifies it.' }),
   role: Role,
   key_type: Type.String(),
   expires_at: NullableTime,
@@ -25,7 +25,7 @@ export const ApiKey = Type.Object({
 
 export const NewApiKey = Type.Object({
   ...ApiKey.properties,
-  key: Type.String({ description: 'The key itself; shown this once.' }),
+  key: Type.String({ description: 'The key itself; shown only once.' }),
 });
 
 const CreateApiKey = Type.Object({
@@ -76,7 +76,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     handle: async ({ project, body, actor }) => {
       const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
-        throw invalid('expires_at', 'must lie in the future');
+        throw invalid('expires_at', 'must be in the future');
       const wanted = { projectId: project.id, actor, name: body.name, expiresAtMs };
       const { row, key } = await createKey(context.changes, wanted);
       return { ...toApiKey(row), key };

@@ -37,7 +37,7 @@ const filterQuery = {
   resourceId: Type.Optional(Type.String()),
 };
 
-/** Who changed what and when. Entries are written where the change is, never here. */
+/** The audit log. Entries are written with each change, never here. */
 export function registerAudit(app: FastifyInstance, context: ApiContext): void {
   const tag = 'Audit';
   const list = async (projectId: string | undefined, query: Call<unknown>['query']) => {
@@ -87,11 +87,11 @@ function auditFilter(query: Call<unknown>['query']): AuditFilter {
   };
 }
 
-/** A misspelt name would find nothing and look like nothing had happened. */
+/** Unknown filter values are refused. Otherwise a typo would return an empty list. */
 function known(query: Call<unknown>['query'], name: string, values: readonly string[]): string | undefined {
   const value = queryValue(query, name);
   if (value === undefined || values.includes(value)) return value;
-  throw new AppError('bad_query', { name, detail: `"${value}" is none of ${values.join(', ')}` });
+  throw new AppError('bad_query', { name, detail: `"${value}" is not one of ${values.join(', ')}` });
 }
 
 function toAuditEntry(row: AuditRow): Static<typeof AuditEntry> {

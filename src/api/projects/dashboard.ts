@@ -23,7 +23,7 @@ const intervals: Record<string, Interval> = {
 };
 
 const Summary = Type.Object({
-  events_sent: Type.Integer({ description: 'Deliveries that were tried.' }),
+  events_sent: Type.Integer({ description: 'Deliveries that were attempted.' }),
   apps: Type.Integer({ description: 'Endpoints.' }),
   period: Type.String(),
   event_data: Type.Array(
@@ -40,7 +40,7 @@ const StatusTotals = Type.Object(
   Object.fromEntries(deliveryStatuses.map((status) => [status, Type.Integer()] as const)),
 );
 
-/** Figures for the pages people look at. */
+/** Statistics for the dashboard pages. */
 export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContext): void {
   registerOperation(app, {
     method: 'GET',

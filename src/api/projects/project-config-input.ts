@@ -16,7 +16,7 @@ import { iso, oneOf, parseTime, Text } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
 
-/** A project's config as it is sent: any part of it, and signature versions without the ids we give them. */
+/** A project's config in a request: any part of it, and signature versions without generated ids. */
 const { signature, ratelimit, ssl } = ProjectConfig.properties;
 const plain = Type.Omit(ProjectConfig, [
   'signature',
@@ -60,7 +60,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const RESERVED_HEADERS =
   /^(webhook-(id|timestamp|signature)|content-type|content-length|host|connection|transfer-encoding)$/i;
 
-/** The config with the given parts put over it, key by key; says which field is wrong if one is. */
+/** The config merged with the given parts, key by key. Errors name the wrong field. */
 export function mergeProjectConfig(
   base: ProjectConfig,
   given: PartialProjectConfig,
@@ -83,7 +83,7 @@ export function mergeProjectConfig(
   return merged;
 }
 
-/** Keys that Convoy's clients send and nothing here reads. */
+/** Keys that Convoy's clients send and that have no effect here. */
 const IGNORED = new Set([
   'config.replay_attacks',
   'config.is_retention_policy_enabled',
@@ -93,7 +93,7 @@ const IGNORED = new Set([
 const MAX_NAMED = 10;
 const MAX_NAME_CHARS = 100;
 
-/** A setting that is misspelt would else be taken for set. */
+/** Otherwise a typo in a setting would seem to work. */
 function refuseUnknown(given: PartialProjectConfig): void {
   const unknown = unknownKeys(PartialProjectConfig as SchemaPart, given, 'config').filter(
     (name) => !IGNORED.has(name),
@@ -122,7 +122,7 @@ function unknownKeys(schema: SchemaPart, value: unknown, path: string): string[]
   });
 }
 
-/** A policy that comes without the flag is meant to hold: convoy-go does not know the flag. */
+/** A policy without the flag applies, because convoy-go does not have the flag. */
 function mergeRetention(
   base: ProjectConfig['retention_policy'],
   { policy, retention_policy_enabled }: Partial<ProjectConfig['retention_policy']>,
@@ -162,9 +162,9 @@ function checkProjectConfig(config: ProjectConfig): void {
       throw invalid(field, `"${name}" cannot be used as a header name`);
   }
   for (const name of config.visible_headers) {
-    if (!HEADER_NAME.test(name)) throw invalid('config.visible_headers', `"${name}" is no header name`);
+    if (!HEADER_NAME.test(name)) throw invalid('config.visible_headers', `"${name}" is not a header name`);
     if (!mayBeVisible(name))
-      throw invalid('config.visible_headers', `"${name}" always holds credentials and is never shown`);
+      throw invalid('config.visible_headers', `"${name}" is always a credential and never shown`);
   }
   const { search_policy, retention_policy } = config;
   const durations = { search_policy, 'retention_policy.policy': retention_policy.policy };
@@ -173,7 +173,7 @@ function checkProjectConfig(config: ProjectConfig): void {
       throw invalid(`config.${field}`, 'must be a duration such as 720h');
   }
   if (retention_policy.retention_policy_enabled && retention_policy.policy === '')
-    throw invalid('config.retention_policy.policy', 'is required where the policy is enabled');
+    throw invalid('config.retention_policy.policy', 'is required if the policy is enabled');
   if (config.meta_event.is_enabled && !/^https?:\/\/[^/]/.test(config.meta_event.url)) {
     throw invalid('config.meta_event.url', 'must be an http or https URL when meta events are enabled');
   }

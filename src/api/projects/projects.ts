@@ -32,7 +32,7 @@ export const Project = Type.Object({
 
 const CreateProject = Type.Object({
   name: RequiredText(256),
-  type: oneOf(['outgoing', 'incoming'], 'A label; both kinds can do everything.'),
+  type: oneOf(['outgoing', 'incoming'], 'A label without effect: both kinds can do everything.'),
   logo_url: Type.Optional(Text(2048)),
   config: Type.Optional(PartialProjectConfig),
 });
@@ -155,7 +155,7 @@ async function update(
 ): Promise<Static<typeof Project>> {
   checkMetaUrl(context, body.config);
   const row = await updateProject(context.changes, by, (project) => {
-    // A secret that is replaced need not be opened.
+    // A replaced secret need not be opened.
     const isReplaced = typeof body.config?.meta_event?.secret === 'string';
     const known = isReplaced ? project.config : wholeConfig(project);
     const config = mergeProjectConfig(known, body.config ?? {}, context);

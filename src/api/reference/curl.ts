@@ -1,7 +1,7 @@
 import { jsonSchema, type OpenApiDocument, type Operation, resolved, type Schema } from './document.ts';
 import { exampleOf } from './example.ts';
 
-/** A request to copy. It uses the shell variables that the page's introduction sets. */
+/** A curl command to copy. It uses the shell variables of the page's introduction. */
 export function curlOf(
   document: OpenApiDocument,
   method: string,
@@ -22,7 +22,7 @@ export function curlOf(
   return lines.join(' \\\n  ');
 }
 
-/** The required fields, or the first few where none is required: enough for a first call. */
+/** The required fields, or the first few if none is required: enough for a first call. */
 function requestExample(document: OpenApiDocument, schema: Schema): unknown {
   const known = resolved(document, schema);
   const { properties, required = [] } = known;

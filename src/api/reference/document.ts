@@ -48,7 +48,7 @@ export interface OpenApiDocument {
 
 const NAMED = '#/components/schemas/';
 
-/** The name of a schema that is a reference. */
+/** The name that a reference schema refers to. */
 export function refName(schema: Schema): string | undefined {
   return schema.$ref?.startsWith(NAMED) === true ? schema.$ref.slice(NAMED.length) : undefined;
 }
@@ -59,7 +59,7 @@ export function resolved(document: OpenApiDocument, schema: Schema): Schema {
   return name === undefined ? schema : (document.components?.schemas?.[name] ?? {});
 }
 
-/** The schema of the JSON that a request or response carries. */
+/** The schema of the JSON in a request or response. */
 export function jsonSchema(content: Content | undefined): Schema | undefined {
   return content?.content?.['application/json']?.schema;
 }

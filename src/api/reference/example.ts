@@ -3,7 +3,7 @@ import { type OpenApiDocument, refName, resolved, type Schema } from './document
 const ID = '01JCQ2Z8H4T6V9X1B3D5F7K9M0';
 const TIME = '2026-01-31T15:04:05.000Z';
 
-/** Values that say more than the schema's type, by the name of the field. */
+/** Better example values than the schema's type gives, by the name of the field. */
 const byName: Record<string, unknown> = {
   name: 'billing',
   url: 'https://example.com/webhooks',
@@ -25,7 +25,7 @@ const byName: Record<string, unknown> = {
 
 const isId = (name: string) => name === 'uid' || /(_id|ID)$/.test(name);
 
-/** An example of a JSON value. References that repeat themselves end after one round. */
+/** An example of a JSON value. Recursive references end after one round. */
 export function exampleOf(
   document: OpenApiDocument,
   schema: Schema,

@@ -1,4 +1,4 @@
-/** HTML text that is safe to insert as it is. */
+/** Escaped HTML text. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Part = Html | string | number | readonly Html[];
 
-/** Builds HTML from a template. Strings are escaped; only `Html` is inserted as it is. */
+/** Builds HTML from a template. Strings are escaped; `Html` is inserted unchanged. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   const text = strings.reduce((done, string, i) => {
     const part = parts[i - 1];

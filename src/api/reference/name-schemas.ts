@@ -1,6 +1,7 @@
 /**
- * Moves every schema that has a name into `components.schemas` and puts a reference in its place. The routes carry
- * whole schemas, so an unnamed document repeats `Endpoint` 34 times: 2.2 MB, and generated clients have no types.
+ * Moves every named schema into `components.schemas` and replaces it with a reference. The routes contain
+ * whole schemas, so an unnamed document repeats `Endpoint` 34 times: 2.2 MB, and generated clients have no
+ * types.
  */
 export function nameSchemas<Document extends { components?: { schemas?: object } }>(
   document: Document,
@@ -31,7 +32,7 @@ function referenceOr(node: unknown, names: ReadonlyMap<string, string>): unknown
   return name === undefined ? withReferences(node, names) : { $ref: `#/components/schemas/${name}` };
 }
 
-/** A schema as the document writes it: a record's `patternProperties` become `additionalProperties`. */
+/** A schema in the form of the document: a record's `patternProperties` become `additionalProperties`. */
 function asInDocument(schema: object): unknown {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('patternProperties' in value)) return value;

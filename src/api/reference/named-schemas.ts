@@ -44,7 +44,7 @@ import {
   UpdateSubscription,
 } from '../subscriptions/subscription-schema.ts';
 
-/** The schemas that have a name in the OpenAPI document, and so in the clients that are generated from it. */
+/** The named schemas of the OpenAPI document, and so of generated clients. */
 export const namedSchemas = {
   WholeEvent,
   WholeEventDelivery,

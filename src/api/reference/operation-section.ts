@@ -17,7 +17,7 @@ export interface Route {
   operation: Operation;
 }
 
-/** One operation: its request, an example to copy, and its answer. */
+/** One operation: its request, an example to copy, and its response. */
 export function operationSection(document: OpenApiDocument, { method, path, operation }: Route): Html {
   const { operationId: id, summary = '', description, parameters = [] } = operation;
   const body = jsonSchema(operation.requestBody);

@@ -3,10 +3,10 @@ import { type Html, html } from './html.ts';
 import { operationSection, type Route } from './operation-section.ts';
 import { schemaTable } from './schema-table.ts';
 
-/** Operations that repeat others under the path of portal tokens; the page names them in one list. */
+/** Operations that repeat others under the path of portal tokens. The page lists them together. */
 const PORTAL = 'Portal';
 
-/** The reference page of the API: plain HTML without a script, made once from the OpenAPI document. */
+/** The reference page of the API: plain HTML without a script, generated once from the OpenAPI document. */
 export function referencePage(document: OpenApiDocument): string {
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import type { OpenApiDocument } from './document.ts';
 import { referencePage } from './reference-page.ts';
 
-/** The page has no script, and nothing on it comes from another host. */
+/** The page has no script and loads nothing from another host. */
 const POLICY = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 const styles = readFileSync(join(import.meta.dirname, 'reference.css'), 'utf8');
 
-/** Serves the OpenAPI document and a page that shows it. Both are made at the first request. */
+/** Serves the OpenAPI document and its reference page. Both are generated at the first request. */
 export function registerReference(app: FastifyInstance): void {
   const hidden = { schema: { hide: true } };
   let page: string | undefined;

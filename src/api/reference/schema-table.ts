@@ -1,7 +1,7 @@
 import { type OpenApiDocument, refName, type Schema } from './document.ts';
 import { type Html, html } from './html.ts';
 
-/** The fields of an object as rows. Objects within it fold out; named schemas are links to their own section. */
+/** The fields of an object as rows. Nested objects fold out. Named schemas link to their own section. */
 export function schemaTable(document: OpenApiDocument, schema: Schema): Html {
   const required = new Set(schema.required);
   const rows = Object.entries(schema.properties ?? {}).map(

@@ -8,7 +8,7 @@ import type {
 import type { Problems } from '../http/problems.ts';
 import type { PubSubInput } from './pub-sub-schema.ts';
 
-/** Broker settings, whole and of the right types for their kind. Nothing is contacted. */
+/** Broker settings, checked to be complete and of the right types. No broker is contacted. */
 export function readPubSub(given: PubSubInput, problems: Problems): SourcePubSub | null {
   if (given.workers === 0) problems.add('pub_sub.workers', 'must be at least 1');
   const workers = given.workers ?? 1;
@@ -55,7 +55,7 @@ function readGoogle(given: NonNullable<PubSubInput['google']>, problems: Problem
 
 const MAX_BYTES = 65_536;
 
-/** Bytes as base64 or as an array of numbers, to base64. */
+/** Bytes, given as base64 or as an array of numbers, as base64. */
 function readBytes(field: string, given: unknown, problems: Problems): string {
   if (given === undefined || given === '' || (Array.isArray(given) && given.length === 0)) {
     problems.add(field, 'is required');

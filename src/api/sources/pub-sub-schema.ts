@@ -4,7 +4,10 @@ import { RawJson } from '../../platform/raw-json.ts';
 import { oneOf, Text } from '../http/fields.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
-/** Broker settings of a source: every member is optional in the schema, what a type needs is checked by hand. */
+/**
+ * Broker settings of a source. Every member is optional in the schema. The code checks the members that a
+ * type requires.
+ */
 const name = () => Type.Optional(Text(1024));
 
 const Sqs = Type.Object({
@@ -12,7 +15,7 @@ const Sqs = Type.Object({
   access_key_id: name(),
   secret_key: name(),
   default_region: name(),
-  endpoint: Type.Optional(Text(2048, 'Another server that speaks the protocol.')),
+  endpoint: Type.Optional(Text(2048, 'Another server with the same protocol.')),
 });
 
 const ServiceAccount = Type.Unsafe<unknown>({
@@ -75,7 +78,7 @@ export const PubSub = Type.Object({
     Type.Object({
       project_id: Type.String(),
       subscription_id: Type.String(),
-      service_account: AnyJson('base64; an array of integers where payloads are asked for as bytes.'),
+      service_account: AnyJson('base64; an array of integers if payloads are requested as bytes.'),
     }),
   ),
   kafka: nullable(

@@ -39,12 +39,12 @@ export function newSource(input: Static<typeof CreateSource>): SourceContent {
   return merged({ fields, secret: new Secret({ verifier: { type: 'noop' }, pub_sub: null }) }, input);
 }
 
-/** The verifier stays too where it is not named: leaving it out must not open a source to the world. */
+/** The verifier also stays if it is not named. Omitting it must not make a source accept everything. */
 export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceContent {
   return merged({ fields: row, secret: row.secret }, input);
 }
 
-/** The source after the change, checked as a whole: its parts depend on each other. */
+/** The source after the change, checked as a whole, because its parts depend on each other. */
 function merged(base: SourceContent, input: Input): SourceContent {
   const problems = new Problems();
   const { fields } = base;
@@ -54,7 +54,7 @@ function merged(base: SourceContent, input: Input): SourceContent {
     ...input,
     custom_response: custom_response && { body: '', content_type: '', ...custom_response },
   });
-  // Broker settings belong to sources of type pub_sub; clients send empty ones along with the other types.
+  // Only sources of type pub_sub have broker settings. Clients send empty ones with the other types.
   const isBroker = after.type === 'pub_sub';
   const secrets = updated(known, UpdateSource, {
     verifier: given && readVerifier(given, fields.provider, problems),
@@ -99,7 +99,7 @@ function readVerifier(given: VerifierInput, provider: string, problems: Problems
   }
 }
 
-/** A provider's preset says header, hash and encoding; without one they have to be given. */
+/** A provider's preset has header, hash and encoding. Without one they are required. */
 function readHmac(
   given: NonNullable<VerifierInput['hmac']>,
   context: { provider: string; isGiven: boolean },
@@ -142,5 +142,5 @@ function checkHeadersAndResponse(fields: SourceFields, problems: Problems): void
   if (Buffer.byteLength(body) > MAX_RESPONSE_BYTES)
     problems.add('custom_response.body', `is larger than ${MAX_RESPONSE_BYTES} bytes`);
   if (!HEADER_VALUE.test(content_type))
-    problems.add('custom_response.content_type', 'holds characters a header value cannot carry');
+    problems.add('custom_response.content_type', 'contains characters that a header value cannot have');
 }

@@ -10,7 +10,7 @@ import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '.
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 
 const Hmac = Type.Object({
-  header: Type.Optional(Text(256, 'Header that carries the signature.')),
+  header: Type.Optional(Text(256, 'Header with the signature.')),
   hash: Type.Optional(oneOf([...signatureHashes, ''])),
   secret: Type.Optional(Text(4096)),
   encoding: Type.Optional(oneOf([...signatureEncodings, ''])),
@@ -42,9 +42,9 @@ const Verifier = Type.Object({
 export const Source = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
-  mask_id: Type.String({ description: 'Names the source in its ingest URL.' }),
+  mask_id: Type.String({ description: 'Id of the source in its ingest URL.' }),
   name: Type.String(),
-  url: Type.String({ description: 'Where the sender posts its webhooks.' }),
+  url: Type.String({ description: 'Ingest URL, to which the sender posts its webhooks.' }),
   type: oneOf(sourceTypes),
   provider: Type.String(),
   is_disabled: Type.Boolean(),
@@ -60,7 +60,7 @@ export const Source = Type.Object({
   event_type_location: Type.String(),
   body_function: Type.String(),
   header_function: Type.String(),
-  rate_limit: Type.Integer({ description: 'Events taken in per rate_limit_duration; 0 = no limit.' }),
+  rate_limit: Type.Integer({ description: 'Events accepted per rate_limit_duration; 0 = no limit.' }),
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
   created_at: Time,
   updated_at: Time,
@@ -68,9 +68,9 @@ export const Source = Type.Object({
 });
 
 const optionalFields = {
-  is_disabled: Type.Optional(Type.Boolean({ description: 'A disabled source takes nothing in.' })),
-  body_function: Type.Optional(Text(262_144, 'JavaScript that changes the payload on its way in.')),
-  header_function: Type.Optional(Text(262_144, 'JavaScript that changes the headers on their way in.')),
+  is_disabled: Type.Optional(Type.Boolean({ description: 'A disabled source refuses every request.' })),
+  body_function: Type.Optional(Text(262_144, 'JavaScript that changes the incoming payload.')),
+  header_function: Type.Optional(Text(262_144, 'JavaScript that changes the incoming headers.')),
   idempotency_keys: Type.Optional(
     Type.Array(Text(512), {
       maxItems: 20,
@@ -80,11 +80,11 @@ const optionalFields = {
   event_type_location: Type.Optional(
     Text(
       512,
-      'Where the event type is found, such as request.body.type. Under a signature, only in the body.',
+      'Location of the event type, such as request.body.type. With a signature, in the body or a header.',
     ),
   ),
   forward_headers: Type.Optional(
-    Type.Array(RequiredText(256), { maxItems: 100, description: 'Headers sent on with each delivery.' }),
+    Type.Array(RequiredText(256), { maxItems: 100, description: 'Headers forwarded with each delivery.' }),
   ),
   custom_response: Type.Optional(
     Type.Object({
@@ -104,7 +104,7 @@ export const CreateSource = Type.Object({
   provider: Type.Optional(
     oneOf(
       [...providerPresets.map((preset) => preset.name), ''],
-      'A sender whose signatures are known; needs only verifier.hmac.secret.',
+      'A sender with a known signature scheme; needs only verifier.hmac.secret.',
     ),
   ),
   ...optionalFields,

@@ -3,7 +3,7 @@ import { sourceTypes } from '../../domain/source.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { oneOf } from '../http/fields.ts';
 
-/** A source as events and deliveries show it: what it is, without its credentials and its address. */
+/** A source as events and deliveries show it, without its credentials and its address. */
 const SourceSummary = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
@@ -16,7 +16,7 @@ const SourceSummary = Type.Object({
 
 export const NullableSourceSummary = Type.Union([SourceSummary, Type.Null()]);
 
-/** Null where the event came from no source, or from one that is deleted. */
+/** Null if the event has no source, or a deleted one. */
 export function toSourceSummary(
   sources: ReadonlyMap<string, SourceRow>,
   id: string | null,

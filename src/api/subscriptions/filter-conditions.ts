@@ -4,7 +4,7 @@ import { type FilterConditions, filterScopes } from '../../domain/subscription.t
 import { validateFilter } from '../../matcher/filter.ts';
 import { neverMatches } from '../../matcher/never-matches.ts';
 
-/** Conditions as they are written, and the rules that hold for them wherever they are written. */
+/** Conditions in requests, and their rules. */
 export const Conditions = Type.Record(Type.String(), Type.Unknown());
 
 export const ScopeConditions = Type.Object({
@@ -15,7 +15,7 @@ export const ScopeConditions = Type.Object({
 });
 export type ScopeConditions = Static<typeof ScopeConditions>;
 
-/** The scopes that were given, each checked; a mistake is named by its place below `field`. */
+/** The given scopes, each checked. A mistake is named by its path below `field`. */
 export function readConditions(given: ScopeConditions, field: string): Partial<FilterConditions> {
   const result = validateFilter(given);
   if (!result.ok) throw invalid([field, result.path].filter(Boolean).join('.'), result.message);
@@ -27,7 +27,7 @@ export function readConditions(given: ScopeConditions, field: string): Partial<F
   return conditions;
 }
 
-/** Conditions that can never hold, named by their place below `field`. */
+/** Conditions that can never hold, named by their path below `field`. */
 export function filterWarnings(given: ScopeConditions | undefined, field: string): string[] {
   return neverMatches(given ?? {}).map((problem) => (field === '' ? problem : `${field}.${problem}`));
 }

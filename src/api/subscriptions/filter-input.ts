@@ -11,7 +11,7 @@ import { type CreateFilter, readEnabledAt, UpdateFilter } from './filter-schema.
 type Creation = Static<typeof CreateFilter>;
 type Change = Static<typeof UpdateFilter> & { uid: string };
 
-/** The records of a subscription with further ones. What a new record does not say, it does not ask for. */
+/** The records of a subscription plus new ones. A new record has no condition in scopes that it omits. */
 export function addedFilters(
   context: Pick<ApiContext, 'ids' | 'now'>,
   row: SubscriptionRow,
@@ -29,7 +29,7 @@ export function addedFilters(
   return oncePerType([...row.filters, ...added]);
 }
 
-/** The records of a subscription, some changed; scopes that are given become the record's own. */
+/** The records of a subscription with changes. Given scopes become the record's own. */
 export function changedFilters(
   row: SubscriptionRow,
   given: readonly { change: Change; field: string }[],

@@ -28,7 +28,7 @@ export const Filter = Type.Object({
 const changes = {
   enabled_at: Type.Optional(
     Type.Unsafe<unknown>({
-      description: 'When the filter was switched on, RFC 3339; null switches it off. Also `{set, time}`.',
+      description: 'When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`.',
       anyOf: [{ type: 'string' }, { type: 'null' }, { type: 'object' }],
     }),
   ),
@@ -38,7 +38,9 @@ const changes = {
 export const CreateFilter = Type.Object({ event_type: RequiredText(256), ...changes });
 export const UpdateFilter = Type.Object({
   event_type: Type.Optional(Text(256)),
-  is_flattened: Type.Optional(Type.Boolean({ description: 'Taken for compatibility; both forms are read.' })),
+  is_flattened: Type.Optional(
+    Type.Boolean({ description: 'Accepted for compatibility; both forms are read.' }),
+  ),
   ...changes,
 });
 export const CreateFilters = Type.Array(CreateFilter, { minItems: 1, maxItems: 1000 });
@@ -47,7 +49,9 @@ export const UpdateFilters = Type.Array(Type.Object({ uid: RequiredText(64), ...
   maxItems: 1000,
 });
 export const TryFilter = Type.Object({
-  payload: Type.Optional(Type.Unknown({ description: 'The body alone; or give a whole request.' })),
+  payload: Type.Optional(
+    Type.Unknown({ description: 'The body alone. Alternatively send a whole request.' }),
+  ),
   request: Type.Optional(SampleRequest),
 });
 
@@ -69,7 +73,7 @@ export function toFilter(row: SubscriptionRow, record: FilterRecord): Static<typ
   };
 }
 
-/** A time, null for "off", undefined for "not said". Clients send `{set, time}` or `{Valid, Time}` for the same. */
+/** A time, null for "off", undefined for "not given". Clients send `{set, time}` or `{Valid, Time}` for the same. */
 export function readEnabledAt(given: unknown, field: string): string | null | undefined {
   if (given === undefined || given === null) return given;
   if (typeof given === 'object' && !Array.isArray(given)) {

@@ -71,7 +71,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     path: `${path}/test/:eventType`,
     id: 'tryFilters',
     tag,
-    summary: 'Try the filters of a subscription for an event type on a payload or request.',
+    summary: 'Test the filters of a subscription for an event type on a payload or request.',
     body: TryFilter,
     status: 200,
     message: 'Filter tried',
@@ -129,7 +129,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     path: onePath,
     id: 'deleteFilter',
     tag,
-    summary: 'Delete a filter. The subscription no longer takes its event type.',
+    summary: 'Delete a filter. The subscription no longer gets its event type.',
     status: 200,
     message: 'Filter deleted',
     data: Nothing,
@@ -216,7 +216,7 @@ function save(
   return changeFilters(changes, one, make);
 }
 
-/** Where there is no filter for a type there is none to refuse; where all are switched off nothing gets through. */
+/** Without a filter for a type no filter can refuse. If all are disabled, nothing matches. */
 function tryFilters(
   row: SubscriptionRow,
   { params, body, project }: Call<Static<typeof TryFilter>, `${typeof path}/test/:eventType`>,
@@ -225,11 +225,11 @@ function tryFilters(
   if (!row.event_types.some((pattern) => matchesEventType(pattern, eventType)))
     return {
       matched: true,
-      reason: 'The subscription has no filter for this event type; it takes no such event.',
+      reason: 'The subscription has no filter for this event type, so it gets no such event.',
     };
   const filter = decidingFilter(routeSubscription(row, project.config), eventType);
   if (filter === undefined)
-    return { matched: false, reason: 'Every filter for this event type is switched off.' };
+    return { matched: false, reason: 'Every filter for this event type is disabled.' };
   if (filter.compiled === null) return { matched: true };
   return shownExplanation(filter.compiled.explain(sampleSubject(body.request ?? { body: body.payload })));
 }

@@ -41,7 +41,7 @@ function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig)
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
       ...input,
-      // Go clients send an empty text for what they do not name; these three cannot be empty.
+      // Go clients send an empty text for fields they do not name. These three cannot be empty.
       name: input.name || undefined,
       endpoint_id: input.endpoint_id || input.app_id || undefined,
       delivery_mode: input.delivery_mode || undefined,
@@ -55,7 +55,10 @@ function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig)
   return after;
 }
 
-/** Replaced whole, as any other object; but what the filter routes gave to one record stays in scopes not named. */
+/**
+ * Replaced as a whole, like any other object. But a record keeps the conditions set through the filter routes
+ * in scopes that are not named.
+ */
 function filterConfig(
   fields: SubscriptionFields,
   given: Input['filter_config'],
@@ -71,7 +74,10 @@ function filterConfig(
 
 const typesOrAll = (given: readonly string[]): string[] => (given.length > 0 ? [...new Set(given)] : ['*']);
 
-/** Conditions given to the subscription hold for all its records: what a record had of its own there goes. */
+/**
+ * Conditions of the subscription apply to all its records, so a record's own conditions in those scopes are
+ * removed.
+ */
 function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): FilterRecord {
   const own = { ...record.own };
   for (const scope of filterScopes) if (given[scope] !== undefined) delete own[scope];
@@ -80,7 +86,7 @@ function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): Fil
 
 const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
 
-/** An empty object takes the setting away; what one leaves out is as the project has it. */
+/** An empty object removes the setting. Omitted fields come from the project. */
 function retryConfig(
   given: NonNullable<Input['retry_config']>,
   { strategy }: ProjectConfig,

@@ -16,7 +16,7 @@ const AlertConfig = Type.Object({
     maximum: 1_000_000,
     description: 'Failed attempts that raise the alert.',
   }),
-  threshold: Text(32, 'Time within which they must fall, as a duration such as 1h.'),
+  threshold: Text(32, 'Time within which they must occur, as a duration such as 1h.'),
 });
 const RateLimitConfig = Type.Object({
   count: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Sends per duration; 0 = no limit.' }),
@@ -46,7 +46,7 @@ export const Subscription = Type.Object({
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
     filter: Type.Object({
-      is_flattened: Type.Boolean({ description: 'false: the conditions stand as they were given.' }),
+      is_flattened: Type.Boolean({ description: 'false: the conditions are in the given form.' }),
       body: Conditions,
       headers: Conditions,
       query: Conditions,
@@ -62,25 +62,25 @@ const optionalFields = {
   endpoint_id: Type.Optional(Text(64)),
   app_id: Type.Optional(Text(64, 'Deprecated: use endpoint_id.')),
   source_id: Type.Optional(Text(64, 'Only events of this source; without one, events of any origin.')),
-  function: Type.Optional(Text(262_144, 'JavaScript that makes the payload to send.')),
+  function: Type.Optional(Text(262_144, 'JavaScript that returns the payload to send.')),
   delivery_mode: Type.Optional(oneOf([...deliveryModes, ''])),
   alert_config: Type.Optional(
-    Type.Partial(AlertConfig, { description: 'Needs both members; an empty object takes the alert away.' }),
+    Type.Partial(AlertConfig, { description: 'Needs both members; an empty object removes the alert.' }),
   ),
   rate_limit_config: Type.Optional(
     Type.Partial(RateLimitConfig, {
-      description: 'Needs both members; an empty object takes the limit away.',
+      description: 'Needs both members; an empty object removes the limit.',
     }),
   ),
   retry_config: Type.Optional(
     Type.Object({
       type: Type.Optional(oneOf(['linear', 'exponential', ''])),
       duration: Type.Optional(
-        Text(32, 'Wait between tries as a duration such as 10s; goes before interval_seconds.'),
+        Text(32, 'Wait between attempts as a duration such as 10s; overrides interval_seconds.'),
       ),
       interval_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
       retry_count: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 1000, description: 'Retries after the first try.' }),
+        Type.Integer({ minimum: 0, maximum: 1000, description: 'Retries after the first attempt.' }),
       ),
     }),
   ),

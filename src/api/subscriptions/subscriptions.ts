@@ -127,11 +127,11 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     path: `${path}/test_filter`,
     id: 'testFilter',
     tag,
-    summary: 'Try a filter on a request. Nothing is stored.',
+    summary: 'Test a filter on a request. Nothing is stored.',
     body: TestFilter,
     status: 200,
     message: 'Filter tried',
-    data: Type.Boolean({ description: 'Whether the filter lets the request through.' }),
+    data: Type.Boolean({ description: 'Whether the filter matches the request.' }),
     warn: ({ schema }) => filterWarnings(schema, 'schema'),
     beside: { explain: FilterExplanation },
     portal: 'anyone',
@@ -146,7 +146,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
   });
 }
 
-/** The subscription of the path, within what the caller may see. */
+/** The subscription of the path, within the scope of the caller. */
 interface One extends OneSubscription {
   project: ProjectRow;
 }

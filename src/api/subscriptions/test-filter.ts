@@ -4,7 +4,7 @@ import type { Explanation } from '../../matcher/explain.ts';
 import { FilterSubject } from '../../matcher/filter-subject.ts';
 import { Conditions } from './filter-conditions.ts';
 
-/** A made-up request that filters are tried on. */
+/** A sample request to test filters on. */
 export const SampleRequest = Type.Object({
   body: Type.Optional(Type.Unknown()),
   header: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -36,12 +36,12 @@ export const FilterExplanation = Type.Object(
     actual: Type.Optional(Type.Unknown()),
     reason: Type.Optional(Type.String()),
   },
-  { description: 'The first condition that failed, with the value seen.' },
+  { description: 'The first condition that failed, with the actual value.' },
 );
 
 const MAX_SHOWN_CHARS = 4_096;
 
-/** An explanation fit to be answered with: the value seen is a stranger's, of any size and depth. */
+/** An explanation for the response. The value is untrusted, of any size and depth. */
 export function shownExplanation(explanation: Explanation): Static<typeof FilterExplanation> {
   if (explanation.matched) return { matched: true };
   const { actual, ...rest } = explanation;
@@ -92,5 +92,5 @@ function pathText(given: unknown): string {
   const path = typeof given === 'object' && 'path' in given ? given.path : given;
   if (typeof path === 'string') return path;
   if (typeof path === 'object') return '';
-  throw invalid('request.path', 'must be text, or an object with the text under path');
+  throw invalid('request.path', 'must be a text, or an object with the text under path');
 }

@@ -16,12 +16,12 @@ import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
 
 /**
- * A sample event, sent to one endpoint the way every event goes: stored, matched to the endpoint's oldest
- * subscription, signed, sent, recorded. It is tried once: a test that failed is not repeated for hours.
+ * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest
+ * subscription, signed, sent, recorded. There is one attempt: a failed test is not retried for hours.
  */
 const EVENT_TYPE = 'posthorn.test';
 const DEFAULT_TIMEOUT_SECONDS = 10;
-/** For storing, claiming and recording around the exchange itself. */
+/** Time for storing, claiming and recording, in addition to the exchange. */
 const MARGIN_SECONDS = 5;
 const LOOK_EVERY_MS = 25;
 
@@ -39,7 +39,7 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     handle: async ({ project, params, actor, scope }) => {
       const id = params.endpointID;
       const known = await context.endpoints.get(context.db, project.id, id);
-      // The subscription that is made takes every event type.
+      // The created subscription gets every event type.
       const mayChange = scope === undefined || (scope.canManage && seesEventType(scope, '*'));
       return test(context, { project, actor, mayChange }, found(owned(scope, known), 'endpoint', id));
     },
@@ -65,7 +65,7 @@ async function test(
   const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
   const { metaEvents } = context;
-  const end = { ids: [deliveryId], status: 'Failure', description: 'A test is tried once.' } as const;
+  const end = { ids: [deliveryId], status: 'Failure', description: 'A test has one attempt.' } as const;
   const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
   if (ended > 0) context.metaEventsStored(project.id);
   if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
@@ -81,7 +81,7 @@ async function sendSample(
   if (mayChange) await ensureSubscription(context.changes, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
   if (!routing.hasSubscription(endpoint.id))
-    throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; make one first.' });
+    throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; create one first.' });
   const { event } = await context.acceptor.accept({
     projectId: project.id,
     target: {
@@ -111,7 +111,7 @@ async function sendSample(
   return found(rows[0], 'endpoint', endpoint.id).id;
 }
 
-/** Undefined if none came in time; an error if the delivery ended without one. */
+/** Undefined if there was none in time. An error if the delivery ended without one. */
 async function firstAttempt(
   context: ApiContext,
   project: ProjectRow,
@@ -121,7 +121,8 @@ async function firstAttempt(
   while (performance.now() < deadline) {
     const delivery = await getDelivery(context.db, project.id, wait.deliveryId);
     const attempt = (await listAttempts(context.db, project.id, wait.deliveryId)).at(-1);
-    // Without a try there is at most a request whose connection was dropped; the second request is on its way.
+    // Before the first counted attempt there is at most a request whose connection was dropped. The second
+    // request is on its way.
     if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
     if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
       throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });

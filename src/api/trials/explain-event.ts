@@ -12,7 +12,7 @@ import { FilterExplanation, shownExplanation } from '../subscriptions/test-filte
 
 const causes = ['duplicate', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
 
-/** Whether a subscription takes an event, and why not. */
+/** Whether a subscription matches an event, and why not. */
 export const Verdict = Type.Object({
   matched: Type.Boolean(),
   cause: Type.Union([oneOf(causes), Type.Null()]),
@@ -40,7 +40,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     path: '/api/v1/projects/:projectID/events/:eventID/explain',
     id: 'explainEvent',
     tag: 'Events',
-    summary: 'Explain for each subscription why it takes an event or not, under the current config.',
+    summary: 'Explain for each subscription why it matches an event or not, under the current config.',
     status: 200,
     message: 'Event explained',
     data: EventExplanation,

@@ -22,12 +22,10 @@ import { Subscription, UpdateSubscription } from '../subscriptions/subscription-
 import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
 
 /**
- * What if: a subscription as it would be after a change, tried on the events of its types that came
- * last. Nothing is saved and
- * nothing sent. A function sees the numbers and the clock it would see in a delivery of the event, so what is shown
- * is what would be sent.
- *
- * Events are worked off one by one, newest first, until one of the bounds is met; the answer says which.
+ * Previews a subscription after a change, on the latest events of its types. Nothing is saved or sent. A
+ * function gets the same random numbers and clock as in a delivery of the event, so the preview equals the
+ * real body. Events are processed one by one, newest first, until one of the bounds is reached. The response
+ * names that bound.
  */
 const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/preview';
 const MAX_MS = 5_000;
@@ -54,15 +52,15 @@ const PreviewedEvent = Type.Object({
   event_type: Type.String(),
   acknowledged_at: Type.String({ format: 'date-time' }),
   ...Verdict.properties,
-  before: NullableJson('The payload, where it matched and there is a function; else null.'),
-  after: NullableJson('What the function makes of it; null if it fails or there is none.'),
+  before: NullableJson('The payload, if it matched and there is a function; else null.'),
+  after: NullableJson('The result of the function; null if it fails or there is none.'),
   function_error: Type.Union([Type.String(), Type.Null()]),
 });
 
 const Preview = Type.Object({
   matched: Type.Integer({ description: 'How many of the events would be delivered.' }),
   cut: Type.Union([oneOf(['time', 'bytes']), Type.Null()], {
-    description: `Set where older events were left out: after ${MAX_MS / 1000} s, or ${MAX_BYTES} bytes of payloads.`,
+    description: `Set if older events were omitted: after ${MAX_MS / 1000} s, or ${MAX_BYTES} bytes of payloads.`,
   }),
   events: Type.Array(PreviewedEvent, { description: 'Newest first.' }),
 });
@@ -73,7 +71,8 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     path,
     id: 'previewSubscription',
     tag: 'Subscriptions',
-    summary: 'Try a changed filter or function on the latest events of its types. Nothing is saved or sent.',
+    summary:
+      'Preview a changed filter or function on the latest events of its types. Nothing is saved or sent.',
     body: PreviewSubscription,
     status: 200,
     message: 'Subscription previewed',
@@ -101,7 +100,7 @@ async function preview(
   const fields = changedSubscriptionFields(row, body, project.config);
   const uid = () => context.ids.next();
   const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
-  // As if active: one that is switched off is tried out before it is switched on.
+  // Treated as active, so that an inactive one can be previewed before it is activated.
   const changed: SubscriptionRow = { ...row, ...fields, filters, status: 'active' };
   const limit = body.limit ?? DEFAULT_EVENTS;
   const wanted = { eventTypes: fields.event_types, limit, maxBytes: MAX_BYTES, scope };
@@ -117,7 +116,7 @@ async function preview(
 
 type Tried = Static<typeof PreviewedEvent>;
 
-/** Portals do not see the values of an event's headers, so they must not learn them from an explanation either. */
+/** Portals do not see the values of an event's headers, so an explanation must not reveal them. */
 function withoutHeaderValues(event: Tried): Tried {
   if (event.clause?.scope !== 'headers') return event;
   const reason = 'A condition on the headers fails.';

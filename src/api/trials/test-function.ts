@@ -8,15 +8,15 @@ import { oneOf, Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
-/** Trying a function out, with the same sandbox and limits that deliveries and ingest use. */
+/** Tests a function with the same sandbox and limits as deliveries and ingest. */
 const TestFunction = Type.Object({
-  payload: Type.Optional(Type.Unknown({ description: 'What the function is given.' })),
+  payload: Type.Optional(Type.Unknown({ description: 'The argument of the function.' })),
   function: Text(524_288, 'Source text that defines `transform`.'),
-  type: Type.Optional(oneOf(['body', 'header', ''], 'For sources: which of the two functions it is to be.')),
+  type: Type.Optional(oneOf(['body', 'header', ''], 'For sources: which of the two functions it is.')),
 });
 
 const TestedFunction = Type.Object({
-  payload: AnyJson('What the function returned.'),
+  payload: AnyJson('The result of the function.'),
   log: Type.Array(Type.String(), { description: 'Lines written to the console.' }),
   duration_ms: Type.Number({ description: 'CPU time used.' }),
   limits: Type.Object({

@@ -49,7 +49,7 @@ export interface SenderDeps {
   /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
   maySend(): boolean;
   rateLeases: RateLeases;
-  /** Null: nothing is traced. */
+  /** Null: tracing is off. */
   tracer: Tracer | null;
 }
 

@@ -190,7 +190,7 @@ describe('parseEventTypeLocation', () => {
   const signed = { provider: '', verifier: { type: 'hmac', hmac } } as const;
   const unsigned = { provider: '', verifier: { type: 'noop' } } as const;
 
-  it('accepts only the body if a signature verifies the source', () => {
+  it('accepts the body and headers, not the query, if a signature verifies the source', () => {
     for (const source of [signed, { ...signed, provider: 'github' }]) {
       expect(parseEventTypeLocation('req.body.type', source).ok).toBe(true);
       expect(parseEventTypeLocation('req.header.type', source).ok).toBe(true);

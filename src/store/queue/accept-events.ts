@@ -120,7 +120,7 @@ const expansions = accept.rows(
   ],
 );
 
-/** A duplicate leads nowhere, whatever its match says. */
+/** A duplicate does not exist, whatever its match says. */
 const AS_DUPLICATE = {
   status: "case when is_duplicate then 'Success' else status end",
   failure_reason: 'case when is_duplicate then null else failure_reason end',

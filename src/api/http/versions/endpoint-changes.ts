@@ -3,7 +3,7 @@ import type { Fields, VersionChange } from './version-change.ts';
 
 const DURATIONS = ['http_timeout', 'rate_limit_duration'];
 
-/** Before 2024-01-01 durations were texts such as `10s`. Text that is none is left for validation to refuse. */
+/** Before 2024-01-01 durations were texts such as `10s`. Validation refuses other texts. */
 const secondsAsNumbers: VersionChange = {
   version: '2024-01-01',
   request: (body) =>
@@ -11,7 +11,7 @@ const secondsAsNumbers: VersionChange = {
   response: (endpoint) => changed(endpoint, DURATIONS, (value) => formatGoDuration((value as number) * 1000)),
 };
 
-/** Before 2024-01-01 a new endpoint signed without timestamps unless it asked for them. */
+/** Before 2024-01-01 a new endpoint signed without timestamps by default. */
 const advancedByDefault: VersionChange = {
   version: '2024-01-01',
   request: (body) => ({ ...body, advanced_signatures: body['advanced_signatures'] ?? false }),

@@ -1,13 +1,13 @@
 /**
- * Callers may ask for the wire of an earlier API version with `X-Convoy-Version: YYYY-MM-DD`. A change carries the
- * version that brought it: it is undone for callers of earlier ones, in requests from the oldest change to the
- * newest, in answers the other way round. Changes are pure and know one resource each.
+ * Callers may request the format of an earlier API version with `X-Convoy-Version: YYYY-MM-DD`. A change has
+ * the version that introduced it. It is reverted for callers of earlier versions, in requests from the oldest
+ * change to the newest, in responses in reverse. Changes are pure and apply to one resource each.
  */
 export interface VersionChange {
   version: string;
-  /** Turns the body of an earlier caller into that of this version. */
+  /** Converts the body of an earlier caller to the current version. */
   request?(body: Fields): Fields;
-  /** Turns the resource of this version into what an earlier caller knows. */
+  /** Converts the resource of the current version for an earlier caller. */
   response?(resource: Fields): Fields;
 }
 
@@ -16,7 +16,7 @@ export type Fields = Record<string, unknown>;
 export const API_VERSION = '2025-11-24';
 const FIRST_VERSION = '0001-01-01';
 
-/** No header means the present version; one that is no date stands before the first. */
+/** No header means the current version. A header that is not a date counts as before the first version. */
 export function callerVersion(header: string | string[] | undefined): string {
   const asked = Array.isArray(header) ? header[0] : header;
   if (asked === undefined || asked === '') return API_VERSION;
