@@ -90,7 +90,7 @@ test('only failed and discarded deliveries can be resent, and only to an existin
   await project.put(`/endpoints/${endpoint.uid}/pause`);
   const held = await project.put(`/eventdeliveries/${failed.uid}/resend`, undefined, 200);
   expect(held.status).toBe('Scheduled');
-  expect(await refuse(failed.uid)).toContain('still under way');
+  expect(await refuse(failed.uid)).toContain('still in progress');
   receiver.answerAlways(200);
   await project.put(`/endpoints/${endpoint.uid}/pause`);
   await settled(failed.uid, 'Success');
