@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 const url = 'http://127.0.0.1:9/';
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
 
 const call = (method: string, path: string, version: string, options: { body?: unknown; expected: number }) =>
   app.project.call(method, path, { ...options, headers: { 'x-convoy-version': version } }) as Promise<Json>;

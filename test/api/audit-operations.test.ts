@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { type Case, cases, exempt, type Prepared } from './audit-cases.ts';
 
 /**
@@ -27,16 +28,14 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const caseOf = ({ method, path }: (typeof operations)[number]) => cases[`${method} ${path}`];
 
-let app: TestApp;
-let receiver: Receiver;
+// Without a janitor jobs wait, so that none changes anything meanwhile.
+const app = await shared(startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' }));
+const receiver = await shared(Receiver.start());
 let keyId: string;
 let holder: ApiClient;
 let linkId: string;
 
 beforeAll(async () => {
-  // Without a janitor jobs wait, so that none changes anything meanwhile.
-  app = await startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' });
-  receiver = await Receiver.start();
   receiver.answerAlways(({ path }, response) => response.writeHead(path === '/fail' ? 500 : 200).end());
   await app.project.put('', {
     name: 'default',
@@ -54,11 +53,6 @@ beforeAll(async () => {
   });
   linkId = link.uid;
   holder = new ApiClient(`${app.url}${PORTAL}`, link.token);
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const TABLES = [

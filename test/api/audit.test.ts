@@ -1,27 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { ConfigChanges } from '../../src/control/config-changes.ts';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let keyId: string;
 let count = 0;
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   [{ uid: keyId }] = await app.project.get('/keys');
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const list = async (query = '', client = app.project): Promise<Json[]> =>

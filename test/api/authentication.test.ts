@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-let app: TestApp;
-let other: { project: Json; api_key: Json };
+const app = await shared(startTestApp());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  other = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+const other: { project: Json; api_key: Json } = await app.instance.post('/projects', {
+  name: 'other',
+  type: 'outgoing',
 });
-
-afterAll(() => app?.stop());
 
 const endpoint = JSON.stringify({ name: 'e', url: 'http://127.0.0.1:1' });
 

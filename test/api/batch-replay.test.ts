@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let receiver: Receiver;
 const { log, lines } = linesOf('debug');
-
-beforeAll(async () => {
-  app = await startTestApp({}, log);
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp({}, log));
+const receiver = await shared(Receiver.start());
 
 async function newProject(name: string): Promise<ApiClient> {
   const { project, api_key } = await app.instance.post('/projects', { name, type: 'outgoing' });

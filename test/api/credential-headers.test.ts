@@ -1,30 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Headers that hold credentials by their name, and those that a project lists as visible. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const NAME = 'X-Shop-Token';
 const VALUE = 'the-token-of-the-shop';
 
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-  receiver.answerAlways((received, response) =>
-    response
-      .writeHead(200, { 'x-next-token': 'the-next-token', 'x-note': 'for all' })
-      .end(String(received.headers[NAME.toLowerCase()])),
-  );
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+receiver.answerAlways((received, response) =>
+  response
+    .writeHead(200, { 'x-next-token': 'the-next-token', 'x-note': 'for all' })
+    .end(String(received.headers[NAME.toLowerCase()])),
+);
 
 const show = (...visible_headers: string[]) => app.project.put('', { config: { visible_headers } });
 

@@ -1,26 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { handleError } from '../../src/api/http/error-handler.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** A stored row that cannot be shown fails alone: lists go on without it and name it. */
-let service: TestApp;
-let receiver: Receiver;
-let endpoint: Json;
+const service = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
-beforeAll(async () => {
-  service = await startTestApp();
-  receiver = await Receiver.start();
-  ({ endpoint } = await subscribe(service.project, receiver.url));
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-});
+const { endpoint } = await subscribe(service.project, receiver.url);
 
 const send = (fields: object = {}) =>
   service.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'a', data: {}, ...fields });

@@ -3,22 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 const url = 'http://127.0.0.1:9/';
 const pem = (name: string) => readFile(join(import.meta.dirname, '../support/certificates', name), 'utf8');
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
 
 const create = (fields: object, expected = 201): Promise<Json> =>
   app.project.post('/endpoints', { name: 'n', url, ...fields }, expected);

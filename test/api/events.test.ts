@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-let app: TestApp;
-let receiver: Receiver;
-let endpoint: Json;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-  ({ endpoint } = await subscribe(app.project, receiver.url, {
-    eventTypes: ['order.paid', 'Bestellung.bezahlt ✓'],
-    endpoint: {
-      authentication: { type: 'api_key', api_key: { header_name: 'X-Api-Key', header_value: 'open sesame' } },
-    },
-  }));
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
+const { endpoint } = await subscribe(app.project, receiver.url, {
+  eventTypes: ['order.paid', 'Bestellung.bezahlt ✓'],
+  endpoint: {
+    authentication: { type: 'api_key', api_key: { header_name: 'X-Api-Key', header_value: 'open sesame' } },
+  },
 });
 
 const broadcast = (body: unknown, expected = 201) => app.project.post('/events/broadcast', body, expected);

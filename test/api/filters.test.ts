@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 let endpoint: Json;
 
 beforeAll(async () => {
-  app = await startTestApp();
   endpoint = await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
   for (const name of ['user.created', 'user.deleted', 'order.paid'])
     await app.project.post('/event-types', { name });
 });
-afterAll(() => app?.stop());
 
 /** A subscription and the path of its filters. */
 async function subscription(

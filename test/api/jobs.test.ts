@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { failedDeliveries } from '../support/many-deliveries.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** The first node only serves the API; jobs run on nodes that come and go. */
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_ROLES: 'api,deliver' });
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp({ POSTHORN_ROLES: 'api,deliver' }));
+const receiver = await shared(Receiver.start());
 
 const jobState = (job: Json, until: (state: Json) => boolean): Promise<Json> =>
   eventually(() => app.project.get(`/jobs/${job.uid}`), until);

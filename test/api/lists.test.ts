@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 
 /** Every list is walked the same way, while rows are being added. */
 const ROWS = 23;
-let app: TestApp;
+const app = await shared(startTestApp());
 let endpoint: Json;
 /** Not the target of the events: each of its subscriptions would take a delivery of its own. */
 let subscribed: Json;
@@ -40,7 +41,6 @@ const lists: Record<string, List> = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   endpoint = await app.project.post('/endpoints', { name: 'target', url: 'http://127.0.0.1:1' });
   subscribed = await app.project.post('/endpoints', { name: 'subscribed', url: 'http://127.0.0.1:1' });
   // Paused: deliveries stay as they are.
@@ -48,8 +48,6 @@ beforeAll(async () => {
   for (const name of ['endpoints', 'events', 'sources', 'subscriptions'])
     await Promise.all(Array.from({ length: ROWS }, () => lists[name]!.add()));
 });
-
-afterAll(() => app?.stop());
 
 const idsOf = (page: Json): string[] => page.content.map((row: Json) => row.uid);
 const sorted = (ids: string[]): string[] => [...ids].sort();

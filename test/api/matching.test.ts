@@ -1,18 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 let receiver: Receiver;
 let client: ApiClient;
 let projects = 0;
 
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 beforeEach(async () => {
   receiver = await Receiver.start();
   const made = await app.instance.post('/projects', { name: `p${projects++}`, type: 'outgoing' });

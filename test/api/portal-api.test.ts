@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Two owners in one project, each with an endpoint, a subscription, and a delivery of the same broadcast event. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let mine: Json;
 let theirs: Json;
 let eventId: string;
@@ -33,8 +34,6 @@ const token = async (fields: object) =>
 const portal = (key: string) => new ApiClient(`${app.url}/portal-api`, key);
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   receiver.answerAlways((_request, response) =>
     response.writeHead(200, { 'x-answer': 'secret answer header' }).end('ok'),
   );
@@ -64,11 +63,6 @@ beforeAll(async () => {
   viewer = portal(await token({}));
   manager = portal(await token({ can_manage_endpoint: true, can_create_events: true }));
   direct = new ApiClient(app.project.base, manager.key);
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const uids = (page: Json): string[] => page.content.map((each: Json) => each.uid);

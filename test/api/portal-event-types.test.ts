@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** A link that lists event types: `paid` and all that begin with `order.`. Everything went to its own endpoint. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let portal: ApiClient;
 let own: { endpoint: Json; subscription: Json };
 /** Deliveries by event type. */
@@ -21,8 +22,6 @@ const link = async (fields: object) => {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   receiver.answerAlways(500);
   own = await subscribe(app.project, receiver.url, {
     endpoint: { owner_id: 'own' },
@@ -42,11 +41,6 @@ beforeAll(async () => {
     can_manage_endpoint: true,
     can_create_events: true,
   });
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const types = (rows: Json[]) => rows.map((row) => String(row['event_type'] ?? row['name'])).toSorted();

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 const url = 'http://127.0.0.1:9/';
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
 
 const endpoint = (fields: object = {}): Promise<Json> =>
   app.project.post('/endpoints', { name: 'endpoint', url, ...fields });

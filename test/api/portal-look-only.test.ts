@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Every operation of openapi.json, called with a link that has no right beyond looking. */
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
@@ -23,25 +24,18 @@ const OPEN = new Set([
   'batchRetryEventDeliveries',
 ]);
 
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let looker: ApiClient;
 let ids: Record<string, string>;
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
     endpoint: { owner_id: 'own' },
   });
   const link = await app.project.post('/portal-links', { name: 'look', owner_id: 'own' });
   looker = new ApiClient(app.url, link.token);
   ids = { projectID: app.projectId, endpointID: endpoint.uid, subscriptionID: subscription.uid };
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const operations = Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** What the holder of a portal link does with deliveries, subscriptions and filters of its own, and cannot do else. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let portal: ApiClient;
 let own: { endpoint: Json; subscription: Json };
 let others: { endpoint: Json; subscription: Json };
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   const make = (owner: string) =>
     subscribe(app.project, receiver.url, {
       endpoint: { owner_id: owner },
@@ -24,11 +23,6 @@ beforeAll(async () => {
   const body = { name: 'link', owner_id: 'own', can_manage_endpoint: true };
   const link = await app.project.post('/portal-links', body);
   portal = new ApiClient(`${app.url}/portal-api`, link.token);
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 /** A delivery to an endpoint, in the state its receiver puts it. */

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 let number = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
 
 /** A further project and its calls. */
 async function newProject(config?: object): Promise<{ project: Json; client: ApiClient }> {

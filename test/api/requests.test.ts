@@ -1,19 +1,14 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
 /** What holds for every call: bodies, types, unknown ids and routes, methods, limits, request ids. */
 const MAX_BODY_BYTES = 20_000;
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
-});
-
-afterAll(() => app?.stop());
+const app = await shared(startTestApp({ POSTHORN_MAX_BODY_BYTES: String(MAX_BODY_BYTES) }));
 
 /** A call that must fail with the envelope and store nothing; the envelope. */
 async function refused(call: () => Promise<Response>, status: number): Promise<Json> {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** What becomes of a delivery, as its metadata and attempts tell. Tests run side by side, each on its own endpoint. */
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_MAX_RETRY_SECONDS: '60' });
-});
-
-afterAll(() => app?.stop());
+const app = await shared(startTestApp({ POSTHORN_MAX_RETRY_SECONDS: '60' }));
 
 const SECOND = { interval_seconds: 1 };
 let number = 0;

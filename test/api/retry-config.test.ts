@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 let endpoint: Json;
 
 beforeAll(async () => {
-  app = await startTestApp();
   endpoint = await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:1' });
   // Paused: what matters here is what is made for it, not that it arrives.
   endpoint = await app.project.put(`/endpoints/${endpoint.uid}/pause`);
 });
-
-afterAll(() => app?.stop());
 
 const make = (fields: object = {}, expected = 201): Promise<Json> =>
   app.project.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid, ...fields }, expected);

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App } from '../../src/start/app.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
+import { ApiClient } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
 /** Access that is ended or narrowed ends at once on the node that did it, and on others when they hear of it. */
-let service: TestApp;
-let second: App;
-let endpoint: Json;
+const service = await shared(startTestApp());
 
-beforeAll(async () => {
-  service = await startTestApp();
-  second = await service.addNode();
-  endpoint = await service.project.post('/endpoints', {
-    name: 'e',
-    url: 'http://127.0.0.1:1',
-    owner_id: 'owner',
-  });
+const second = await service.addNode();
+const endpoint = await service.project.post('/endpoints', {
+  name: 'e',
+  url: 'http://127.0.0.1:1',
+  owner_id: 'owner',
 });
-
-afterAll(() => service?.stop());
 
 const REMEMBERED_MS = 1_000;
 

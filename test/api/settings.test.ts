@@ -1,23 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort, Program } from '../support/program.ts';
+import { shared } from '../support/shared.ts';
 
 /** Settings that show in what the API answers. test/docs/setting-proofs.ts names these tests. */
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
+const app = await shared(startTestApp());
 
 const DAY_MS = 86_400_000;
 /** The project's calls to another node. */

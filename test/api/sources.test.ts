@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let other: ApiClient;
+const app = await shared(startTestApp());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  other = await makeProject('other');
-});
-afterAll(() => app?.stop());
+const other = await makeProject('other');
 
 async function makeProject(name: string): Promise<ApiClient> {
   const base = `${new URL(app.instance.base).origin}/api/v1`;

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let endpoint: Json;
+const app = await shared(startTestApp());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  endpoint = await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
-});
-afterAll(() => app?.stop());
+const endpoint = await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
 
 async function makeProject(name: string, config: object = {}): Promise<ApiClient> {
   const made = await app.instance.post('/projects', { name, type: 'outgoing', config });

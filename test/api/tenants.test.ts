@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
 /** Two projects on one instance: B tries everything there is on what belongs to A. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let b: ApiClient;
 const a = {
   endpoint: '',
@@ -26,8 +27,6 @@ const a = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   await app.project.put('', {
     name: 'A',
     config: { meta_event: { is_enabled: true, event_type: ['endpoint.*'], url: `${receiver.url}/meta` } },
@@ -77,11 +76,6 @@ beforeAll(async () => {
   });
   const made = await app.instance.post('/projects', { name: 'B', type: 'outgoing' });
   b = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const endpointBody = { name: 'stolen', url: 'http://127.0.0.1:1' };

@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Times that come in: one rule for every place that takes one. */
-let service: TestApp;
-let receiver: Receiver;
-let endpoint: Json;
-let subscription: Json;
+const service = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
-beforeAll(async () => {
-  service = await startTestApp();
-  receiver = await Receiver.start();
-  ({ endpoint, subscription } = await subscribe(service.project, receiver.url, {
-    endpoint: { owner_id: 'owner' },
-    subscription: { retry_config: { type: 'linear', interval_seconds: 1, retry_count: 3 } },
-  }));
-});
-
-afterAll(async () => {
-  await service.stop();
-  await receiver.stop();
+const { endpoint, subscription } = await subscribe(service.project, receiver.url, {
+  endpoint: { owner_id: 'owner' },
+  subscription: { retry_config: { type: 'linear', interval_seconds: 1, retry_count: 3 } },
 });
 
 const REFUSED = [

@@ -1,27 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
+import { shared } from '../support/shared.ts';
 import { type Field, type Resource, updatable } from './update-cases.ts';
 
 /**
  * The rule of updates (docs/updates.md), held against every field of every resource that can be updated. The
  * fields come from the OpenAPI document, so a field without a case fails.
  */
-let app: TestApp;
+const app = await shared(startTestApp());
 let document: Json;
 const ids = { endpoint: '', other: '', source: '', second: '' };
 
 beforeAll(async () => {
-  app = await startTestApp();
   document = await fetchOpenApi(app.url);
   for (const name of ['endpoint', 'other'] as const)
     ids[name] = (await app.project.post('/endpoints', { name, url: 'http://127.0.0.1:9/' })).uid;
   for (const name of ['source', 'second'] as const)
     ids[name] = (await app.project.post('/sources', { name, type: 'http' })).uid;
 });
-
-afterAll(() => app?.stop());
 
 /** PUTs with a body that are no updates of a resource, or the same update under another path. */
 const NOT_RESOURCES = [/expire_secret$/, /bulk_update$/, /^PUT \/portal-api/];

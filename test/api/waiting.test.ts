@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Each delivery that is not over says what it waits for and until when, as text and as a field. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 const broken = new Set<string>();
 
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-  receiver.answerAlways(({ path }, response) => {
-    if (path !== '/silent') response.writeHead(broken.has(path) ? 500 : 200).end();
-  });
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
+receiver.answerAlways(({ path }, response) => {
+  if (path !== '/silent') response.writeHead(broken.has(path) ? 500 : 200).end();
 });
 
 const send = (client: ApiClient, eventType: string) =>

@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** A single read gives the event of a delivery and the endpoints of an event whole, a list gives them short. */
-let service: TestApp;
-let receiver: Receiver;
+const service = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 let mine: Json;
 let theirs: Json;
 let event: Json;
 let delivery: Json;
 
 beforeAll(async () => {
-  service = await startTestApp();
-  receiver = await Receiver.start();
   ({ endpoint: mine } = await subscribe(service.project, receiver.url, { endpoint: { owner_id: 'me' } }));
   ({ endpoint: theirs } = await subscribe(service.project, receiver.url, { endpoint: { owner_id: 'you' } }));
   event = await service.project.post('/events/broadcast', {
@@ -27,11 +26,6 @@ beforeAll(async () => {
     `/eventdeliveries?eventId=${event.uid}&endpointId=${mine.uid}`,
   );
   delivery = content[0];
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
 });
 
 const portal = async (fields: object) => {
