@@ -41,6 +41,14 @@ module.exports = {
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     ...mayNotImport,
+    {
+      name: 'config-changes-only-in-control',
+      severity: 'error',
+      comment:
+        'src/control does every step of a change of config; a statement alone would leave out the others',
+      from: { path: '^src/', pathNot: ['^src/(control|store)/', '\\.test\\.ts$'] },
+      to: { path: '^src/store/changes/' },
+    },
     onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),

@@ -75,6 +75,11 @@ describe('a forbidden import is reported', () => {
     'src/store/queue/row.ts': "import type pg from 'pg';\nexport const row: pg.Pool[] = [];\n",
     'src/domain/sql.ts': "export const later = () => import('pg');\n",
     'src/matcher/missing.ts': "import { gone } from './gone.ts';\nexport const missing = gone;\n",
+    'src/store/changes/save.ts': 'export const save = () => 1;\n',
+    'src/engine/saves.ts': "import { save } from '../store/changes/save.ts';\nexport const saves = save;\n",
+    'src/api/http/saves.ts':
+      "import type { save } from '../../store/changes/save.ts';\nexport type Saves = typeof save;\n",
+    'src/control/fine.ts': "import { save } from '../store/changes/save.ts';\nexport const fine = save;\n",
     'src/matcher/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
   };
 
@@ -97,6 +102,8 @@ describe('a forbidden import is reported', () => {
     ['of a room beside it', 'store/history-imports: src/store/history/upwards.ts'],
     ['passed on by an export', 'domain-imports: src/domain/re-exported.ts'],
     ['of a package that belongs to another folder', 'sql-only-in-store: src/domain/sql.ts'],
+    ['of a statement that changes config', 'config-changes-only-in-control: src/engine/saves.ts'],
+    ['of the type of such a statement', 'config-changes-only-in-control: src/api/http/saves.ts'],
     ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
   ])('%s', (_what, violation) => {
     expect(told).toContain(violation);

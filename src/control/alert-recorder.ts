@@ -1,6 +1,11 @@
 import { type Alert, type AlertNotifier, alertData, alertSubject } from '../domain/alert.ts';
-import { clearAlerts, clearAlertsUnder, raiseAlerts, raiseAlertsOnce } from '../store/config/alerts.ts';
-import type { ConfigChange } from '../store/config/config-version.ts';
+import {
+  clearAlerts,
+  clearAlertsUnder,
+  raiseAlerts,
+  raiseAlertsOnce,
+} from '../store/changes/alert-writes.ts';
+import type { ConfigChange } from '../store/changes/config-change.ts';
 import { withSavepoint } from '../store/database/savepoint.ts';
 
 /** A certificate is told of once; whichever comes instead clears it. */

@@ -3,13 +3,13 @@ import type { Actor } from '../domain/audit.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import type { Changed } from '../store/config/audit-entries.ts';
 import {
   type Committable,
   type ConfigChange,
   changeConfig,
   changeState,
-} from '../store/config/config-version.ts';
+} from '../store/changes/config-change.ts';
+import type { Changed } from '../store/config/audit-entries.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
 import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import type { ProjectStore } from '../store/config/projects.ts';

@@ -1,5 +1,5 @@
 import { type AuditNote } from '../domain/audit.ts';
-import { type SubscriptionRow, subscriptionsOfEndpoint } from '../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { addEndpoint } from './endpoint-changes.ts';
 import { newEndpoint } from './new-endpoint.ts';
@@ -44,7 +44,7 @@ async function ensureTypes(
   change: ConfigChange,
   { endpointId, target }: { endpointId: string; target: DynamicTarget },
 ): Promise<{ id: string; audit: readonly AuditNote[] }> {
-  const [known] = await subscriptionsOfEndpoint(change, change.projectId, endpointId);
+  const known = await subscriptions.oldestOf(change, change.projectId, endpointId);
   if (known !== undefined && !changesTypes(known, target)) return { id: known.id, audit: [] };
   const name = `dynamic-subscription-${endpointId}`;
   const event_types = target.eventTypes.length > 0 ? [...target.eventTypes] : ['*'];

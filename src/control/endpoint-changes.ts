@@ -4,9 +4,15 @@ import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import { Secret } from '../platform/secret.ts';
+import {
+  deleteEndpoint as deleteRow,
+  disableEndpoints as disableRows,
+  type EndpointEvent,
+  saveEndpoint,
+} from '../store/changes/endpoint-writes.ts';
+import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { Changed } from '../store/config/audit-entries.ts';
-import type { EndpointChange, EndpointRow } from '../store/config/endpoints.ts';
-import { deleteSubscriptionsOfEndpoint } from '../store/config/subscriptions.ts';
+import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 
@@ -17,7 +23,7 @@ export interface OneEndpoint extends By {
 }
 
 /** What happens to an endpoint. Meta events and the audit log use the same name. */
-type EndpointAction = EndpointChange['type'] & AuditAction;
+type EndpointAction = EndpointEvent['type'] & AuditAction;
 
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
@@ -31,9 +37,7 @@ export async function addEndpoint(
   change: ConfigChange,
   made: NewEndpoint,
 ): Promise<Changed<EndpointRow>> {
-  const { projectId, version } = change;
-  const told = [{ type: 'endpoint.created' }] as const;
-  const saved = await deps.endpoints.save(change, { ...made, projectId, version, told });
+  const saved = await saveEndpoint(change, deps.endpoints, made, [{ type: 'endpoint.created' }]);
   return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
 }
 
@@ -99,7 +103,7 @@ function changeEndpoint(
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
     const told = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
-    const saved = await saveEndpoint(changes, change, row, told);
+    const saved = await saveChanged(changes, change, row, told);
     const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
     await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };
@@ -115,30 +119,21 @@ async function endpointForUpdate(
   return found(owned(scope, row), 'endpoint', id);
 }
 
-function saveEndpoint(
+function saveChanged(
   { deps }: ConfigChanges,
   change: ConfigChange,
   row: EndpointRow,
-  told: readonly [EndpointChange, ...EndpointChange[]],
+  events: readonly [EndpointEvent, ...EndpointEvent[]],
 ): Promise<EndpointRow> {
-  const { projectId, version } = change;
-  return deps.endpoints.save(change, {
-    id: row.id,
-    projectId,
-    version,
-    fields: row,
-    secret: row.secret,
-    told,
-  });
+  return saveEndpoint(change, deps.endpoints, { id: row.id, fields: row, secret: row.secret }, events);
 }
 
 /** Deletes an endpoint and its subscriptions. */
 export function deleteEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<null> {
   return changes.change(one, async (change) => {
     const row = await endpointForUpdate(changes, change, one);
-    const place = { projectId: change.projectId, id: one.id };
-    await changes.deps.endpoints.delete(change, place, change.version);
-    const subscriptions = await deleteSubscriptionsOfEndpoint(change, place, change.version);
+    await deleteRow(change, changes.deps.endpoints, one.id);
+    const subscriptions = await deleteSubscriptions(change, { column: 'endpoint_id', value: one.id });
     const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
     return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
   });
@@ -159,7 +154,7 @@ export async function giveEndpoints(
     if (row.owner_id !== '')
       throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
     const told = [{ type: 'endpoint.updated' }] as const;
-    const saved = await saveEndpoint(changes, change, { ...row, owner_id: ownerId }, told);
+    const saved = await saveChanged(changes, change, { ...row, owner_id: ownerId }, told);
     audit.push(changeOf('endpoint.updated', row, saved));
   }
   return audit;
@@ -179,7 +174,7 @@ export async function disableEndpoints(
   change: ConfigChange,
   causes: ReadonlyMap<string, DisableCause>,
 ): Promise<Changed<Map<string, string>>> {
-  const disabled = await changes.deps.endpoints.disable(change, change, causes);
+  const disabled = await disableRows(change, changes.deps.endpoints, causes);
   const done = disabled.map(({ before, after }) => {
     const { reason, last } = causes.get(after.id) as DisableCause;
     return { before, after, reason, last };

@@ -1,15 +1,14 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
-import { audited } from '../store/config/audit-entries.ts';
 import {
   deprecateEventType as deprecateRow,
-  type EventTypeDescription,
-  type EventTypeRow,
   eventTypesForUpdate,
   importEventTypes as importRows,
   insertEventType,
   updateEventType as updateRow,
-} from '../store/config/event-types.ts';
+} from '../store/changes/event-type-writes.ts';
+import { audited } from '../store/config/audit-entries.ts';
+import type { EventTypeDescription, EventTypeRow } from '../store/config/event-types.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import type { By, ConfigChanges } from './config-changes.ts';

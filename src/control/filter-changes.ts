@@ -2,8 +2,9 @@ import type { AuditNote } from '../domain/audit.ts';
 import { requireEventTypes } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import { type FilterConditions, type FilterRecord, isEventTypePattern } from '../domain/subscription.ts';
+import { saveSubscription } from '../store/changes/subscription-writes.ts';
 import { knownEventTypes } from '../store/config/event-types.ts';
-import { type SubscriptionRow, saveSubscription } from '../store/config/subscriptions.ts';
+import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type OneSubscription, subscriptionOf } from './subscription-changes.ts';
 
@@ -25,9 +26,8 @@ export function changeFilters(
     const added = types.filter((type) => !row.event_types.includes(type));
     await checkEventTypes(change, added);
     requireEventTypes(one.scope, added);
-    const { projectId, version } = change;
     const fields = { ...row, filters, event_types: types };
-    const result = await saveSubscription(change, { id: row.id, projectId, version, fields });
+    const result = await saveSubscription(change, { id: row.id, fields });
     return { result, audit: filterNotes(row, filters) };
   });
 }

@@ -1,7 +1,8 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
 import { randomText } from '../platform/random.ts';
-import { type ApiKeyRow, insertApiKey, revokeApiKey } from '../store/config/api-keys.ts';
+import { insertApiKey, revokeApiKey } from '../store/changes/api-key-writes.ts';
+import type { ApiKeyRow } from '../store/config/api-keys.ts';
 import { audited, insertAudit } from '../store/config/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { By, ConfigChanges } from './config-changes.ts';

@@ -1,14 +1,12 @@
 import { changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
-import { audited } from '../store/config/audit-entries.ts';
 import {
-  getPortalLinkForUpdate,
   insertPortalLink,
-  type PortalLinkFields,
-  type PortalLinkRow,
   revokePortalLink as revokeRow,
   updatePortalLink as updateRow,
-} from '../store/config/portal-links.ts';
+} from '../store/changes/portal-link-writes.ts';
+import { audited } from '../store/config/audit-entries.ts';
+import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../store/config/portal-links.ts';
 import type { By, ConfigChanges } from './config-changes.ts';
 import { giveEndpoints } from './endpoint-changes.ts';
 import { mintRefreshTokens, newStaticToken } from './portal-tokens.ts';
@@ -24,7 +22,7 @@ export function createPortalLink(
     const gift = { ownerId: fields.owner_id, ids: endpointIds };
     const given = await giveEndpoints(changes, change, gift);
     const token = newStaticToken(changes.deps, id);
-    const result = await insertPortalLink(change, { id, projectId: by.projectId, fields, ...token });
+    const result = await insertPortalLink(change, { id, fields, ...token });
     return { result, audit: [changeOf('portal_link.created', null, result), ...given] };
   });
 }
@@ -38,11 +36,11 @@ export function updatePortalLink(
   const { projectId } = by;
   return changes.endingAccess(projectId, () =>
     changes.change(by, async (change) => {
-      const known = found(await getPortalLinkForUpdate(change, projectId, id), 'portal link', id);
+      const known = found(await portalLinks.getForUpdate(change, projectId, id), 'portal link', id);
       const fields = wanted.make(known);
       const gift = { ownerId: fields.owner_id, ids: wanted.endpointIds };
       const given = await giveEndpoints(changes, change, gift);
-      const result = await updateRow(change, { id, projectId, fields });
+      const result = await updateRow(change, { id, fields });
       return { result, audit: [changeOf('portal_link.updated', known, result), ...given] };
     }),
   );

@@ -1,6 +1,7 @@
 import { randomText } from '../platform/random.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import { insertPortalTokens, type PortalLinkRow } from '../store/config/portal-links.ts';
+import { insertPortalTokens } from '../store/changes/portal-link-writes.ts';
+import type { PortalLinkRow } from '../store/config/portal-links.ts';
 import type { Queryable } from '../store/database/database.ts';
 
 const STATIC_CHARS = 24;

@@ -2,9 +2,14 @@ import { type Actor, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { defaultProjectConfig, type ProjectConfig } from '../domain/project-config.ts';
 import { formatTime } from '../domain/time.ts';
+import { addEventTypes } from '../store/changes/event-type-writes.ts';
+import {
+  deleteProject as deleteRow,
+  insertProject,
+  updateProject as updateRow,
+} from '../store/changes/project-writes.ts';
 import { audited, insertAudit } from '../store/config/audit-entries.ts';
-import { addEventTypes } from '../store/config/event-types.ts';
-import { deleteProject as deleteRow, type ProjectRow } from '../store/config/projects.ts';
+import type { ProjectRow } from '../store/config/projects.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import type { By, ConfigChanges } from './config-changes.ts';
@@ -39,7 +44,7 @@ export async function addProject(
   const config = configure(defaultProjectConfig(ids.next(), formatTime(now())));
   const id = ids.next();
   const project = await refusingTakenName(name, () =>
-    projects.insert(tx, { id, name, type, logo_url, config }),
+    insertProject(tx, projects, { id, name, type, logo_url, config }),
   );
   await insertAudit(tx, { ids, actor, projectId: id }, [changeOf('project.created', null, project)]);
   await addEventTypes(tx, id, { names: ['*'], uid: () => ids.next() });
@@ -58,7 +63,7 @@ export function updateProject(
     const project = (await projects.get(change, by.projectId)) as ProjectRow;
     const { name, logo_url, config } = make(project);
     const saved = await refusingTakenName(name, () =>
-      projects.update(change, { id: by.projectId, name, logo_url, config }),
+      updateRow(change, projects, { name, logo_url, config }),
     );
     return { result: saved, audit: [changeOf('project.updated', project, saved)] };
   });

@@ -2,9 +2,10 @@ import { changeOf } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
 import type { SourceSecrets } from '../domain/source.ts';
 import type { Secret } from '../platform/secret.ts';
+import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
+import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { SourceFields, SourceRow } from '../store/config/sources.ts';
-import { deleteSubscriptionsOfSource } from '../store/config/subscriptions.ts';
-import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+import type { By, ConfigChanges } from './config-changes.ts';
 
 /** A source as it is to be. */
 export interface SourceContent {
@@ -14,7 +15,7 @@ export interface SourceContent {
 
 export function createSource(changes: ConfigChanges, by: By, made: SourceContent): Promise<SourceRow> {
   return changes.change(by, async (change) => {
-    const saved = await saveSource(changes, change, { id: changes.deps.ids.next(), ...made });
+    const saved = await saveSource(change, changes.deps.sources, { id: changes.deps.ids.next(), ...made });
     return { result: saved, audit: [changeOf('source.created', null, saved)] };
   });
 }
@@ -27,7 +28,7 @@ export function updateSource(
 ): Promise<SourceRow> {
   return changes.change(by, async (change) => {
     const known = found(await changes.deps.sources.get(change, by.projectId, id), 'source', id);
-    const saved = await saveSource(changes, change, { id, ...make(known) });
+    const saved = await saveSource(change, changes.deps.sources, { id, ...make(known) });
     return { result: saved, audit: [changeOf('source.updated', known, saved)] };
   });
 }
@@ -37,9 +38,8 @@ export function deleteSource(changes: ConfigChanges, { id, ...by }: By & { id: s
   const { sources } = changes.deps;
   return changes.change(by, async (change) => {
     const row = found(await sources.get(change, by.projectId, id), 'source', id);
-    const place = { projectId: by.projectId, id };
-    await sources.delete(change, place, change.version);
-    const subscriptions = await deleteSubscriptionsOfSource(change, place, change.version);
+    await deleteRow(change, sources, id);
+    const subscriptions = await deleteSubscriptions(change, { column: 'source_id', value: id });
     const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
     return { result: null, audit: [changeOf('source.deleted', row, null), ...ended] };
   });
@@ -55,15 +55,6 @@ export async function recordChallenge(
     const known = await changes.deps.sources.get(change, projectId, id);
     if (known === undefined) return;
     const fields = { ...known, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
-    await saveSource(changes, change, { id, fields, secret: known.secret });
+    await saveSource(change, changes.deps.sources, { id, fields, secret: known.secret });
   });
-}
-
-function saveSource(
-  { deps }: ConfigChanges,
-  change: ConfigChange,
-  source: SourceContent & { id: string },
-): Promise<SourceRow> {
-  const { projectId, version } = change;
-  return deps.sources.save(change, { ...source, projectId, version });
 }

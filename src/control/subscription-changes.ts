@@ -2,14 +2,12 @@ import { type AuditAction, changeOf } from '../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import { noConditions } from '../domain/subscription.ts';
+import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
 import type { Changed } from '../store/config/audit-entries.ts';
 import {
-  deleteSubscription as deleteRow,
-  getSubscription,
-  hasSubscription,
   type SubscriptionFields,
   type SubscriptionRow,
-  saveSubscription,
+  subscriptions,
 } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
@@ -72,7 +70,7 @@ export function toggleSubscription(changes: ConfigChanges, one: OneSubscription)
 export function deleteSubscription(changes: ConfigChanges, one: OneSubscription): Promise<null> {
   return changes.change(one, async (change) => {
     const row = found(await subscriptionOf(change, one), 'subscription', one.id);
-    await deleteRow(change, { projectId: change.projectId, id: one.id }, change.version);
+    await deleteSubscriptions(change, { column: 'id', value: one.id });
     return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
   });
 }
@@ -83,8 +81,7 @@ export async function putSubscription(
   wanted: { id: string; known?: SubscriptionRow | undefined; fields: SubscriptionFields },
 ): Promise<Changed<SubscriptionRow>> {
   const { id, known, fields } = wanted;
-  const { projectId, version } = change;
-  const saved = await saveSubscription(change, { id, projectId, version, fields });
+  const saved = await saveSubscription(change, { id, fields });
   const action = known === undefined ? 'subscription.created' : 'subscription.updated';
   return { result: saved, audit: [changeOf(action, known, saved)] };
 }
@@ -97,7 +94,8 @@ export async function ensureSubscription(changes: ConfigChanges, by: By, endpoin
   const routing = await changes.deps.cache.get(by.projectId);
   if (routing.hasSubscription(endpointId)) return;
   await changes.change(by, async (change) => {
-    if (await hasSubscription(change, by.projectId, endpointId)) return { result: null, audit: [] };
+    if ((await subscriptions.oldestOf(change, by.projectId, endpointId)) !== undefined)
+      return { result: null, audit: [] };
     const name = `${routing.endpoints.get(endpointId)?.row.name ?? endpointId}-subscription`;
     const fields = newSubscription({ name, endpoint_id: endpointId });
     const { audit } = await putSubscription(change, { id: changes.deps.ids.next(), fields });
@@ -110,7 +108,7 @@ export async function subscriptionOf(
   tx: Queryable,
   { projectId, id, scope }: OneSubscription,
 ): Promise<SubscriptionRow | undefined> {
-  return visible(scope, await getSubscription(tx, projectId, id), (row) => row.endpoint_id);
+  return visible(scope, await subscriptions.get(tx, projectId, id), (row) => row.endpoint_id);
 }
 
 /** The project's row is locked, so the check is still valid when it is stored. */
@@ -129,8 +127,7 @@ function changeSubscription(
       fields.event_types.filter((type) => known?.event_types.includes(type) !== true),
     );
     await checkLinks(changes, change, { fields, known });
-    const { projectId, version } = change;
-    const saved = await saveSubscription(change, { id: one.id, projectId, version, fields });
+    const saved = await saveSubscription(change, { id: one.id, fields });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };
   });
@@ -155,7 +152,7 @@ async function checkLinks(
   if ((await deps.endpoints.get(change, projectId, endpoint_id)) === undefined)
     throw notInProject('endpoint', endpoint_id);
   if (config.multiple_endpoint_subscriptions) return;
-  if (await hasSubscription(change, projectId, endpoint_id))
+  if ((await subscriptions.oldestOf(change, projectId, endpoint_id)) !== undefined)
     throw invalid(
       'endpoint_id',
       'the endpoint already has a subscription, and this project allows one per endpoint',

@@ -6,7 +6,7 @@ import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
 import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
-import { subscriptionsChangedSince } from '../store/config/subscriptions.ts';
+import { subscriptions as subscriptionTable } from '../store/config/subscriptions.ts';
 import type { Database } from '../store/database/database.ts';
 import { breakersChangedSince, toBreaker } from '../store/queue/breakers.ts';
 import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
@@ -148,7 +148,7 @@ export class ConfigCache {
     const since = base?.version ?? 0;
     const [endpointRows, subscriptionRows, sourceRows, breakerRows, alertRows] = await Promise.all([
       this.#endpoints.changedSince(this.#db, project.id, since),
-      subscriptionsChangedSince(this.#db, project.id, since),
+      subscriptionTable.changedSince(this.#db, project.id, since),
       this.#sources.changedSince(this.#db, project.id, since),
       breakersChangedSince(this.#db, project.id, since),
       alertsChangedSince(this.#db, project.id, since),

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ConfigChanges } from '../../src/control/config-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../src/control/config-changes.ts';
 import { firstIdAt } from '../../src/domain/ids.ts';
+import { deleteSubscriptions } from '../../src/store/changes/subscription-writes.ts';
+import type { Queryable } from '../../src/store/database/database.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -132,6 +134,16 @@ describe('no entry is left by', () => {
     });
     expect(made).toEqual([]);
   });
+});
+
+test('a statement that changes config does not take a transaction that is no change of config', () => {
+  const save = (tx: Queryable, change: Pick<ConfigChange, keyof ConfigChange>) => [
+    // @ts-expect-error: a transaction has no version
+    () => deleteSubscriptions(tx, { column: 'id', value: '' }),
+    // @ts-expect-error: an object of the same form was not made by changeConfig
+    () => deleteSubscriptions(change, { column: 'id', value: '' }),
+  ];
+  expect(save).toBeTypeOf('function');
 });
 
 test('a change of config without an audit entry does not compile', () => {

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { clearAlerts, raiseAlerts } from '../../src/store/config/alerts.ts';
+import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

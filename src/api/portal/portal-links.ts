@@ -10,12 +10,7 @@ import {
 import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
-import {
-  getPortalLink,
-  listPortalLinks,
-  type PortalLinkFields,
-  type PortalLinkRow,
-} from '../../store/config/portal-links.ts';
+import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -32,7 +27,7 @@ const tag = 'Portal links';
 export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   const get = async (project: ProjectRow, id: string) =>
-    found(await getPortalLink(db, project.id, id), 'portal link', id);
+    found(await portalLinks.get(db, project.id, id), 'portal link', id);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -62,7 +57,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     message: 'Portal links fetched',
     data: PageOf(PortalLink),
     handle: async ({ project, query }) => {
-      const page = await listPortalLinks(db, project.id, {
+      const page = await portalLinks.list(db, project.id, {
         page: parsePageRequest(query),
         ownerId: queryValue(query, 'ownerId'),
         name: queryValue(query, 'name') ?? queryValue(query, 'q'),

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { staticToken } from '../../control/portal-tokens.ts';
 import { found } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
-import { getPortalLink } from '../../store/config/portal-links.ts';
+import { portalLinks } from '../../store/config/portal-links.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -48,7 +48,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
     portal: 'read',
     handle: async ({ project, caller, scope }) => {
       const id = caller.kind === 'portal' ? caller.linkId : '';
-      const row = found(await getPortalLink(context.db, project.id, id), 'portal link', id);
+      const row = found(await portalLinks.get(context.db, project.id, id), 'portal link', id);
       const owners = await context.endpoints.byOwners(context.db, project.id, [scope?.ownerId ?? '']);
       const endpoints = owners.get(row.owner_id) ?? [];
       const showEndpoint = await endpointView(

@@ -6,7 +6,7 @@ import { found } from '../../domain/errors.ts';
 import type { FilterRecord } from '../../domain/subscription.ts';
 import { matchesEventType } from '../../matcher/event-type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
-import { getSubscription, type SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
@@ -191,7 +191,7 @@ async function subscriptionOf(
   { project, params, scope }: Pick<Call<unknown, typeof path>, 'project' | 'params' | 'scope'>,
 ): Promise<SubscriptionRow> {
   const id = params.subscriptionID;
-  const row = await getSubscription(db, project.id, id);
+  const row = await subscriptions.get(db, project.id, id);
   return found(
     visible(scope, row, (subscription) => subscription.endpoint_id),
     'subscription',

@@ -12,11 +12,7 @@ import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import {
-  getSubscription,
-  listSubscriptions,
-  type SubscriptionRow,
-} from '../../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -40,7 +36,7 @@ const onePath = `${path}/:subscriptionID` as const;
 const tag = 'Subscriptions';
 
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
-  const subscriptions = new Subscriptions(context);
+  const resource = new Subscriptions(context);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -53,7 +49,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
-    handle: (call) => subscriptions.create(call, call.body),
+    handle: (call) => resource.create(call, call.body),
   });
   registerOperation(app, {
     method: 'GET',
@@ -70,7 +66,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
     portal: 'read',
-    handle: ({ project, query, scope }) => subscriptions.list(project, query, scope),
+    handle: ({ project, query, scope }) => resource.list(project, query, scope),
   });
   registerOperation(app, {
     method: 'GET',
@@ -82,7 +78,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription fetched',
     data: Subscription,
     portal: 'read',
-    handle: (call) => subscriptions.get(one(call)),
+    handle: (call) => resource.get(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -96,7 +92,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
-    handle: (call) => subscriptions.update(one(call), call.body),
+    handle: (call) => resource.update(one(call), call.body),
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -108,7 +104,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription deleted',
     data: Nothing,
     portal: 'manage',
-    handle: (call) => subscriptions.delete(one(call)),
+    handle: (call) => resource.delete(one(call)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -120,7 +116,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription status changed',
     data: Subscription,
     portal: 'manage',
-    handle: (call) => subscriptions.toggle(one(call)),
+    handle: (call) => resource.toggle(one(call)),
   });
   registerOperation(app, {
     method: 'POST',
@@ -181,7 +177,7 @@ class Subscriptions {
     scope: EndpointScope | undefined,
   ) {
     const { db, endpoints, sources } = this.#context;
-    const page = await listSubscriptions(db, project.id, {
+    const page = await subscriptions.list(db, project.id, {
       page: parsePageRequest(query),
       scope,
       endpointIds: queryValues(query, 'endpointId'),
@@ -208,7 +204,7 @@ class Subscriptions {
   }
 
   async get({ project, id, scope }: One): Promise<Out> {
-    const row = await getSubscription(this.#context.db, project.id, id);
+    const row = await subscriptions.get(this.#context.db, project.id, id);
     return this.#out(found(visible(scope, row, endpointOf), 'subscription', id));
   }
 

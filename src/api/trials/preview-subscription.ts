@@ -8,7 +8,7 @@ import { explainSubscription } from '../../routing/explain-match.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from '../../routing/routed-subscription.ts';
 import { runFunction } from '../../routing/run-function.ts';
-import { getSubscription, type SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -90,7 +90,7 @@ async function preview(
 ): Promise<Static<typeof Preview>> {
   const { db, cache, now } = context;
   const id = params.subscriptionID;
-  const known = await getSubscription(db, project.id, id);
+  const known = await subscriptions.get(db, project.id, id);
   const row = found(
     visible(scope, known, (subscription) => subscription.endpoint_id),
     'subscription',

@@ -1,5 +1,4 @@
 import type { Database, Queryable } from '../database/database.ts';
-import { tellNodes } from '../database/tell-nodes.ts';
 
 export interface ApiKeyRow {
   id: string;
@@ -12,30 +11,11 @@ export interface ApiKeyRow {
   revoked_at: number | null;
 }
 
-const COLUMNS = 'id, project_id, name, mask, expires_at, last_used_at, revoked_at';
-
-export async function insertApiKey(
-  tx: Queryable,
-  key: {
-    id: string;
-    projectId: string | null;
-    name: string;
-    mask: string;
-    hash: Buffer;
-    expiresAtMs: number | null;
-  },
-): Promise<ApiKeyRow> {
-  const [row] = await tx.query<ApiKeyRow>(
-    `insert into api_keys (id, project_id, name, mask, hash, expires_at)
-     values ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) returning ${COLUMNS}`,
-    [key.id, key.projectId, key.name, key.mask, key.hash, key.expiresAtMs],
-  );
-  return row as ApiKeyRow;
-}
+export const API_KEY_COLUMNS = 'id, project_id, name, mask, expires_at, last_used_at, revoked_at';
 
 const FIND = `
 with found as materialized (
-  select ${COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
+  select ${API_KEY_COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
   from api_keys
   where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
 ), used as (
@@ -62,22 +42,7 @@ export async function findApiKeys(
 
 export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow[]> {
   return db.query<ApiKeyRow>(
-    `select ${COLUMNS} from api_keys where project_id = $1 and revoked_at is null order by id desc`,
+    `select ${API_KEY_COLUMNS} from api_keys where project_id = $1 and revoked_at is null order by id desc`,
     [projectId],
   );
-}
-
-/** Undefined if there was no such key to revoke. Other nodes are notified at commit. */
-export async function revokeApiKey(
-  tx: Queryable,
-  projectId: string,
-  id: string,
-): Promise<ApiKeyRow | undefined> {
-  const [row] = await tx.query<ApiKeyRow>(
-    `update api_keys set revoked_at = now()
-     where id = $1 and project_id = $2 and revoked_at is null returning ${COLUMNS}`,
-    [id, projectId],
-  );
-  await tellNodes(tx, projectId);
-  return row;
 }

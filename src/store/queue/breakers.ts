@@ -1,5 +1,5 @@
 import type { Breaker } from '../../domain/circuit-breaker.ts';
-import type { ConfigChange } from '../config/config-version.ts';
+import type { ConfigChange } from '../changes/config-change.ts';
 import type { Database, Queryable } from '../database/database.ts';
 
 /**

@@ -3,11 +3,11 @@ import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
+import { type Changed, insertAudit } from '../config/audit-entries.ts';
+import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
-import { type Changed, insertAudit } from './audit-entries.ts';
-import type { MetaEventRecorder } from './meta-event-recorder.ts';
 
 /**
  * A change of a project's config under way: its transaction, and the version that the changed rows carry. The statements

@@ -1,0 +1,83 @@
+import type { MetaEventType } from '../../domain/meta-event.ts';
+import type { EndpointFields, EndpointRow, EndpointStore } from '../config/endpoints.ts';
+import { rowTimes } from '../database/row-times.ts';
+import type { ConfigChange } from './config-change.ts';
+import { deleteRows, saveRow } from './write-rows.ts';
+
+/** The meta event of a change. `reason`: why it was disabled. */
+export interface EndpointEvent {
+  type: Extract<MetaEventType, `endpoint.${string}`>;
+  reason?: string;
+}
+
+/** Inserts an endpoint, or replaces every field of it, and records its meta events. */
+export async function saveEndpoint(
+  change: ConfigChange,
+  table: EndpointStore,
+  endpoint: { id: string; fields: EndpointFields; secret: EndpointRow['secret'] },
+  events: readonly [EndpointEvent, ...EndpointEvent[]],
+): Promise<EndpointRow> {
+  const { id, fields, secret } = endpoint;
+  const values = { ...fields, sealed: table.seal(id, secret) };
+  const { row } = await saveRow(change, table, { id, values });
+  for (const { type, ...why } of events) change.tell(type, () => ({ ...endpointData(row), ...why }));
+  return row;
+}
+
+/**
+ * Makes endpoints inactive, for a reason each, and records their meta events. Returns those that were not inactive. An
+ * endpoint that changed after the version it was `seen` in stays as it is.
+ */
+export async function disableEndpoints(
+  change: ConfigChange,
+  table: EndpointStore,
+  causes: ReadonlyMap<string, { reason: string; seen: number | undefined }>,
+): Promise<{ before: EndpointRow; after: EndpointRow }[]> {
+  if (causes.size === 0) return [];
+  const rows = await table.select(
+    change,
+    `project_id = $1 and id = any($2) and deleted_at is null and status <> 'inactive' order by id for update`,
+    [change.projectId, [...causes.keys()]],
+  );
+  const before = rows.filter(({ id, version }) => version <= (causes.get(id)?.seen ?? version));
+  const after = await change.query<{ id: string }>(
+    `update endpoints set status = 'inactive', version = $3, updated_at = now()
+     where project_id = $1 and id = any($2) returning ${table.columns}`,
+    [change.projectId, before.map(({ id }) => id), change.version],
+  );
+  const saved = new Map(after.map((row) => [row.id, table.toRow(row)]));
+  return before.map((row) => {
+    const now = saved.get(row.id) as EndpointRow;
+    const { reason } = causes.get(row.id) ?? {};
+    change.tell('endpoint.disabled', () => ({ ...endpointData(now), reason }));
+    return { before: row, after: now };
+  });
+}
+
+export async function deleteEndpoint(change: ConfigChange, table: EndpointStore, id: string): Promise<void> {
+  for (const row of await deleteRows(change, table, { column: 'id', value: id }))
+    change.tell('endpoint.deleted', () => endpointData(row));
+}
+
+/**
+ * As meta events show it: without secrets. That leaves out the addresses of chat services too, since whoever knows one
+ * may post there.
+ */
+function endpointData(row: EndpointRow): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    owner_id: row.owner_id,
+    name: row.name,
+    description: row.description,
+    url: row.url,
+    status: row.status,
+    advanced_signatures: row.advanced_signatures,
+    content_type: row.content_type,
+    http_timeout: row.http_timeout,
+    rate_limit: row.rate_limit,
+    rate_limit_duration: row.rate_limit_duration,
+    support_email: row.support_email,
+    ...rowTimes(row),
+  };
+}

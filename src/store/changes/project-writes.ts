@@ -1,0 +1,67 @@
+import {
+  OPEN_PROJECT_COLUMNS,
+  PROJECT_COLUMNS,
+  type ProjectRow,
+  type ProjectStore,
+  type StoredProject,
+} from '../config/projects.ts';
+import type { Queryable } from '../database/database.ts';
+import { rowTimes } from '../database/row-times.ts';
+import { tellNodes } from '../database/tell-nodes.ts';
+import type { ConfigChange } from './config-change.ts';
+
+/** The config given is the whole one. */
+export async function insertProject(
+  tx: Queryable,
+  projects: ProjectStore,
+  project: Pick<ProjectRow, 'id' | 'name' | 'type' | 'logo_url' | 'config'>,
+): Promise<ProjectRow> {
+  const [row] = await tx.query<StoredProject>(
+    `insert into projects (id, name, type, logo_url, config, sealed) values ($1, $2, $3, $4, $5, $6)
+     returning ${PROJECT_COLUMNS}`,
+    [project.id, project.name, project.type, project.logo_url, ...projects.seal(project)],
+  );
+  return projects.toRow(row as StoredProject);
+}
+
+/** The config given is the whole one. It decides whether the project wants the meta event. */
+export async function updateProject(
+  change: ConfigChange,
+  projects: ProjectStore,
+  { name, logo_url, config }: Pick<ProjectRow, 'name' | 'logo_url' | 'config'>,
+): Promise<ProjectRow> {
+  const id = change.projectId;
+  const [row] = await change.query<StoredProject>(
+    `update projects set name = $2, logo_url = $3, config = $4, sealed = $5, updated_at = now() where id = $1
+     returning ${PROJECT_COLUMNS}`,
+    [id, name, logo_url, ...projects.seal({ id, config })],
+  );
+  const saved = projects.toRow(row as StoredProject);
+  change.tell('project.updated', () => projectData(saved), saved.config);
+  return saved;
+}
+
+/** The project stays as a tombstone; its keys stop working at once. Returns it, unless it was deleted already. */
+export async function deleteProject(tx: Queryable, id: string): Promise<Omit<ProjectRow, 'secret'>[]> {
+  const deleted = await tx.query<Omit<ProjectRow, 'secret'>>(
+    `update projects set deleted_at = now(), version = version + 1
+     where id = $1 and deleted_at is null returning ${OPEN_PROJECT_COLUMNS}`,
+    [id],
+  );
+  await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
+  await tellNodes(tx, id);
+  return deleted;
+}
+
+/** As meta events show it: without the secret they are signed with. */
+function projectData(row: ProjectRow): object {
+  const { secret: _, ...metaEvent } = row.config.meta_event;
+  return {
+    uid: row.id,
+    name: row.name,
+    type: row.type,
+    logo_url: row.logo_url,
+    config: { ...row.config, meta_event: metaEvent },
+    ...rowTimes(row),
+  };
+}

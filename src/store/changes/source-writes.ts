@@ -1,0 +1,34 @@
+import type { SourceFields, SourceRow, SourceStore } from '../config/sources.ts';
+import { rowTimes } from '../database/row-times.ts';
+import type { ConfigChange } from './config-change.ts';
+import { deleteRows, saveRow } from './write-rows.ts';
+
+/** Inserts a source, or replaces every field of it, and records its meta event. */
+export async function saveSource(
+  change: ConfigChange,
+  table: SourceStore,
+  { id, fields, secret }: { id: string; fields: SourceFields; secret: SourceRow['secret'] },
+): Promise<SourceRow> {
+  const values = { ...fields, sealed: table.seal(id, secret) };
+  const { row, isNew } = await saveRow(change, table, { id, values });
+  change.tell(isNew ? 'source.created' : 'source.updated', () => sourceData(row));
+  return row;
+}
+
+export async function deleteSource(change: ConfigChange, table: SourceStore, id: string): Promise<void> {
+  for (const row of await deleteRows(change, table, { column: 'id', value: id }))
+    change.tell('source.deleted', () => sourceData(row));
+}
+
+/** As meta events show it: without the verifier. */
+function sourceData(row: SourceRow): object {
+  return {
+    uid: row.id,
+    project_id: row.project_id,
+    name: row.name,
+    type: row.type,
+    provider: row.provider,
+    is_disabled: row.is_disabled,
+    ...rowTimes(row),
+  };
+}
