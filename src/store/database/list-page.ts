@@ -65,20 +65,30 @@ export interface ListOptions {
    * and the runs are merged. An `= any` would sort all of their rows.
    */
   perKey?: { column: string; values: readonly string[] };
+  /** The size of what a row shows, for lists of large rows. A page ends before it exceeds MAX_PAGE_BYTES. */
+  bytes?: string;
+}
+
+/** A page is one statement and one JSON text in memory. Its first row is shown, however large. */
+const MAX_PAGE_BYTES = 8_000_000;
+
+interface Sized {
+  bytes?: number;
+  bytes_before?: number;
 }
 
 /** Reads one page, plus one row after it and one before it to know whether there are more. */
 export async function listPage<R extends { id: string }>(db: Queryable, list: ListOptions): Promise<Page<R>> {
   const { page } = list;
   const forward = page.direction === 'next';
-  const rows = await readRun<R>(db, list, {
+  const rows = await readRun<R & Sized>(db, list, {
     forward,
     inclusive: forward,
     limit: page.perPage + 1,
     cursor: page.cursor,
   });
-  const more = rows.length > page.perPage;
-  const extra = more ? rows.pop() : undefined;
+  const [extra] = rows.splice(Math.min(page.perPage, countFitting(rows)));
+  const more = extra !== undefined;
   if (!forward) rows.reverse();
   const first = rows[0]?.id ?? '';
   if (!forward) {
@@ -91,6 +101,13 @@ export async function listPage<R extends { id: string }>(db: Queryable, list: Li
   }
   const hasPrev = page.cursor !== null && (await hasRowBefore(db, list, page.cursor));
   return makePage(list, rows, { hasNext: more, hasPrev, next: extra?.id ?? '', prev: first });
+}
+
+function countFitting(rows: readonly Sized[]): number {
+  const end = rows.findIndex(
+    ({ bytes = 0, bytes_before = 0 }, n) => n > 0 && bytes_before + bytes > MAX_PAGE_BYTES,
+  );
+  return end < 0 ? rows.length : end;
 }
 
 /** The next ids of a scan from the oldest on, both ends excluded. */
@@ -127,7 +144,7 @@ function makePage<R>(
 }
 
 async function hasRowBefore(db: Queryable, list: ListOptions, cursor: string): Promise<boolean> {
-  const before = { ...list, select: `${list.id} as id` };
+  const { bytes: _, ...before } = { ...list, select: `${list.id} as id` };
   return (await readRun(db, before, { forward: false, inclusive: false, limit: 1, cursor })).length > 0;
 }
 
@@ -146,14 +163,20 @@ function readRun<R extends object>(
   values.push(run.limit);
   const limit = `limit $${values.length}`;
   const order = ascending ? 'asc' : 'desc';
-  const select = `select ${list.select} from ${list.from} where ${where}`;
-  if (list.perKey === undefined)
-    return db.query<R>(`${select} order by ${list.id} ${order} ${limit}`, values);
-  values.push([...new Set(list.perKey.values)]);
-  return db.query<R>(
-    `select r.* from unnest($${values.length}::text[]) as k(key) cross join lateral (
+  const size = list.bytes === undefined ? '' : `, ${list.bytes} as bytes`;
+  const select = `select ${list.select}${size} from ${list.from} where ${where}`;
+  let text = `${select} order by ${list.id} ${order} ${limit}`;
+  if (list.perKey !== undefined) {
+    values.push([...new Set(list.perKey.values)]);
+    text = `select r.* from unnest($${values.length}::text[]) as k(key) cross join lateral (
        ${select} and ${list.perKey.column} = k.key order by ${list.id} ${order} ${limit}
-     ) r order by r.id ${order} ${limit}`,
-    values,
-  );
+     ) r order by r.id ${order} ${limit}`;
+  }
+  return db.query<R>(list.bytes === undefined ? text : withinBytes(text, order), values);
 }
+
+/** The rows that fit, and the one after them. Sizes are known without reading the values, so the others are not read. */
+const withinBytes = (text: string, order: string) => `select * from (
+    select r.*, row_number() over run as n, sum(r.bytes) over run - r.bytes as bytes_before from (${text}) r
+    window run as (order by r.id ${order} rows unbounded preceding)
+  ) r where n <= 2 or bytes_before <= ${MAX_PAGE_BYTES} order by id ${order}`;

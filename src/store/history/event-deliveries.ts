@@ -125,13 +125,18 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
   return where;
 }
 
-/** One page of deliveries: first the ids, by index alone, then their rows. */
+/** What a delivery shows of its event, and its own body. */
+const BYTES = `coalesce(octet_length(d.body), 0) + coalesce((select octet_length(e.payload) from events e
+  where e.id = d.event_id and e.project_id = d.project_id), 0)`;
+
+/** One page of deliveries: first the ids, then their rows. */
 export async function listDeliveries(
   db: Queryable,
   projectId: string,
   filter: DeliveryFilter & { page: PageRequest },
 ): Promise<Page<StoredDelivery>> {
-  const ids = await listPage<{ id: string }>(db, { ...deliveryWalk(projectId, filter), page: filter.page });
+  const list = { ...deliveryWalk(projectId, filter), page: filter.page, bytes: BYTES };
+  const ids = await listPage<{ id: string }>(db, list);
   const wanted = ids.rows.map((row) => row.id);
   return { ...ids, rows: await deliveriesByIds(db, projectId, wanted) };
 }

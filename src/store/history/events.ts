@@ -128,7 +128,8 @@ export function listEvents(
   filter: EventFilter & { page: PageRequest },
 ): Promise<Page<StoredEvent>> {
   const where = eventConditions(projectId, filter);
-  return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id' });
+  const bytes = 'octet_length(payload)';
+  return listPage(db, { select: COLUMNS, from: 'events', where, page: filter.page, id: 'id', bytes });
 }
 
 /** How many of a project's latest events are searched for some types. No index finds them by type. */

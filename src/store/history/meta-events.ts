@@ -84,7 +84,8 @@ export function listMetaEvents(
     .add('project_id = ?', projectId)
     .addIf('id >= ?', filter.fromMs === undefined ? undefined : firstIdAt(filter.fromMs))
     .addIf('id < ?', filter.toMs === undefined ? undefined : firstIdAt(filter.toMs + 1));
-  return listPage(db, { select: COLUMNS, from: 'meta_events', where, page: filter.page, id: 'id' });
+  const bytes = 'octet_length(payload) + coalesce(octet_length(response_body), 0)';
+  return listPage(db, { select: COLUMNS, from: 'meta_events', where, page: filter.page, id: 'id', bytes });
 }
 
 const REQUEUED = '(values ($1::text, $1::text, $2::text, $3::text)) as m(id, event_id, project_id, key)';
