@@ -74,6 +74,7 @@ const figureRow =
         tail,
         [
           `before they failed p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`,
+          `${n('cpuRatio')} times the CPU time`,
           `${n('open')} of ${n('endpoints')} breakers open`,
           reconciled,
         ],

@@ -67,24 +67,26 @@ for (const [nodes, answerMs] of [
   }, 180_000);
 }
 
-test('a delivery within its limit is sent soon after any node accepted it', async (context) => {
+test('a delivery within its limit goes out with that of an unlimited endpoint, on any node that accepts it', async (context) => {
   const scene = await startScene(context, 2);
   const { receiver, clients, app } = scene;
-  await subscribe(app.project, receiver.url, {
-    eventTypes: ['soon'],
-    endpoint: { rate_limit: 1_000, rate_limit_duration: 1 },
-  });
-  const waits: number[] = [];
+  const endpoint = { rate_limit: 1_000, rate_limit_duration: 1 };
+  await subscribe(app.project, `${receiver.url}/limited`, { eventTypes: ['soon'], endpoint });
+  await subscribe(app.project, `${receiver.url}/unlimited`, { eventTypes: ['soon'] });
   // Of the two nodes that deliver one counts the limit; the third caller's node does not deliver at all.
   const callers = [...clients, app.project];
+  const behindMs: number[] = [];
   for (let n = 0; n < 30; n++) {
     await broadcast([callers[n % callers.length]!], 'soon', 1);
-    const since = performance.now();
-    await receiver.received(n + 1);
-    waits.push(performance.now() - since);
+    await receiver.received(2 * (n + 1));
+    const of = (path: string) => receiver.requests.slice(-2).find((request) => request.path === path)!.at;
+    behindMs.push(of('/limited') - of('/unlimited'));
   }
-  // Without a word between the nodes two thirds of them would wait for a sweep, which comes every five seconds.
-  expect(waits.toSorted((a, b) => a - b)[27]).toBeLessThan(1_000);
+  behindMs.sort((a, b) => a - b);
+  // What holds up the machine holds up both. Without a word between the nodes two thirds of the limited ones would wait
+  // for a sweep, which comes every five seconds.
+  expect(behindMs[15], String(behindMs)).toBeLessThan(250);
+  expect(behindMs[27], String(behindMs)).toBeLessThan(1_000);
 }, 120_000);
 
 test('a node that stops passes its limits on with the counts, and nothing is delayed', async (context) => {
