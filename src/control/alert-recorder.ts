@@ -8,7 +8,7 @@ import {
 import type { ConfigChange } from '../store/changes/config-change.ts';
 import { withSavepoint } from '../store/database/savepoint.ts';
 
-/** A certificate is told of once; whichever comes instead clears it. */
+/** The service raises one alert per certificate. A new certificate clears the alert for the old one. */
 const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };
 const otherMoves = { raised: raiseAlerts, cleared: clearAlerts };
 

@@ -32,7 +32,7 @@ test('an ended delivery becomes open again by a resend alone', () => {
     ]);
 });
 
-test('a state is told from any other word', () => {
+test('a state is distinguished from any other word', () => {
   expect(deliveryStatuses.every(isDeliveryStatus)).toBe(true);
   expect(isDeliveryStatus('success')).toBe(false);
 });

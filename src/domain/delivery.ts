@@ -62,7 +62,10 @@ export interface RetryPolicy {
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 
-/** What a node holds: all that is needed to try it. Deliveries and meta events share the queue, the window and the caps. */
+/**
+ * A held row, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
+ * caps.
+ */
 export type Held = HeldDelivery | HeldMetaEvent;
 
 interface HeldWork {
@@ -70,10 +73,10 @@ interface HeldWork {
   projectId: string;
   /** The node may finish it only under this fence. */
   fence: number;
-  /** What it is queued and claimed by. */
+  /** Its queue key. */
   key: string;
   lane: number;
-  /** Who it is sent to, as the window and the concurrency caps count: an endpoint, or the queue key of meta events. */
+  /** The target that the window and the concurrency caps count: an endpoint, or the queue key of meta events. */
   target: string;
   eventType: string;
   deliveryMode: DeliveryMode;

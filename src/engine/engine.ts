@@ -41,7 +41,7 @@ import { Lease } from './queue/lease.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { type RetentionReport, runRetention } from './upkeep/retention-run.ts';
 
-/** The parts that move deliveries, joined and started in order. */
+/** The parts that move deliveries, connected and started in order. */
 export interface EngineDeps {
   config: {
     roles: readonly string[];
@@ -62,7 +62,7 @@ export interface EngineDeps {
   ids: IdFactory;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
-  /** No other node can be alive: whatever is held is held by a node that was killed. */
+  /** No other node can be alive, so a killed node held every held row. */
   isAlone: boolean;
   sealer: Sealer;
   /** The number of the newest migration that this program knows. */
@@ -74,7 +74,7 @@ export interface EngineDeps {
   log: Logger;
 }
 
-/** Kept of the grace for recording what was cut off and handing back the rest. */
+/** The part of the grace for recording aborted attempts and releasing the rest. */
 const RECORD_MS = 2_000;
 
 export class Engine {
@@ -127,7 +127,7 @@ export class Engine {
       clock: systemClock,
       metrics,
       log,
-      // A node that does not deliver has no window: what it accepts waits for one that does.
+      // A node that does not deliver has no window. Its accepted deliveries wait for another node.
       window: this.#delivers ? config.window : 0,
       endpointConcurrency: config.endpointConcurrency,
     });
@@ -247,8 +247,9 @@ export class Engine {
   }
 
   /**
-   * Waits for deliveries under way and hands back the rest. The lease is kept until then. What is still being sent
-   * shortly before `stopBy` (by the monotonic clock) is cut off; what cannot be recorded by then is left to others.
+   * Waits for deliveries in flight and releases the rest. The lease is kept until then. Requests still
+   * running shortly before `stopBy` (by the monotonic clock) are aborted. Outcomes that cannot be recorded by
+   * then are left to other nodes.
    */
   async stop(stopBy: number): Promise<void> {
     const { db, log } = this.#deps;
@@ -276,7 +277,7 @@ export class Engine {
     }
   }
 
-  /** A config change may have opened gates of the endpoints and subscriptions it is about, and made meta events. */
+  /** A config change may have opened gates of its endpoints and subscriptions, and created meta events. */
   configChanged({ project, endpoints }: ProjectRouting, changedIds: readonly string[]): void {
     if (!this.#delivers) return;
     this.#rateLeases.recount(endpoints);
@@ -284,7 +285,7 @@ export class Engine {
     this.#claimer.reopen(changedIds);
   }
 
-  /** Another node says where rows wait. */
+  /** Another node reports where rows wait. */
   told(payload: string): void {
     if (!this.#delivers) return;
     if (payload === ANYWHERE) void this.#claimer.sweep();

@@ -36,7 +36,7 @@ export class JobRunner {
     this.wake();
   }
 
-  /** Waits for the chunk under way; the rest of its job is for whoever takes it next. */
+  /** Waits for the running chunk. Another node continues the job. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }

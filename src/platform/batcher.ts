@@ -34,7 +34,7 @@ export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
   readonly #clock: Clock;
   readonly #running: Tasks;
-  /** By sharer, each in order of arrival; whoever was served last stands last. No list is empty. */
+  /** By sharer, each in order of arrival. The sharer served last stands last. No list is empty. */
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
   #scheduled = false;
   #lastStart = Number.NEGATIVE_INFINITY;

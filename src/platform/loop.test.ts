@@ -155,7 +155,7 @@ test('a loop without an interval runs when it is woken, and keeps no timer', asy
   expect([turns(), clock.timers]).toEqual([1, 0]);
 });
 
-/** What holds whatever is done in whatever order. */
+/** The invariants hold for any order of operations. */
 test('start, wake, stop, the end of turns and the passing of time work in any order', async () => {
   const step = fc.constantFrom('start', 'wake', 'wake', 'end', 'fail', 'time', 'time', 'stop');
   await fc.assert(

@@ -36,7 +36,7 @@ export class Turns {
     });
   }
 
-  /** The place of whoever is called is taken here, so that no other can slip in before. */
+  /** The place of the called waiter is taken here, so that no other can take it first. */
   #callNext(): void {
     for (const [sharer, queue] of [...this.#waiting]) {
       if (!this.#room.enter(sharer)) continue;

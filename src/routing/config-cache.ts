@@ -153,7 +153,8 @@ export class ConfigCache {
       breakersChangedSince(this.#db, project.id, since),
       alertsChangedSince(this.#db, project.id, since),
     ]);
-    // What has not changed is shared with the version before, not copied: a project may have 100,000 subscriptions.
+    // Unchanged parts are shared with the previous version, not copied: a project may have 100,000
+    // subscriptions.
     const endpoints = grown<RoutedEndpoint>(base?.endpoints, endpointRows);
     for (const row of endpointRows) {
       if (row.deleted_at === null) endpoints.set(row.id, routeEndpoint(row, project.config));

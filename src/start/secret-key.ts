@@ -149,7 +149,7 @@ async function loadLookupKey(tx: Queryable, sealer: Sealer, first: Buffer): Prom
   return lookupKey;
 }
 
-/** What this node seals has to be read by all of them at once. */
+/** Every running node must be able to read values sealed by this node at once. */
 async function refuseNodesWithout(tx: Queryable, sealer: Sealer): Promise<void> {
   const nodes = await liveNodes(tx, SILENT_SECONDS);
   const without = nodes.filter(({ sealKeys }) => !sealKeys.includes(sealer.keyId));

@@ -16,7 +16,7 @@ export interface Prepared {
   params?: Record<string, string>;
   body?: unknown;
   query?: string;
-  /** Who calls, where it is not the project's key. */
+  /** The caller, if it is not the project's key. */
   client?: ApiClient;
   actor?: { type: string; uid: string };
 }

@@ -20,7 +20,7 @@ receiver.answerAlways((received, response) =>
 
 const show = (...visible_headers: string[]) => app.project.put('', { config: { visible_headers } });
 
-/** What is shown and stored of an event, its delivery and its attempt, and the request that was sent. */
+/** The shown and stored forms of an event, its delivery and its attempt, and the request. */
 async function seen(event: Json): Promise<Json> {
   const { content } = await eventually(
     () => app.project.get(`/eventdeliveries?eventId=${event['uid']}`),

@@ -51,7 +51,7 @@ test('an aborted chunk leaves nothing behind and the next node runs it', async (
   const { endpoint, subscription } = await subscribe(app.project, receiver.url);
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   const ids = await failedDeliveries(app, { endpoint, subscription, count: 600 });
-  // A row of the second chunk is held by somebody else: the chunk waits for it until its connection is cut.
+  // Another session has locked a row of the second chunk. The chunk waits for it until its connection is cut.
   await app.database.query('begin');
   await app.database.query('select from event_deliveries where id = $1 for update', [ids.at(-1)]);
   const job = await app.project.post(

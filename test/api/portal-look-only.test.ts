@@ -10,7 +10,7 @@ import { shared } from '../support/shared.ts';
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
 const METHODS = ['get', 'post', 'put', 'delete'];
 
-/** What a look-only link may do that is no GET: try something out, and send again what was sent before. */
+/** Operations of a read-only link other than GET: testing, and repeating an earlier send. */
 const OPEN = new Set([
   'testEndpoint',
   'testFilter',

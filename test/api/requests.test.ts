@@ -6,7 +6,7 @@ import type { Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-/** What holds for every call: bodies, types, unknown ids and routes, methods, limits, request ids. */
+/** Rules of every call: bodies, types, unknown ids and routes, methods, limits, request ids. */
 const MAX_BODY_BYTES = 20_000;
 const app = await shared(startTestApp({ POSTHORN_MAX_BODY_BYTES: String(MAX_BODY_BYTES) }));
 

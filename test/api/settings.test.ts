@@ -140,7 +140,7 @@ test('the verifier of a source accepts requests with its password or key', async
 });
 
 describe('the log', () => {
-  /** What a node logs of one refused call that says it was forwarded. */
+  /** The log of a node for one refused call with forwarded headers. */
   async function logged(env: Record<string, string>): Promise<string> {
     const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-log-'));
     const program = new Program({

@@ -3,7 +3,7 @@ import type { ApiClient, Json } from '../support/client.ts';
 
 /** Two values for every field that an update can name, and what its empty value does. */
 export interface Field {
-  /** What the resource is made with, and another value. */
+  /** The first value of the resource, and another value. */
   values: readonly [unknown, unknown];
   /** How the resource shows them, where not as they were given. */
   as?: readonly [unknown, unknown];

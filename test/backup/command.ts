@@ -14,7 +14,7 @@ export function temporaryDirectory(): string {
   return directory;
 }
 
-/** What a command says that succeeds. */
+/** The output of a successful command. */
 export async function run(args: string[], env: Record<string, string>): Promise<string> {
   const program = new Program({ args, env });
   onTestFinished(() => program.end());

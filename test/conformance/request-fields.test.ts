@@ -36,7 +36,7 @@ interface Given {
 
 interface Request {
   operation: string;
-  /** What is required, and the other fields the one under test depends on. */
+  /** The required fields, and those that the tested field depends on. */
   base: () => Record<string, unknown>;
   fields: Given[];
 }

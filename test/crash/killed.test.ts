@@ -62,6 +62,6 @@ test.concurrent('only the database killed under load: the node restarts it and a
   expect(program.isRunning).toBe(true);
   expect(program.databases).toHaveLength(2);
   await expectNothingLost(askingOf(program), load.accepted, scene.receiver);
-  // The node lives and keeps its outcomes until they are stored: nobody has a reason to send twice.
+  // The node lives and keeps its outcomes until they are stored, so nothing is sent twice.
   expect(Math.max(...arrivals(scene.receiver).values())).toBe(1);
 });

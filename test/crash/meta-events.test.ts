@@ -91,7 +91,7 @@ async function prepare(scene: Scene, program: Program, listener: Receiver): Prom
   return client;
 }
 
-/** What the meta events must be, from the rows that the changes left. */
+/** The expected meta events, from the rows of the changes. */
 const TRUTH = `
 select 'endpoint.created' as type, id from endpoints where version > $1
 union all select 'endpoint.deleted', id from endpoints where deleted_at is not null
@@ -142,7 +142,7 @@ test('a node killed during config changes: each change has one meta event, which
 
   const again = await scene.start();
   const ask = askingOf(again);
-  // The paused endpoint still holds what nobody came to cancel.
+  // The paused endpoint still has deliveries that were not cancelled.
   await (await scene.client(again)).post('/eventdeliveries/cancel', { eventType: 'held' }, 200);
   await eventually(
     () =>

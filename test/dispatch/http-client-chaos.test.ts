@@ -32,7 +32,7 @@ function misbehave(turn: number, socket: Socket): void {
       socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
       break;
     case 7:
-      // A second answer nobody asked for.
+      // An unrequested second response.
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n');
       break;
     default:

@@ -8,7 +8,7 @@ export interface SignatureCase {
   check: 'standard' | 'convoy' | 'simple' | 'ed25519';
   headers: Record<string, string>;
   body: Buffer;
-  /** What the receiver holds: a secret, a whsec_ secret or a whpk_ public key. */
+  /** The receiver's key: a secret, a whsec_ secret or a whpk_ public key. */
   secret: string;
   accepted: boolean;
 }

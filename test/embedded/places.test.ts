@@ -42,7 +42,7 @@ async function clusterOfRoot(): Promise<string> {
   return dataDir;
 }
 
-/** What the server may do beyond its user's rights, as the kernel's bit mask. */
+/** The server's capabilities beyond its user's rights, as the kernel's bit mask. */
 async function capabilities(connection: EmbeddedPostgres['connection']): Promise<number> {
   const [row] = await query(connection, `SELECT pg_read_file('/proc/self/status', 0, 10000)`);
   return Number.parseInt(/CapEff:\s*([0-9a-f]+)/.exec(String(row?.[0]))?.[1] ?? '', 16);

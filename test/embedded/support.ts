@@ -122,7 +122,7 @@ export function serverPid(dataDir: string): number {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie waits for somebody else to collect it; it is as dead as can be.
+    // A zombie only waits for its parent. It is dead.
     return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

@@ -52,7 +52,7 @@ beforeEach(async () => {
   return () => receiver.stop();
 });
 
-/** Each test has a project of its own that is told of its alerts. */
+/** Each test has its own project with meta events for alerts. */
 async function newProject(config: object = {}): Promise<void> {
   count += 1;
   const made = await app.instance.post('/projects', {
@@ -93,7 +93,7 @@ const allDelivered = (many: number) =>
     async () => (await project.get('/eventdeliveries?perPage=1000')).content as Json[],
     (all) => all.length === many && all.every((each) => each.status === 'Success'),
   );
-/** Every way of telling has told this many alerts. */
+/** Every channel has this many alerts. */
 const told = (many: number) =>
   eventually(
     async () => ({

@@ -101,7 +101,7 @@ test('attempts in flight when a breaker opens are not probes and do not count ag
   expect(held).toHaveLength(10);
   for (const response of held) response.writeHead(500).end();
   await eventually(of.deliveries, (all) => all.every(({ status }) => status === 'Retry'));
-  // What they would have done is done by the time a later change of the config is.
+  // Their effect, if any, is visible once a later change of the config is.
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1 });
   expect((await of.client.get(`/endpoints/${of.endpointId}`)).status).toBe('active');
@@ -222,7 +222,7 @@ test.each([
   const { of, late, current } = await twoProbes();
   late.response.writeHead(status).end();
   await ended(of, late.n);
-  // What it would have done is done by the time a later change of the config is.
+  // Its effect, if any, is visible once a later change of the config is.
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1, probes: 0, is_probed: true });
   expect(of.requests()).toBe(2);

@@ -113,7 +113,7 @@ const told = (many: number) =>
     (each) => Object.values(each).every((number) => number >= many),
   );
 const expected = (many: number) => ({ mail: many, slack: many, teams: many, meta: many });
-/** The state of alerts has reached every node, and nothing more was told of what was sent since. */
+/** The state of alerts has reached every node, and no alert was sent since. */
 async function nothingMoreThan(many: number): Promise<void> {
   await send(5);
   await send(5, there);
@@ -237,7 +237,7 @@ test('an endpoint that moves to an address without TLS has its alert cleared', a
 });
 
 test('each endpoint of a server has its alert, also on a shared connection; a certificate outside the window has none', async () => {
-  // Ten days are set here; with the usual fourteen it would be told of.
+  // Ten days are set here. With the default of fourteen it would raise an alert.
   show(authority.issue('later.example', 12));
   const [a, b] = [await newEndpoint(), await newEndpoint()];
   await send(2);

@@ -5,7 +5,7 @@ import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 
-/** What an endpoint gets at a time shows as the requests it has not answered yet. */
+/** The concurrency of an endpoint is the number of its unanswered requests. */
 const START = 32;
 let app: TestApp;
 
@@ -22,7 +22,7 @@ async function endpointWith(deliveries: number, timeoutSeconds = 60) {
   const made = await app.instance.post('/projects', {
     name: `concurrency ${++number}`,
     type: 'outgoing',
-    // No breaker beside it: only the cap holds deliveries back.
+    // Without a breaker, only the cap limits deliveries.
     config: { circuit_breaker: { minimum_request_count: 1_000_000 } },
   });
   const client = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);

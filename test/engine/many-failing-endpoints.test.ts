@@ -15,7 +15,7 @@ const MOST_VERSIONS = 12;
 
 let app: TestApp;
 let receiver: Receiver;
-/** What the endpoints of a test answer. */
+/** The status that the endpoints of a test return. */
 let status = 200;
 let number = 0;
 let mostWaiting = 0;

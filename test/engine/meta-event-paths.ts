@@ -4,9 +4,12 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/receiver.ts';
 
-/** Every way by which a change comes about that is told: makes some and returns the ids of what they changed. */
+/**
+ * Every way to cause a change with a meta event. Each makes some changes and returns the ids of the changed
+ * resources.
+ */
 export interface Scene {
-  /** Calls of a project that is told of the type under test, and has nothing else. */
+  /** Calls of a project with meta events of the tested type, and nothing else. */
   project: ApiClient;
   /** Calls of the portal of an owner who may manage its endpoints. */
   portal: ApiClient;

@@ -31,7 +31,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-/** These fields and no others: what is added to a resource later, such as a secret, is not told by accident. */
+/** Only these fields, so that a later field of a resource, such as a secret, is not included by accident. */
 const only =
   (checks: Record<string, Check>): Check =>
   (value, path) => [
@@ -216,7 +216,7 @@ test('a meta event that keeps failing creates no meta event or alert and disable
       },
     });
     await quiet(uid);
-    // Time for whoever looks at failures each second.
+    // Time for the check of failures each second.
     await eventually(
       () =>
         app.database.query(

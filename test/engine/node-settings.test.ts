@@ -104,7 +104,7 @@ test.each([
   { env: { POSTHORN_EGRESS: 'public', POSTHORN_EGRESS_ALLOW: '127.0.0.0/8' }, status: 'Success' },
   { env: { POSTHORN_EGRESS: 'any', POSTHORN_EGRESS_DENY: '127.0.0.1' }, status: 'Failure' },
 ])('a delivery to a private address ends as $status with $env', async ({ env, status }) => {
-  // The node that takes the endpoint in allows any address: only the one that delivers is told otherwise.
+  // The node that creates the endpoint allows any address. Only the delivering node has the tested setting.
   const app = await started({ POSTHORN_ROLES: 'api' });
   const receiver = await receiving();
   await subscribe(app.project, receiver.url, { subscription: { retry_config: { retry_count: 0 } } });
@@ -193,7 +193,7 @@ test('a node has only the roles of POSTHORN_ROLES, and others do the rest', asyn
     () => deliveries(app),
     (all) => all.every(({ status }) => status === 'Success'),
   );
-  // The replay is a job, which nobody here runs.
+  // The replay is a job, and no node here runs it.
   expect(receiver.requests).toHaveLength(2);
   await app.addNode({ POSTHORN_ROLES: 'janitor' });
   await receiver.received(4);

@@ -141,7 +141,7 @@ describe('a delivery that is open for twice the retention', () => {
         },
       });
       expect(told?.body.toString()).toContain('"data":{"n":1.0}');
-      // What was held up by it goes with the next run, and nothing is told twice.
+      // The next run removes the blocked data, and creates no second meta event.
       await app.addNode();
       await eventually(
         () => isStored(tooOld),

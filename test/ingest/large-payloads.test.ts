@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 
-/** More large events at once than can be taken in: the surplus is told to wait, and as much is stored as before. */
+/**
+ * More large events at once than the service can accept. The surplus gets a Retry-After, and as much is
+ * stored as before.
+ */
 let app: TestApp;
 const BODY = Buffer.from(JSON.stringify({ event_type: 'large', data: 'x'.repeat(900_000) }));
 const SECONDS = 4;

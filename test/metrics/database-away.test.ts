@@ -28,7 +28,7 @@ test('a database that does not answer is reported without waiting for it', async
   expect(page).toContain('posthorn_database_up 0\n');
   expect(page).toMatch(/posthorn_queue_waiting\{lane="first"\} NaN/i);
   expect(page).toMatch(/posthorn_circuit_breakers_open NaN/i);
-  // What the node knows by itself is there all the same.
+  // Values of the node itself are still there.
   expect(page).toContain('posthorn_window_used 3\n');
   expect(page).toContain('posthorn_deliveries_held{state="sending"} 1\n');
   for (const socket of sockets) socket.destroy();

@@ -83,7 +83,7 @@ async function explained(call: (hot: Database) => Promise<unknown>): Promise<Pla
   return (row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodes(Plan));
 }
 
-/** What a plan reads of the four tables in any other way than by the key. */
+/** The scans of the four tables in a plan that do not use the key. */
 function scansOf(plan: Plan[]): string[] {
   return plan.flatMap((node) => {
     const relation = node['Relation Name'];

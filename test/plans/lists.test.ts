@@ -104,7 +104,7 @@ async function explained(list: (tx: Queryable) => Promise<{ rows: unknown[] }>) 
 
 const page: PageRequest = { perPage: 20, direction: 'next', cursor: null, order: 'DESC' };
 const middle = id('F', DELIVERIES / 2);
-/** What a page of twenty may touch where an index serves the whole filter: the page, its rows, its events. */
+/** The rows that a page of twenty may read if an index serves the whole filter: the page, its rows, its events. */
 const FEW = 500;
 /** Where conditions are tested on the way, here at most every thousandth row fits. */
 const WALK = 50_000;

@@ -155,7 +155,7 @@ test('a process that hangs is killed after the grace, and the log says so', asyn
   process.kill(pids[0]!, 'SIGSTOP');
   program.signal('SIGINT');
   expect(await program.ended).toEqual({ code: 1, signal: null });
-  // The database is told to end as well; where little of the grace is left it does so by itself.
+  // The database gets the stop signal too. With little of the grace left it ends by itself.
   await eventually(
     async () => [...pids, program.databases[0]!.pid].filter(isAlive),
     (alive) => alive.length === 0,

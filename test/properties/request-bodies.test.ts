@@ -148,7 +148,7 @@ describe.each(Object.keys(creations))('POST %s', (path) => {
     await fc.assert(
       fc.asyncProperty(validValue(bodySchema(path), known()), async (body) => {
         const answer = await app.project.post(path, body);
-        // What goes over the wire is JSON: undefined is absent, -0 is 0.
+        // The wire format is JSON: undefined is absent, -0 is 0.
         const sent = JSON.parse(JSON.stringify(body)) as Json;
         for (const field of shown)
           if (field in sent) expect([field, answer[field]]).toEqual([field, sent[field]]);

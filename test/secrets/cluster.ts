@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 export class Cluster {
   readonly database: TestDatabase;
-  /** What the nodes logged. */
+  /** The log of the nodes. */
   log = '';
   readonly #dataDir = mkdtempSync(join(tmpdir(), 'posthorn-keys-'));
   readonly #programs: Program[] = [];
@@ -52,7 +52,7 @@ export class Cluster {
     };
   }
 
-  /** What a start is refused with. */
+  /** The error of a refused start. */
   async refusal(keys: Keys): Promise<string> {
     try {
       await this.start(keys);

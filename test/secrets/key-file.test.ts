@@ -6,7 +6,7 @@ import { keyIdOf } from '../../src/platform/sealer.ts';
 import type { ApiClient } from '../support/client.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 
-/** The key of the embedded database, which lies beside it. */
+/** The key of the embedded database, in the same directory. */
 vi.setConfig({ testTimeout: 180_000 });
 
 function service() {

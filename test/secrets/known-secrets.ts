@@ -22,7 +22,7 @@ export class KnownSecrets {
     return this.#values.size;
   }
 
-  /** Names of those that stand in a text, in any form in which somebody could read them. */
+  /** Names of the secrets in a text, in any readable form. */
   foundIn(text: string): string[] {
     return [...this.#values]
       .filter(([, value]) => formsOf(value).some((form) => text.includes(form)))
@@ -53,7 +53,7 @@ function formsOf(value: string): string[] {
   ];
 }
 
-/** What base64 of something longer shows of it, for each of the three ways it can lie in there. */
+/** The base64 form of the bytes inside a longer text, for each of the three alignments. */
 function encodedAt(bytes: Buffer, shift: number, encoding: 'base64' | 'base64url'): string {
   const from = Math.ceil((shift * 8) / 6);
   return Buffer.concat([Buffer.alloc(shift), bytes])

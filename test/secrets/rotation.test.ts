@@ -131,7 +131,7 @@ test('the key is changed while two nodes deliver: nothing is lost, sent wrongly 
   expect(cluster.log).not.toContain('SealError');
 });
 
-/** Sends events one after another until told to stop; one that was refused while its node went away is sent again. */
+/** Sends events one after another until stopped. An event that was refused while its node stopped is sent again. */
 class Sender {
   readonly #node: () => ClusterNode;
   readonly #running: Promise<number>;

@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
-/** 0 while nobody listens. */
+/** 0 while no server listens. */
 async function statusOf(address: string): Promise<number> {
   return fetch(address).then(
     (response) => response.status,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 
-/** bin/posthorn beside a Node of npm ci that does not start, as on a minimal Debian. */
+/** bin/posthorn with a Node of npm ci that does not start, as on a minimal Debian. */
 const ROOT = join(import.meta.dirname, '../..');
 const BROKEN = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
 let folder: string;

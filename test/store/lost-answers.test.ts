@@ -5,7 +5,7 @@ import { type DatabaseRelay, startDatabaseRelay } from '../support/database-rela
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 
-/** What callers are told when the database did what they asked for and its answer was lost, and when it did not. */
+/** The errors for callers when the database did the work and its answer was lost, and when it did not. */
 let app: TestApp;
 let relay: DatabaseRelay;
 let receiver: Receiver;

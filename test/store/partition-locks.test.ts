@@ -77,7 +77,7 @@ async function readAll(who: pg.Client, isolation: 'read committed' | 'repeatable
   for (const table of HOT_TABLES) await who.query(`select count(*) from ${table}`);
 }
 
-/** Takes events in, one after another on each of four connections, until told to stop. */
+/** Sends events one after another on each of four connections, until stopped. */
 function acceptEvents(): { accepted(): number; stop(): Promise<void> } {
   let accepted = 0;
   const stop = new AbortController();

@@ -57,7 +57,7 @@ test('a released lease includes the sends of its holder', async () => {
   await returnRateLeases(db, 'a', [{ endpointId: 'e', sends: { e: [700, 20] } }]);
   const taken = await take('b');
   expect(taken).toMatchObject({ epoch: 2, sends: { e: [700, 20] } });
-  // Nothing was sent under it: what the holder before sent is still told.
+  // Nothing was sent under it, so the sends of the previous holder are still passed on.
   await returnRateLeases(db, 'b', [{ endpointId: 'e', sends: 'none' }]);
   const again = await take('a');
   expect(again).toMatchObject({ epoch: 3, sends: { e: [700, 20] } });

@@ -3,7 +3,7 @@ import { type Held, LANE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Sent } from './sent.ts';
 
-/** Counts what became of deliveries, once it is recorded. Meta events go the same way and are not counted. */
+/** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
 export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved: boolean): void {
   if (delivery.kind === 'meta') return;
   const { status, latencyMs } = sent.finish;
@@ -29,7 +29,7 @@ export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved
   }
 }
 
-/** A retry leaves the queue's hands: how late is it? */
+/** Measures how late a retry starts. */
 export function countStart(metrics: Metrics, { lane, dueAt }: Held): void {
   if (lane === LANE.retry && dueAt !== null)
     metrics.retryLateness.observe(Math.max(0, performance.now() - dueAt) / 1000);

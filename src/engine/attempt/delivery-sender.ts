@@ -272,7 +272,7 @@ function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
   return untried({ ...handedBack(delivery, null), key });
 }
 
-/** What becomes of a delivery that was given up before its request was written; null: there is an outcome to judge. */
+/** The result of a delivery that was cancelled before its request was written. Null: there is an outcome to judge. */
 function unwritten(
   delivery: HeldDelivery,
   turn: DeliveryTurn<Sent>,
@@ -284,7 +284,7 @@ function unwritten(
     return null;
   }
   const sent = turn.refusal ?? back(delivery);
-  // What a function made is kept for the next try.
+  // The body from a function is kept for the next attempt.
   return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
 }
 

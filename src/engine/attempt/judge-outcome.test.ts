@@ -24,7 +24,7 @@ describe('a success', () => {
     });
   });
 
-  test.each([100, 199, 300, 304, 400, 500])('is no answer outside of that: %i', (status) => {
+  test.each([100, 199, 300, 304, 400, 500])('is not a status outside that range: %i', (status) => {
     expect(judge({}, answered(status))).toMatchObject({ status: 'Retry', latencyMs: null });
   });
 
@@ -47,7 +47,7 @@ describe('a fault on our side', () => {
     });
   });
 
-  test('of a later try uses up nothing, not even the last try', () => {
+  test('of a later try uses no retry, not even the last', () => {
     expect(judge({ numTrials: 2, lane: LANE.retry }, ours)).toMatchObject({
       status: 'Retry',
       numTrials: 2,
@@ -56,7 +56,7 @@ describe('a fault on our side', () => {
     });
   });
 
-  test('of a second request leaves a second request', () => {
+  test('of a second request keeps the second request', () => {
     expect(judge({ isSecondRequest: true }, ours)).toMatchObject({ isSecondRequest: true });
   });
 
@@ -64,14 +64,14 @@ describe('a fault on our side', () => {
     expect(judge({ deliveryMode: 'at_most_once' }, ours)).toMatchObject({ status: 'Scheduled' });
   });
 
-  test('counts as a failed try once the delivery is a day old', () => {
+  test('counts as a failed attempt once the delivery is a day old', () => {
     expect(judge({}, ours, NOON + DAY_MS - 1)).toMatchObject({ status: 'Scheduled', numTrials: 0 });
     expect(judge({}, ours, NOON + DAY_MS)).toMatchObject({ status: 'Retry', numTrials: 1, delayMs: 10_000 });
   });
 });
 
 describe('410', () => {
-  test('ends the delivery with tries left, and says that the endpoint wants no more', () => {
+  test('ends the delivery with retries left, and reports that the endpoint wants no more', () => {
     expect(judge({}, answered(410))).toMatchObject({
       status: 'Failure',
       description: 'The endpoint answered 410 Some; it wants no more deliveries',
@@ -81,7 +81,7 @@ describe('410', () => {
     });
   });
 
-  test('says so of a delivery that goes at most once too', () => {
+  test('is reported for an at-most-once delivery too', () => {
     expect(judge({ deliveryMode: 'at_most_once' }, answered(410))).toMatchObject({ verdict: 'gone' });
   });
 });
@@ -106,7 +106,7 @@ describe('at most once', () => {
     },
   );
 
-  test('ends where a kept connection was dropped: the request is not sent once more', () => {
+  test('ends if a kept connection was dropped: the request is not repeated', () => {
     const dropped = unanswered('connection_reset', { dropped: true });
     expect(judge(once, dropped)).toMatchObject({ status: 'Failure', isSecondRequest: false });
   });
@@ -123,7 +123,7 @@ describe('at most once', () => {
     'proxy_failed',
     'client_certificate_invalid',
     'local_resource',
-  ])('goes again after %s, since no byte was sent', (code) => {
+  ])('is retried after %s, since no byte was sent', (code) => {
     expect(judge(once, unanswered(code))).toMatchObject({ status: 'Retry', delayMs: 10_000 });
   });
 });
@@ -131,7 +131,7 @@ describe('at most once', () => {
 describe('a dropped kept connection', () => {
   const dropped = unanswered('connection_reset', { dropped: true });
 
-  test('is followed at once by a second request of the same try', () => {
+  test('is followed at once by a second request of the same attempt', () => {
     expect(judge({ numTrials: 2, lane: LANE.retry }, dropped)).toMatchObject({
       status: 'Retry',
       description: 'It broke; sent once more',
@@ -143,7 +143,7 @@ describe('a dropped kept connection', () => {
     expect(judge({ lane: LANE.replay }, dropped)).toMatchObject({ status: 'Scheduled', lane: LANE.replay });
   });
 
-  test('of a second request is a failed try', () => {
+  test('of a second request is a failed attempt', () => {
     expect(judge({ isSecondRequest: true }, dropped)).toMatchObject({
       status: 'Retry',
       numTrials: 1,
@@ -152,13 +152,13 @@ describe('a dropped kept connection', () => {
     });
   });
 
-  test('that was not kept is a failed try', () => {
+  test('that was not kept is a failed attempt', () => {
     expect(judge({}, unanswered('connection_reset'))).toMatchObject({ numTrials: 1, isSecondRequest: false });
   });
 });
 
-describe('a failed try', () => {
-  test('with tries left is followed by another, in the lane of retries', () => {
+describe('a failed attempt', () => {
+  test('with retries left is followed by another, in the lane of retries', () => {
     expect(judge({ lane: LANE.replay, numTrials: 1 }, answered(500))).toEqual({
       status: 'Retry',
       description: 'The endpoint answered 500 Some',
@@ -182,7 +182,7 @@ describe('a failed try', () => {
     });
   });
 
-  test('that is the only one says so', () => {
+  test('that is the only one has its own text', () => {
     expect(judge({ retry: { ...RETRY, retryLimit: 1 } }, unanswered('timeout'))).toMatchObject({
       status: 'Failure',
       description: 'It broke; its only try is used up',
@@ -190,13 +190,13 @@ describe('a failed try', () => {
     });
   });
 
-  test('before a resend uses up no try after it, and the waits begin again', () => {
+  test('before a resend uses no attempt after it, and the waits begin again', () => {
     const resent = { numTrials: 3, budgetFrom: 3, retry: { ...RETRY, strategy: 'exponential' as const } };
     expect(judge(resent, answered(500))).toMatchObject({ status: 'Retry', numTrials: 4, delayMs: 10_000 });
     expect(judge({ ...resent, numTrials: 5 }, answered(500))).toMatchObject({ verdict: 'exhausted' });
   });
 
-  test('waits longer each time, and longer by chance, where the strategy is exponential', () => {
+  test('waits longer each time, with random jitter, if the strategy is exponential', () => {
     const retry = { ...RETRY, strategy: 'exponential', retryLimit: 9 } as const;
     const delivery = heldDelivery({ retry, numTrials: 2 });
     const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1 });
@@ -215,7 +215,7 @@ describe('Retry-After', () => {
     expect(asking(503, new Date(NOON + 90_000).toUTCString()).delayMs).toBe(90_000);
   });
 
-  test.each([500, 404, 301])('of %i is not heeded', (status) => {
+  test.each([500, 404, 301])('of %i is ignored', (status) => {
     expect(asking(status, '60')).toMatchObject({ delayMs: 10_000 });
   });
 

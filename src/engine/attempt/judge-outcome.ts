@@ -5,16 +5,16 @@ import type { Finish, NextState } from '../../store/queue/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 import { stateAsBefore, type Verdict } from './sent.ts';
 
-/** What an outcome means for its delivery. */
+/** The effect of an outcome on its delivery. */
 export type Judgement = NextState &
   Pick<Finish, 'description' | 'numTrials' | 'lane' | 'latencyMs' | 'isSecondRequest'> & {
     verdict: Verdict;
   };
 
-/** Trouble on our side is tried again soon and uses up nothing, for a day at most: then it may not be ours after all. */
+/** A fault of ours is retried soon and uses no retry, for a day at most. After that it may not be ours. */
 const OUR_FAULT_DELAY_MS = 5_000;
 const OUR_FAULT_FOR_MS = 86_400_000;
-/** Errors that come before a byte of the request is sent: trying again cannot deliver twice. */
+/** Errors before a byte of the request is sent. A retry cannot deliver twice. */
 const NOT_SENT: ReadonlySet<string> = new Set([
   'connection_refused',
   'unreachable',

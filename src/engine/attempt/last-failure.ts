@@ -1,7 +1,7 @@
 import type { LastFailure } from '../../domain/alert.ts';
 import type { Tried } from './sent.ts';
 
-/** What people are told of an attempt that failed. */
+/** The text of a failed attempt for people. */
 export function lastFailure({ finish }: Tried): LastFailure {
   return {
     status: finish.attempt?.httpStatus ?? null,

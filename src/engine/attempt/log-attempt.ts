@@ -3,9 +3,10 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Sent } from './sent.ts';
 
 /**
- * One wide line per attempt: all that is known of it at the moment its outcome is recorded. At level debug, since at
- * thousands of deliveries a second it would be most of the log; where that is off it costs a comparison. It names
- * hosts and addresses, never a URL (webhook URLs may hold tokens), a header or a body.
+ * One wide line per attempt with all its data at the moment its outcome is recorded. It is at level debug,
+ * because at thousands of deliveries a second it would be most of the log. If that level is off it costs a
+ * comparison. It names hosts and addresses, never a URL (webhook URLs may contain tokens), a header or a
+ * body.
  */
 export function logAttempt(log: Logger, delivery: Held, sent: Sent, moved: boolean): void {
   if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
@@ -28,7 +29,7 @@ export function logAttempt(log: Logger, delivery: Held, sent: Sent, moved: boole
       address: outcome.address ?? undefined,
       status: outcome.kind === 'response' ? outcome.status : undefined,
       outcome: finish.status,
-      // Taken over by another node or cancelled meanwhile: it changed nothing.
+      // Another node claimed it or it was cancelled meanwhile, so it changed nothing.
       isLate: !moved || undefined,
       error: outcome.kind === 'error' ? outcome.code : undefined,
       description: finish.description ?? undefined,
@@ -45,7 +46,7 @@ export function logAttempt(log: Logger, delivery: Held, sent: Sent, moved: boole
 
 const LANE_NAMES = Object.fromEntries(Object.entries(LANE).map(([name, lane]) => [lane, name]));
 
-/** Milliseconds to the microsecond: more digits are noise. */
+/** Milliseconds to the microsecond. More digits are noise. */
 function rounded(timings: object): Record<string, number> {
   return Object.fromEntries(
     Object.entries(timings).map(([part, ms]) => [part, Math.round((ms as number) * 1000) / 1000]),

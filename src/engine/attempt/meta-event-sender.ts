@@ -77,7 +77,10 @@ export class MetaEventSender {
     };
   }
 
-  /** Both schemes with the project's own secret for this; the header and form are fixed, as receivers expect. */
+  /**
+   * Both schemes with the project's own secret for meta events. The header and form are fixed, as receivers
+   * expect.
+   */
   #signer(routing: ProjectRouting): Signer {
     let signer = this.#signers.get(routing);
     if (signer === undefined) {

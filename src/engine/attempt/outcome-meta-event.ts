@@ -5,7 +5,7 @@ import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.t
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
 
-/** The meta event that tells how a delivery ended, if it has and its project wants to know. */
+/** The meta event for the end of a delivery, if it has ended and its project wants it. */
 export function outcomeMetaEvent(
   recorder: MetaEventRecorder,
   project: ProjectRow,
@@ -21,7 +21,7 @@ export function outcomeMetaEvent(
       description,
       numTrials,
       body: finish.body ?? delivery.body,
-      // What a function made is JSON.
+      // The result of a function is JSON.
       contentType: finish.body !== null || delivery.hasOwnBody ? null : delivery.contentType,
       attempt: attempt === null ? null : attemptData(attempt),
       endedAtMs: nowMs,
@@ -30,7 +30,7 @@ export function outcomeMetaEvent(
   return made ?? null;
 }
 
-/** Without what the endpoint answered beyond its status: that may be long, and is read with the attempt. */
+/** Only the status of the endpoint's response. The rest may be long, and is available with the attempt. */
 function attemptData(attempt: AttemptRow): object {
   return {
     uid: attempt.id,

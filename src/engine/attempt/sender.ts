@@ -33,7 +33,7 @@ export class Sender {
     const { deliveries, metaEvents, guard } = this.#deps;
     if (held.kind === 'meta') return metaEvents.send(held, signal);
     const sent = await deliveries.send(held, signal);
-    // It has been sent: whatever goes wrong from here on, its outcome is recorded.
+    // It has been sent. From here on its outcome is recorded in any case.
     return guard.settle('meta_event', () => this.#withMetaEvent(held, sent), sent);
   }
 

@@ -3,7 +3,7 @@ import { type EndedStatus, type Held, LANE, type OpenStatus } from '../../domain
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
-/** What came of a try. Each carries what is to be recorded. */
+/** The result of an attempt, with its record. */
 export type Sent =
   | Tried
   /** The endpoint dropped the connection of the first request. The second request will say how the endpoint does. */
@@ -29,11 +29,11 @@ export type Tried =
  */
 export type Verdict = 'success' | 'ours' | 'dropped' | 'gone' | 'exhausted' | 'failed';
 
-/** What is known of a request that was made. */
+/** The data of a request. */
 export interface Exchange {
   outcome: Outcome;
   requestBytes: number;
-  /** The trace it was sent with, as a span of its own or the event's. */
+  /** The trace it was sent with, as its own span or the event's. */
   trace: TraceContext | null;
 }
 
@@ -49,17 +49,17 @@ export function ended(delivery: Held, status: Exclude<EndedStatus, 'Success'>, d
   return untried({ ...handedBack(delivery, description), status, delayMs: null });
 }
 
-/** Back to the queue: a gate is closed, or this node may not send. A reader is told what it waits for at that moment. */
+/** Back to the queue: a gate is closed, or this node may not send. The reason is computed on read. */
 export function back(delivery: Held): Sent {
   return untried(handedBack(delivery, null));
 }
 
-/** Trouble on our side: tried again soon, and nothing used up. */
+/** A fault of ours: retried soon, without using a retry. */
 export function ourFault(delivery: Held, reason: string): Sent {
   return untried({ ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
 }
 
-/** What a request that was made came to. */
+/** The result of a request. */
 export function triedAs(
   verdict: Verdict,
   finish: Finish,
@@ -81,7 +81,7 @@ export function untried(finish: Finish): Sent {
   return { kind: 'untried', finish, exchange: null };
 }
 
-/** Back to the queue, due at once, nothing used up: a gate closed, or this node is stopping. */
+/** Back to the queue, due at once, without using a retry: a gate closed, or this node is stopping. */
 export function handedBack<T extends Held>(
   delivery: T,
   description: string | null,

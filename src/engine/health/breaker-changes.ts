@@ -20,10 +20,10 @@ import {
 import type { StateItem } from './state-changes.ts';
 
 /**
- * Moves circuit breakers (domain/circuit-breaker.ts has the states) and makes endpoints inactive: all findings of a
- * project together, with a fixed number of statements and one config version at most. The counts are everybody's. States are
- * written under the rows' locks, so of two nodes one moves a breaker; they travel to other nodes with the project's
- * version, like any config.
+ * Moves circuit breakers (domain/circuit-breaker.ts has the states) and makes endpoints inactive. All
+ * findings of a project are handled together, with a fixed number of statements and at most one config
+ * version. All nodes share the counts. States are written under row locks, so one of two nodes moves a
+ * breaker. They reach other nodes with the project's version, like any config.
  */
 export interface BreakerChangesDeps {
   db: Database;
@@ -34,8 +34,8 @@ export interface BreakerChangesDeps {
 }
 
 /**
- * What an outcome says about an endpoint. `seen`: the version of the endpoint that it was sent to; one that was changed
- * or activated since is not made inactive for it. `failure`: null where the probe succeeded.
+ * What an outcome shows about an endpoint. `seen`: the version of the endpoint it was sent to. An endpoint
+ * that was changed or activated since is not made inactive. `failure`: null if the probe succeeded.
  */
 export type Finding = StateItem & { endpointId: string; seen?: number | undefined } & (
     | { kind: 'failing' | 'gone' | 'exhausted'; last: LastFailure }
@@ -43,7 +43,7 @@ export type Finding = StateItem & { endpointId: string; seen?: number | undefine
     | { kind: 'not probed'; probe: Probe }
   );
 
-/** What is to change, by endpoint. */
+/** The changes to make, by endpoint. */
 interface Wanted {
   /** `probe`: the one that failed while the breaker was open. */
   open: Map<string, { probe: Probe | null; last: LastFailure }>;
@@ -51,7 +51,7 @@ interface Wanted {
   disable: Map<string, DisableCause>;
 }
 
-/** What the database counts over all nodes. */
+/** Counts of the database over all nodes. */
 export interface Counts {
   /** Of each finding that asks for it. */
   attempts: ReadonlyMap<AboutAttempts, SeenAttempts>;
@@ -62,7 +62,7 @@ export interface Counts {
 interface Done {
   opened: SavedBreaker[];
   closed: SavedBreaker[];
-  /** Why, by endpoint. */
+  /** The reason, by endpoint. */
   disabled: Map<string, string>;
 }
 
@@ -156,7 +156,7 @@ export function attemptsAskedFor(
   return { id, afterMs: kind === 'failing' ? routing.breaker(id).changedAtMs : 0 };
 }
 
-/** What the findings of a project ask for. */
+/** The changes that the findings of a project require. */
 export function wantedChanges(
   routing: ProjectRouting,
   findings: readonly Finding[],

@@ -10,22 +10,21 @@ import type { Tried } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
- * Watches the certificates that deliveries are sent under: the endpoint's own and the client certificate shown to it.
- * Of each certificate of an endpoint:
+ * Watches the certificates of deliveries: the endpoint's own and our client certificate. States of each
+ * certificate:
+ * unknown -> if it is seen within the window before its expiry, it raises its alert;
+ * raised  -> it raises no more. The first other certificate that does not expire soon, or none being used any more,
+ *            clears all alerts of that side;
+ * cleared -> stays cleared if it is seen again: old connections and resumed sessions present it for a while.
  *
- * unknown -> seen within the window before its expiry, it raises its alert;
- * raised  -> nothing more is told of it; the first other certificate that is not about to expire, or none being used
- *            any more, clears all of that side;
- * cleared -> stays so, should it be seen again: old connections and resumed sessions carry it for a while.
- *
- * Nodes learn the states with the project's version. Certificates are read once per connection; an attempt costs two
- * comparisons, and look-ups in memory while its project has such an alert.
+ * Nodes learn the states with the project's version. Certificates are read once per connection. An attempt
+ * costs two comparisons, plus lookups in memory while its project has such an alert.
  */
 export interface CertificateAlertsDeps {
   cache: ConfigCache;
   changes: ConfigChanges;
   databaseClock: OffsetClock;
-  /** How long before its expiry a certificate is told of; 0: never. */
+  /** How long before its expiry a certificate raises its alert. 0: never. */
   config: { certificateDays: number };
   log: Logger;
 }
@@ -74,7 +73,7 @@ export class CertificateAlerts {
     const isRaised = routing.alerts.get(key)?.isRaised;
     const at = { projectId: routing.project.id, endpointId, key };
     if (isExpiring && isRaised === undefined) this.#changes.add({ ...at, change: raisedOf(side, seen) });
-    // The very one can be raised by a node whose window is longer.
+    // A node with a longer window may have raised the same certificate.
     if (!isExpiring && isRaised !== true) this.#changes.add({ ...at, change: clearedOf(side, seen) });
   }
 

@@ -33,7 +33,7 @@ function healthOf(fields: RoutingFields | undefined) {
   health.start();
   const attempted = (what: Tried, delivery: Partial<HeldDelivery> = {}) =>
     health.attempted(heldDelivery(delivery), what);
-  /** What was found within a time. */
+  /** The findings within a time. */
   const after = async (ms: number) => {
     await clock.advance(ms);
     return found.splice(0);

@@ -13,13 +13,13 @@ import type { Finding } from './breaker-changes.ts';
 import { StateChanges } from './state-changes.ts';
 
 /**
- * Watches how endpoints do, and has their circuit breakers moved where that asks for it (breaker-changes.ts).
+ * Watches endpoints, and requests changes of their circuit breakers (breaker-changes.ts).
  *
- * Closed: an endpoint with failures since the last look is looked at again once its project's sample_rate has passed.
- * Open: only probes count; what was under way when it opened fails or succeeds without moving it, and so does a probe
- * whose right another node took over (its fence is old). With disable_endpoint
- * an endpoint becomes inactive when its breaker has opened too often in a row, or a delivery used up its tries and
- * nothing else got through; a 410 always does it.
+ * Closed: an endpoint with failures since the last check is checked again after its project's sample_rate.
+ * Open: only probes count. A request that was in flight when it opened does not move it. Neither does a probe
+ * that another node took over (its fence is old). With disable_endpoint an endpoint becomes inactive when its
+ * breaker has opened too often in a row, or when a delivery used up its retries and no other succeeded. A 410
+ * always makes it inactive.
  */
 export interface EndpointHealthDeps {
   cache: Pick<ConfigCache, 'peek'>;

@@ -4,23 +4,23 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 
 /**
- * Changes of state that the outcomes of deliveries ask for: breakers, alerts, endpoints that become inactive.
+ * Changes of state that outcomes of deliveries request: breakers, alerts, endpoints that become inactive.
+ * waiting -> items wait for the running batch. There is one batch at a time, so all of this work uses one connection
+ *            for any number of failing endpoints. An item whose key waits already is dropped.
+ * batch   -> shared evenly by the waiting projects. `change` gets all items of a project at once, for one
+ *            transaction and one config version.
  *
- * waiting -> items wait for the batch under way; there is one batch at a time, so all of this work uses one connection
- *            however many endpoints fail. An item whose key waits already is dropped.
- * batch   -> shared evenly by the projects that wait. `change` gets all items of a project at once, for one transaction
- *            and one config version.
- *
- * These changes are advisory: a failure is logged, and the next outcome of the endpoint asks again.
+ * These changes are advisory: a failure is logged, and the next outcome of the endpoint requests the change
+ * again.
  */
 export interface StateItem {
   projectId: string;
-  /** Items with the same key ask for the same change. Absent: each counts. */
+  /** Items with the same key request the same change. Absent: each counts. */
   key?: string;
 }
 
 const MAX_BATCH = 1_000;
-/** Least time between two batches: at most four config versions a second for a project. */
+/** The minimum time between two batches: at most four config versions a second for a project. */
 const PACE_MS = 250;
 
 export interface StateChangesOptions<Item> {
@@ -64,11 +64,11 @@ export class StateChanges<Item extends StateItem> {
       if (this.#waiting.has(item.key)) return;
       this.#waiting.add(item.key);
     }
-    // The batch settles each of its items, whatever becomes of the change.
+    // The batch settles each of its items, even if the change fails.
     void this.#batcher.add(item);
   }
 
-  /** Waits for all that was asked for. */
+  /** Waits for all requested changes. */
   drain(): Promise<void> {
     return this.#batcher.drain();
   }

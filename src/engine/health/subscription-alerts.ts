@@ -12,13 +12,12 @@ import type { Tried } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
- * Watches the subscriptions that have an alert_config. Of each:
+ * Watches the subscriptions that have an alert_config. States of each:
+ * quiet  -> failed attempts are counted in the database, over all nodes. `count` within `threshold` raise the alert.
+ *           A node counts all subscriptions of a project together. Failures meanwhile are added to the next count.
+ * raised -> nothing is counted. The first success clears it. Nodes learn the state with the project's version.
  *
- * quiet  -> failed attempts are counted in the database, over all nodes; `count` within `threshold` raise the alert.
- *           A node counts all subscriptions of a project together: failures meanwhile are added to the next count.
- * raised -> nothing is counted; the first success clears it. Nodes learn the state with the project's version.
- *
- * An attempt that succeeds while nothing is raised costs two look-ups in memory.
+ * An attempt that succeeds while nothing is raised costs two lookups in memory.
  */
 export interface SubscriptionAlertsDeps {
   db: Database;
@@ -39,7 +38,7 @@ interface Asked extends StateItem {
 
 export class SubscriptionAlerts {
   readonly #deps: SubscriptionAlertsDeps;
-  /** Failures that wait to be counted, by subscription. */
+  /** Failures to be counted, by subscription. */
   readonly #uncounted = new Map<string, Uncounted>();
   readonly #changes: StateChanges<Asked>;
 
@@ -70,7 +69,7 @@ export class SubscriptionAlerts {
 
   async #change(projectId: string, asked: readonly Asked[]): Promise<void> {
     const counted = asked.filter(({ kind }) => kind === 'count').map(({ id }) => id);
-    // Taken in the same step in which the item stops waiting: a failure from now on asks for another count.
+    // Read in the same step in which the item stops waiting, so a later failure requests another count.
     const uncounted = new Map(counted.map((id) => [id, this.#uncounted.get(id)]));
     for (const id of counted) this.#uncounted.delete(id);
     const routing = await this.#deps.cache.get(projectId);

@@ -94,7 +94,7 @@ export class Claimer implements QueueListener {
     this.#heard({ projectId, ...where }, { dueInMs, isOwn: true });
   }
 
-  /** Another node says that rows wait there. */
+  /** Another node reports that rows wait there. */
   told(place: DuePlace): void {
     this.#heard(place, { dueInMs: 0, isOwn: false });
   }
@@ -222,7 +222,7 @@ export class Claimer implements QueueListener {
     if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
     await this.#releaseUnused(chosen, started);
     this.#roundMs = Math.max(performance.now() - startedAt, this.#roundMs * 0.8);
-    // What was left out for want of rows in this round, or is due again already, gets another one at once.
+    // Keys omitted for lack of rows in this round, or due again already, get another round at once.
     this.wake();
   }
 

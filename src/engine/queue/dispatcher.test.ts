@@ -216,7 +216,7 @@ describe('deliveries of an endpoint', () => {
 });
 
 describe('an outcome', () => {
-  test('is recorded, frees the place and is told of', async () => {
+  test('is recorded, frees the place and notifies the listener', async () => {
     const { dispatcher, recorded, told, start, end } = dispatcherOf();
     start('a');
     await end('a', ENDED);

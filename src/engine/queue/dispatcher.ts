@@ -48,7 +48,7 @@ export interface DispatcherDeps {
   endpointConcurrency: number;
 }
 
-/** What the rest of the engine learns from the dispatcher. */
+/** Events of the dispatcher for the rest of the engine. */
 export interface QueueListener {
   /** Rows of a key wait in the queue, due in this many milliseconds. */
   waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void;
@@ -93,7 +93,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   reserve(deliveryId: string, to: Destination): boolean {
-    // A node that fell silent may be given up by the others: what it stores now is for whoever is there.
+    // Other nodes may claim the rows of a silent node, so it stores new deliveries for any node.
     if (!this.#deps.lease.isFresh()) return false;
     const most = this.#deps.window * SHARE_OF_NEW_EVENTS;
     return this.#projects.left(to.projectId, most) > 0 && this.reserveClaimed(deliveryId, to);
@@ -163,7 +163,7 @@ export class Dispatcher implements DeliverySink {
     return (this.#endpoints.get(endpointId)?.held ?? 0) > 0;
   }
 
-  /** What this node holds at this moment. */
+  /** The current usage of the window. */
   usage(): { size: number; used: number; waiting: number; sending: number } {
     let waiting = 0;
     let sending = 0;

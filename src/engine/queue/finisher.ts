@@ -6,10 +6,10 @@ import { isConnectionError, isDataError, isTimeout } from '../../store/database/
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 
 /**
- * Records outcomes, many to a commit. An outcome is never dropped: while the database is away it is kept and sent
- * again until it is stored (the dispatcher's window bounds how many there can be), and a batch the database
- * refuses is halved until the one that it cannot hold stands alone; that one is stored without its response and its
- * description. Only a node that stops gives up, at the end of its grace.
+ * Records outcomes, many per commit. An outcome is never dropped. While the database is away it is kept and
+ * sent again until it is stored (the dispatcher's window bounds their number). A batch that the database
+ * refuses is halved until the bad one is alone. That one is stored without its response and its description.
+ * Only a stopping node gives up, at the end of its grace.
  */
 export interface FinisherDeps {
   /** Stores a batch; returns the ids of the deliveries that this node still held. */
@@ -26,7 +26,7 @@ const PACE_MS = 5;
 const RETRY_MS = 250;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
-/** What an outcome that the database refused was stripped of so far. */
+/** The parts removed so far from an outcome that the database refused. */
 type Shed = 'nothing' | 'response' | 'attempt';
 
 export class Finisher {
@@ -49,12 +49,12 @@ export class Finisher {
     });
   }
 
-  /** Resolves once stored: true, or false where another node had taken the delivery over. */
+  /** Resolves once stored: true, or false if another node had claimed the delivery. */
   finish(finish: Finish): Promise<boolean> {
     return this.#batcher.add(finish);
   }
 
-  /** What is not recorded by now is not recorded by this node. */
+  /** From now on this node records no outcome. */
   giveUp(): void {
     this.#hasGivenUp = true;
   }

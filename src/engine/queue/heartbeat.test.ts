@@ -45,7 +45,7 @@ function beatingNode() {
     metrics: createMetrics().metrics,
     log: quietLog,
   });
-  /** What was done since the last call. */
+  /** The actions since the last call. */
   const sinceThen = () => done.splice(0);
   return { clock, databaseClock, lease, heartbeat, database, sinceThen };
 }

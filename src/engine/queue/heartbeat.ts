@@ -11,13 +11,12 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * Keeps this node's lease and watches the others'. Each beat also measures the database's clock.
- *
- * connected -> beats are confirmed; after SILENT_SECONDS without a break this node also frees the rows of nodes
- *              that fell silent. The wait matters after an outage, and after a sleep of the whole machine: until then
- *              everybody is only just coming back.
- * silent    -> beats fail; the lease runs out and nothing is sent. If the silence lasted so long that others may have
- *              taken this node's rows, what waits in memory is given back at the first confirmed beat.
+ * Renews this node's lease and watches the others'. Each heartbeat also measures the database's clock.
+ * connected -> heartbeats are confirmed. After SILENT_SECONDS without a break this node also frees the rows of silent
+ *              nodes. The wait matters after an outage, and after a sleep of the whole machine: until then all nodes
+ *              are only just returning.
+ * silent    -> heartbeats fail; the lease expires and nothing is sent. If the silence lasted so long that others may
+ *              have taken this node's rows, deliveries waiting in memory are released at the first confirmed one.
  */
 /** The nodes in the database, as this node uses them. */
 export interface NodeTable {
@@ -42,7 +41,7 @@ export interface HeartbeatDeps {
 }
 
 const BEAT_MS = 2_000;
-/** With beats every two seconds a silence shows after twelve at most: in time for fifteen. */
+/** With heartbeats every two seconds a silence shows after twelve at most, in time for fifteen. */
 const REAP_MS = 1_500;
 const LOOK_FOR_STRAYS_MS = 60_000;
 
@@ -67,7 +66,7 @@ export class Heartbeat {
     });
   }
 
-  /** The first beat must succeed: without it nothing could be sent. */
+  /** The first heartbeat must succeed. Without it nothing could be sent. */
   async start(): Promise<void> {
     await this.#beat();
     this.#loop.start();
@@ -94,7 +93,8 @@ export class Heartbeat {
       this.#connectedSince = null;
       await this.#giveBack();
     }
-    // While it stayed fresh, the database has seen no gap between two beats that another node could take over in.
+    // While it stayed fresh, the database saw no gap between two heartbeats in which another node could take
+    // over.
     if (!lease.isFresh()) rateLeases.lapse();
     lease.confirmed(sentAt, sentElapsed);
     this.#lastConfirmed = { at: sentAt, elapsed: sentElapsed };

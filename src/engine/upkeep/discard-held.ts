@@ -16,10 +16,10 @@ import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { projectRetentions } from '../../store/upkeep/project-retention.ts';
 
 /**
- * Ends open deliveries that have been waiting for twice the retention of their project, behind a paused endpoint, an
- * open circuit breaker or a rate limit: what is open is never removed, so one endpoint that nobody unpauses would
- * otherwise keep everybody's partitions for ever. Each chunk is one commit: the deliveries, their queue rows, and the
- * meta events that tell of it. Meta events end the same way, without one about them.
+ * Ends open deliveries that have waited for twice the retention of their project, because of a paused
+ * endpoint, an open circuit breaker or a rate limit. Open deliveries are never removed, so one endpoint that
+ * stays paused would otherwise keep all partitions for ever. Each chunk is one commit: the deliveries, their
+ * queue rows, and their meta events. Meta events end the same way, without another meta event.
  */
 export interface DiscardHeldDeps {
   db: Database;
@@ -32,7 +32,7 @@ export interface DiscardHeldDeps {
 
 const CHUNK = 500;
 const HOUR_MS = 3_600_000;
-/** Long enough for any send to have ended: what a node still holds then, it has lost. */
+/** Long enough for any request to have ended. A node that still holds a row then has lost it. */
 const SENDING_MS = 24 * HOUR_MS;
 
 export async function discardHeld(
@@ -101,7 +101,7 @@ function describe(heldMs: number, reason: string): string {
   return `Open for more than ${hours} hours, twice the retention: ${reason}.`;
 }
 
-/** The gate that a delivery waits behind. */
+/** The gate that a delivery waits for. */
 function whyHeld({ routing, nowMs }: Holding, key: string): string {
   if (routing === null) return 'the project was deleted';
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;

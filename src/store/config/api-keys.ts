@@ -20,7 +20,7 @@ with found as materialized (
   where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
 ), used as (
   update api_keys set last_used_at = now()
-  -- never waits: whoever holds the row is recording its use or revoking it
+  -- never waits: another holder of the row records its use or revokes it
   where id = any(array(
     select k.id from api_keys k
     where k.id = any(array(select id from found where not is_recent)) for update skip locked))

@@ -83,7 +83,7 @@ class Rows {
     this.#bytes = bytes;
   }
 
-  /** What stands after `from`. */
+  /** The text after `from`. */
   as(alias: string, only?: readonly string[]): string {
     const names = this.#unnested(only);
     return `unnest(${this.#listed(names)}) as ${alias}(${names.join(', ')})`;
@@ -102,7 +102,7 @@ class Rows {
       .join(', ');
   }
 
-  /** What is stored in those columns, in the same order: the value itself, or the expression given for it. */
+  /** The values of those columns, in the same order: the value itself, or the given expression. */
   stored(expressions: Readonly<Record<string, string>> = {}, only?: readonly string[]): string {
     return this.#only(only)
       .map(([name]) => expressions[name] ?? this.value(name))

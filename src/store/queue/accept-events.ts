@@ -39,7 +39,7 @@ export interface EventRow {
   idempotencyKey: string | null;
   endpointIds: readonly string[];
   headers: string | null;
-  /** What deliveries carry, where that is not all headers. */
+  /** The headers of deliveries, if they are not all headers. */
   forwardedHeaders: string | null;
   payload: Buffer;
   contentType: string | null;

@@ -121,7 +121,7 @@ export async function releaseDeliveries(db: Database, nodeId: string, held: read
   await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
 }
 
-/** What this node holds according to the database; read only when the two may differ. */
+/** The rows this node holds in the database. Read only when the two may differ. */
 export function heldBy(
   db: Database,
   nodeId: string,

@@ -6,14 +6,15 @@ import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertTwice } from './insert-twice.ts';
 
 /**
- * Records a batch of outcomes: deliveries, and meta events that were sent. Where outcomes are themselves worth a meta
- * event, it is stored in the same commit, for those that were moved. Only such a batch is a transaction (4 round trips
- * instead of 1); all others are the one statement they always were.
+ * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
+ * stored in the same commit, for those that were moved. Only such a batch is a transaction (4 round trips
+ * instead of 1). All others are one statement.
  */
 export async function finishBatch(db: Database, nodeId: string, batch: Finish[]): Promise<Set<string>> {
   const metaEvents = batch.filter((finish) => finish.delivery.kind === 'meta');
   const deliveries = batch.filter(isOfDelivery);
-  // In this order: if the second fails the batch comes again, and recording a meta event twice changes nothing.
+  // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
+  // nothing.
   const told = await finishMetaEvents(db, nodeId, metaEvents);
   const moved = await recordDeliveries(db, nodeId, deliveries);
   return new Set([...told, ...moved]);

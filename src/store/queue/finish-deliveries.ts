@@ -32,7 +32,7 @@ export interface AttemptRow {
   respondedAtMs: number | null;
 }
 
-/** What is recorded of a try, of a delivery or a meta event. */
+/** The record of an attempt, of a delivery or a meta event. */
 export type Finish<T extends Held = Held> = NextState & {
   delivery: T;
   description: string | null;
@@ -45,7 +45,7 @@ export type Finish<T extends Held = Held> = NextState & {
   attempt: AttemptRow | null;
   /** The connection of the attempt was dropped: the next request belongs to the same try, and this one counts for nothing. */
   isSecondRequest: boolean;
-  /** To be stored with the outcome; null: the project does not want to be told. */
+  /** Stored with the outcome. Null: the project does not want it. */
   metaEvent: NewMetaEvent | null;
 };
 

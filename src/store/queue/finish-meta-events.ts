@@ -3,7 +3,7 @@ import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import type { Finish } from './finish-deliveries.ts';
 import { inIdOrder, moveQueueRows } from './move-queue-rows.ts';
 
-/** Records what became of meta events, under the same fence as deliveries. Only the last attempt is kept. */
+/** Records outcomes of meta events, under the same fence as deliveries. Only the last attempt is kept. */
 const attemptColumns: readonly Column<Finish>[] = [
   ['http_status', 'text', ({ attempt }) => attempt?.httpStatus ?? null],
   ['error', 'text', ({ attempt }) => attempt?.error ?? null],
@@ -45,7 +45,7 @@ from f
 where m.id = f.delivery_id and coalesce(f.delivery_id in (select delivery_id from moved), false)
 returning m.id`;
 
-/** Ids of the meta events that were moved; the others had been taken over by another node. */
+/** Ids of the meta events that were moved. Other nodes had claimed the rest. */
 export async function finishMetaEvents(
   db: Database,
   nodeId: string,

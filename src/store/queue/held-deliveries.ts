@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 
-/** Open deliveries and meta events that have been waiting for very long. */
+/** Open deliveries and meta events that have waited very long. */
 export interface LongOpenRow {
   id: string;
   key: string;
@@ -8,8 +8,8 @@ export interface LongOpenRow {
 }
 
 /**
- * Projects with something open below an id. The oldest of each project that has anything open is one index probe: it
- * costs nothing that many wait.
+ * Projects with an open row below an id. One index probe per project finds its oldest, for any number of
+ * waiting rows.
  */
 export async function projectsHolding(db: Queryable, below: string): Promise<string[]> {
   const rows = await db.query<{ project_id: string }>(
@@ -28,8 +28,8 @@ export async function projectsHolding(db: Queryable, below: string): Promise<str
 }
 
 /**
- * Locks the oldest below an id. What a node holds is being sent and about to end by itself, so it is left alone; below
- * `evenIfSending` it is not.
+ * Locks the oldest below an id. A row that a node holds is being sent and about to end, so it is skipped,
+ * except below `evenIfSending`.
  */
 export function lockHeld(
   tx: Queryable,

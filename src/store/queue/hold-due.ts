@@ -16,7 +16,7 @@ export interface Want {
   count: number;
 }
 
-/** What came of one want: the deliveries, and when the next row that is not due yet will be. */
+/** The result of one want: the deliveries, and when the next row becomes due. */
 export interface Claim<T extends Held = Held> {
   want: Want;
   deliveries: T[];
@@ -47,7 +47,7 @@ const want = parameters.rows(
   ],
 );
 
-/** `columns` of the tables that `join` puts beside the rows taken, which it knows as `held`. */
+/** `columns` of the tables that `join` adds to the claimed rows, which are named `held`. */
 export const holdStatement = (columns: string, join: string): string => `
 with picked as materialized (
   select q.project_id, q.delivery_id

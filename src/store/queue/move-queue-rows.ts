@@ -1,9 +1,9 @@
 import { byKey } from '../database/by-key.ts';
 
 /**
- * How queue rows leave the node that tried what they stand for, as a part of the statements that record outcomes: `gone`
- * ended, `kept` waits for its next try, `moved` has the ids of both. The outcomes are `f`. Only a row that this node
- * still holds under the same fence moves.
+ * Moves queue rows away from the node that attempted them, as a part of the statements that record outcomes:
+ * `gone` ended, `kept` waits for its next attempt, `moved` has the ids of both. The outcomes are `f`. Only a
+ * row that this node still holds under the same fence moves.
  */
 export function moveQueueRows(nodeId: string): string {
   return `gone as (

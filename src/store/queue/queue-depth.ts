@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { WAITING } from './claim-deliveries.ts';
 
-/** The state of the whole queue, for whoever watches the service: of all projects, and naming none. */
+/** The state of the whole queue for monitoring, over all projects and without their names. */
 export interface QueueDepth {
   lanes: { lane: number; waiting: number; oldest_due_ms: number }[];
   breakersOpen: number;

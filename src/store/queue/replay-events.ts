@@ -31,7 +31,7 @@ export async function insertReplay(
   return true;
 }
 
-/** What a function made of an event that was stored without it. */
+/** The result of a function on an event that was stored without it. */
 export async function saveContent(
   tx: Queryable,
   event: { id: string; project_id: string },
