@@ -1,6 +1,6 @@
 /**
- * Work that runs beside the code that started it, at most `max` at a time, so that a stop can wait for it. A task
- * handles its own errors: one that rejects is a bug, and shows as an unhandled rejection.
+ * Background work, at most `max` tasks at a time, so that a stop can wait for it. A task handles its own
+ * errors. One that rejects is a bug, and shows as an unhandled rejection.
  */
 export class Tasks {
   readonly #max: number;

@@ -13,12 +13,11 @@ import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-ro
 import { type RoutedSubscription, routeSubscription } from './routed-subscription.ts';
 
 /**
- * The compiled config of the projects in use, in memory, bounded. A refresh reads only rows newer than what is
- * held (deletions are tombstones). It may read rows of an even newer version than the project row it started
- * from; the label stays the older one, so the next check refreshes again: never the other way round.
- *
- * Staleness is harmless for correctness of accept, which compares versions in its own statement; a poll each
- * second (see `refreshChanged`) keeps the dispatcher's view fresh even where notices do not get through.
+ * The compiled config of the projects in use, in memory, bounded. A refresh reads only rows newer than those
+ * in memory (deletions are tombstones). It may read rows of a newer version than the project row it started
+ * from. The label stays the older one, so the next check refreshes again, never the other way round. A stale
+ * cache cannot make accept wrong, because accept compares versions in its own statement. A poll each second
+ * (see `refreshChanged`) keeps the dispatcher's view fresh even if notifications are lost.
  */
 const MAX_PROJECTS = 10_000;
 /**
@@ -28,7 +27,7 @@ const MAX_PROJECTS = 10_000;
 const MAX_LOADS = 8;
 const MAX_QUIET_LOADS = 4;
 
-/** `changedIds`: the endpoints and subscriptions that changed since the version held before. */
+/** `changedIds`: the endpoints and subscriptions that changed since the previous version. */
 type ConfigListener = (routing: ProjectRouting, changedIds: readonly string[]) => void;
 
 export class ConfigCache {
@@ -75,7 +74,7 @@ export class ConfigCache {
     return this.#projects.get(projectId) ?? this.refresh(projectId);
   }
 
-  /** Reads what changed; concurrent callers share one read that began after their call. */
+  /** Reads changed rows. Concurrent callers share one read that began after their call. */
   async refresh(projectId: string): Promise<ProjectRouting> {
     const running = this.#loading.get(projectId);
     if (running !== undefined) await running.catch(() => undefined);
@@ -88,7 +87,7 @@ export class ConfigCache {
     return loading;
   }
 
-  /** Refreshes the projects in memory whose version moved on. */
+  /** Refreshes the cached projects whose version changed. */
   async refreshChanged(): Promise<void> {
     if (this.#projects.size === 0) return;
     const rows = await this.#db.query<{ id: string; version: number }>(
@@ -99,12 +98,12 @@ export class ConfigCache {
     await Promise.all(behind.map((row) => this.refreshQuietly(row.id)));
   }
 
-  /** For notices about projects in use. */
+  /** For notifications about projects in use. */
   async refreshQuietly(projectId: string): Promise<void> {
     if (this.#projects.has(projectId)) await this.load(projectId);
   }
 
-  /** Brings a project up to date; a failure is logged and left to the next poll. */
+  /** Refreshes a project. A failure is logged and left to the next poll. */
   load(projectId: string): Promise<void> {
     const known = this.#behind.get(projectId);
     if (known !== undefined) return known;
@@ -143,7 +142,8 @@ export class ConfigCache {
   }
 
   async #build(project: ProjectRow, known: ProjectRouting | undefined) {
-    // A changed project config changes what every endpoint and subscription compiles to: start from nothing.
+    // A changed project config changes how every endpoint and subscription compiles, so everything is
+    // rebuilt.
     const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
     const since = base?.version ?? 0;
     const [endpointRows, subscriptionRows, sourceRows, breakerRows, alertRows] = await Promise.all([
@@ -181,7 +181,7 @@ export class ConfigCache {
   }
 }
 
-/** The map itself where nothing is to be changed in it. */
+/** Returns the map itself if nothing changes. */
 function grown<Value>(
   known: ReadonlyMap<string, Value> | undefined,
   changes: readonly unknown[],

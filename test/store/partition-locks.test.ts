@@ -14,8 +14,8 @@ import { Receiver } from '../support/receiver.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 /**
- * Every wait for a lock on a table is in the server's log: it is told to write down waits of over a millisecond, which
- * is what log_lock_waits does after deadlock_timeout. The janitor's own waits are for stronger locks than these.
+ * Every wait for a lock on a table of over a millisecond is in the server's log, by log_lock_waits and
+ * deadlock_timeout. The janitor's own waits are for stronger locks than these.
  */
 const ROW_WAIT = /still waiting for (AccessShare|RowShare|RowExclusive)Lock on relation/;
 const DAY_MS = 86_400_000;

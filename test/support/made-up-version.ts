@@ -6,8 +6,9 @@ import { onTestFinished } from 'vitest';
 const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * A version that does not exist: this program with further migrations, in a folder that is gone after the test. Returns
- * the command that runs it. The sources are copied, since the program finds its migrations beside them.
+ * A version that does not exist: this program with further migrations, in a folder that is removed after the
+ * test. Returns the command that runs it. The sources are copied, because the program finds its migrations
+ * next to them.
  */
 export function madeUpVersion(migrations: Record<string, string>): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-version-'));

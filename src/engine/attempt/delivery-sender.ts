@@ -31,9 +31,9 @@ import { judgeOutcome } from './judge-outcome.ts';
 import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
 
 /**
- * One try of one delivery, from the config as it is now to what is to be recorded. First try and retry are the
- * same; the number of tries so far is data. Stages: gate, body, credentials, request, turn (under rate limits), outcome,
- * judgement; each may end the try early with what to record.
+ * One attempt of one delivery, from the current config to the record of its outcome. First attempt and retry
+ * are the same; the number of attempts so far is data. Stages: gate, body, credentials, request, turn (under
+ * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
 export interface SenderDeps {
   cache: ConfigCache;
@@ -44,9 +44,12 @@ export interface SenderDeps {
   ids: IdFactory;
   /** The database's time in milliseconds. */
   now(): number;
-  /** Says in the database that an at-most-once delivery is about to be sent. False: it is no longer ours. */
+  /**
+   * Records in the database that an at-most-once delivery is about to be sent. False: this node no longer
+   * holds it.
+   */
   markStarted(delivery: HeldDelivery): Promise<boolean>;
-  /** Whether this node may still send: functions and credentials take time, in which the lease may run out. */
+  /** Whether this node may still send. Functions and credentials take time, in which the lease may expire. */
   maySend(): boolean;
   rateLeases: RateLeases;
   /** Null: tracing is off. */
@@ -98,7 +101,7 @@ export class DeliverySender {
     return null;
   }
 
-  /** Undefined: it is under no rate limit; null: another node counts its limits, or none does yet. */
+  /** Undefined: no rate limit applies. Null: another node has the rate lease, or none has it yet. */
   #turn(
     delivery: HeldDelivery,
     routing: ProjectRouting,
@@ -122,7 +125,7 @@ export class DeliverySender {
     });
   }
 
-  /** The body that the subscription's function makes; null where it has none or the delivery has its body already. */
+  /** The body from the subscription's function. Null if it has none or the delivery has its body already. */
   async #functionBody(
     delivery: HeldDelivery,
     routing: ProjectRouting,
@@ -216,7 +219,7 @@ export class DeliverySender {
     },
   ): Sent {
     if (isAborted(outcome)) {
-      // It may have arrived: at least once means again, at most once means never again.
+      // It may have arrived. At least once means again, at most once means never again.
       return delivery.deliveryMode === 'at_most_once'
         ? ended(delivery, 'Failure', INTERRUPTED)
         : back(delivery);
@@ -241,7 +244,10 @@ function isStrain(outcome: Outcome): boolean {
     : STRAIN_CODES.has(outcome.code);
 }
 
-/** The bytes on the wire and their type: what a function made is JSON, and a form endpoint gets a JSON object as form fields. */
+/**
+ * The bytes on the wire and their type. The result of a function is JSON, and a form endpoint gets a JSON
+ * object as form fields.
+ */
 function encodeBody(
   delivery: HeldDelivery,
   made: Buffer | null,
@@ -265,7 +271,7 @@ function authFailed(
   return untried({ ...handedBack(delivery, auth.message), delayMs, body: made });
 }
 
-/** Back to the queue, where the node that leases its rate limits will find it. */
+/** Back to the queue, where the node with the rate lease finds it. */
 function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
   const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
   const key = queueKeyOf(routing, { endpoint_id, subscription_id });

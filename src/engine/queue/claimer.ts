@@ -15,22 +15,21 @@ import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * Brings waiting deliveries to the dispatcher. In memory: for each (key, lane) with waiting rows the time its first
- * is due (due-keys.ts), learned from this node's own finishes, from claims, and every five seconds from a sweep of the queue,
- * which finds whatever other nodes left.
+ * Claims waiting deliveries for the dispatcher. In memory: for each (key, lane) with waiting rows the due
+ * time of the first (due-keys.ts). It comes from this node's own finishes, from claims, and every five
+ * seconds from a sweep of the queue, which finds the rows of other nodes.
+ * idle    -> nothing is due; a timer is set to the next due time;
+ * round   -> due keys whose gate is open and whose endpoint and project have room are chosen, each lane with its share
+ *            and a key of each project in turn; half-open breakers get their probe. Then one statement claims a few
+ *            rows per key, and the next round is planned. The node with the rate lease claims rows under a rate limit,
+ *            and no more of them than may soon be sent.
  *
- * idle    -> nothing is due; a timer stands at the next due time;
- * round   -> of the due keys, those whose gate is open and whose endpoint and project have room are chosen, each lane
- *            with its share and a key of each project in turn; half-open breakers get their probe; then one statement claims a few rows per key, and the next
- *            round is planned. Rows under a rate limit are claimed by the node that leases it, and no more of them than
- *            may soon be sent.
+ * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the
+ * last, or when a gate may have opened. A key whose gate is closed is set aside: rounds do not check it.
  *
- * One round at a time. A round is also started when room becomes free, though no sooner than 10 ms after the last, or
- * when a gate may have opened. A key whose gate is closed is put aside: rounds do not look at it.
- *
- * After a lost answer this node may hold rows in the database that it does not know. Until no statement from then can
- * still be running, rounds begin by giving such rows back (reconcile). Only a round may do that: beside one, rows just
- * claimed would look unknown.
+ * After a lost answer this node may hold rows in the database that it does not know. Until no statement from
+ * then can still run, rounds begin by releasing such rows (reconcile). Only a round may do that: at any other
+ * time, rows just claimed would look unknown.
  */
 export interface ClaimerDeps {
   db: Database;
@@ -48,10 +47,10 @@ const SWEEP_MS = 5_000;
 /** A sweep hears so many keys in one turn of the event loop: some 2 ms. */
 const HEARD_AT_ONCE = 1_000;
 const AFTER_ERROR_MS = 500;
-/** Many deliveries end at a time: their places are given out together. */
+/** Many deliveries end at a time, so their places are assigned together. */
 const ROOM_PACE_MS = 10;
 const PROBE_TAKEN_MS = 1_000;
-/** So that many of them together start one round. */
+/** So that many of them start one round. */
 const PASSED_OVER_MS = 20;
 /** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
 const UNSURE_MS = 12_000;
@@ -68,7 +67,7 @@ export class Claimer implements QueueListener {
   #unsureUntil = Number.NEGATIVE_INFINITY;
   #reconcileAt = 0;
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** How long a round takes of late: a key may become due when one has just begun. */
+  /** The recent length of a round. A key may become due when one has just begun. */
   #roundMs = 0;
   /** Since when a key of this round may have waited for it. */
   #wantedAt = Number.NEGATIVE_INFINITY;
@@ -99,12 +98,12 @@ export class Claimer implements QueueListener {
     this.#heard(place, { dueInMs: 0, isOwn: false });
   }
 
-  /** Rows of a place under a rate limit can be claimed, or its lease asked for again, so soon. */
+  /** Rows of a place under a rate limit can be claimed, or its lease requested again, after this time. */
   leased(place: DuePlace, inMs: number): void {
     this.#heard(place, { dueInMs: inMs, isOwn: false });
   }
 
-  /** A delivery claimed by this key left without being sent: another can take its turn. */
+  /** A delivery claimed by this key left unsent, so another can take its turn. */
   passedOver(key: string): void {
     for (const lane of LANE_SHARES.keys()) {
       const due = this.#keys.get(lane, key);
@@ -121,7 +120,7 @@ export class Claimer implements QueueListener {
     else {
       known.toldAt = Math.min(known.toldAt, dueAt);
       known.isOwn ||= isOwn;
-      // One row more behind a closed gate changes nothing.
+      // Another row behind a closed gate changes nothing.
       if (known.shutBy !== undefined) return;
       this.#keys.moveTo(known, Math.min(known.dueAt, dueAt));
     }
@@ -143,7 +142,7 @@ export class Claimer implements QueueListener {
     this.#deps.expansionStored();
   }
 
-  /** The config of these endpoints or subscriptions changed: their gates may have opened. */
+  /** The config of these endpoints or subscriptions changed, so their gates may have opened. */
   reopen(ids: Iterable<string>): void {
     if (this.#keys.reopen(ids)) this.wake();
   }
@@ -163,12 +162,12 @@ export class Claimer implements QueueListener {
       this.#deps.log.debug({ err: error }, 'sweep failed; retrying in 5 s');
     }
     if (this.#reconcileAt < this.#unsureUntil) this.wake();
-    // Others ask for sweeps too, so two may run at a time: one timer is left all the same.
+    // Other callers request sweeps too, so two may run at a time. One timer remains.
     clearTimeout(this.#sweepTimer);
     if (!this.#stopped) this.#sweepTimer = setTimeout(() => void this.sweep(), SWEEP_MS);
   }
 
-  /** Gives back rows that the database says this node holds and the dispatcher does not know. */
+  /** Releases rows that this node holds in the database and the dispatcher does not know. */
   async #reconcile(): Promise<void> {
     const { db, nodeId, dispatcher } = this.#deps;
     const now = performance.now();
@@ -198,8 +197,8 @@ export class Claimer implements QueueListener {
       })
       .finally(() => {
         this.#round = undefined;
-        // A key may be due already that was not when the round chose: timers fire up to a millisecond early, so one often
-        // becomes due while a round that came for it runs empty.
+        // A key may have become due after the round chose. Timers fire up to a millisecond early, so a key
+        // often becomes due while its round runs empty.
         const at = Math.min(this.#plannedAt, this.#keys.next());
         this.#plannedAt = Number.POSITIVE_INFINITY;
         if (at !== Number.POSITIVE_INFINITY) this.#plan(at);
@@ -209,7 +208,7 @@ export class Claimer implements QueueListener {
   async #runRound(): Promise<void> {
     const startedAt = performance.now();
     this.#startedAt = startedAt;
-    // Keys that are due and passed over wait for room, a gate or the lease.
+    // Due keys that were not chosen wait for room, a gate or the lease.
     this.#keys.settle(startedAt);
     if (!this.#deps.lease.isFresh()) return;
     this.#wantedAt = startedAt - this.#roundMs;
@@ -226,7 +225,7 @@ export class Claimer implements QueueListener {
     this.wake();
   }
 
-  /** A claim that fails starts nothing, even if it was committed: the next round gives such rows back. */
+  /** A failed claim starts nothing, even if it was committed. The next round releases such rows. */
   async #claim(chosen: Chosen[]): Promise<Claim[]> {
     const wants = chosen.map(({ want }) => want);
     try {
@@ -239,7 +238,7 @@ export class Claimer implements QueueListener {
     }
   }
 
-  /** Probes that nothing was started for are free for others. `started`: how many of each choice. */
+  /** Releases probes for which nothing was started. `started`: how many of each choice. */
   async #releaseUnused(chosen: Chosen[], started: number[]): Promise<void> {
     const unsent = chosen.flatMap(({ probe }, n) =>
       probe !== undefined && (started[n] ?? 0) === 0 ? [probe] : [],
@@ -253,7 +252,7 @@ export class Claimer implements QueueListener {
     return chosen;
   }
 
-  /** Keeps those that may start something, after asking for probes where those are needed. */
+  /** Keeps the choices that may start something, after requesting the necessary probes. */
   async #admit(chosen: Chosen[]): Promise<Chosen[]> {
     const probes = chosen.filter(({ gate }) => gate.isProbe);
     const taken = await takeProbes(
@@ -272,7 +271,7 @@ export class Claimer implements QueueListener {
     return chosen.filter(({ want }) => want.count > 0);
   }
 
-  /** How many were started; those without a place are given back by the next round. */
+  /** How many were started. The next round releases those without a place. */
   #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
     const now = performance.now();
     let nextAt = limited?.moreAt ?? now;

@@ -16,18 +16,17 @@ import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * The deliveries this node holds, in memory, bounded by the window. Of each:
- *
+ * The deliveries this node holds, in memory, bounded by the window. States of each:
  *   reserved -> a place is taken before its row is stored as held by this node;
  *   waiting  -> held and due, queued behind its endpoint's other deliveries;
- *   sending  -> its request is being made ready, waits for its turn under a rate limit, or is under way;
+ *   sending  -> its request is being prepared, waits for its turn under a rate limit, or is in flight;
  *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
  *
- * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap says, so one
- * that hangs cannot take the others' places. A project may hold three times as many as it leaves free, so all endpoints
- * of one project that hang together leave a quarter of the window to the others. New events may fill four fifths of the
- * window; the rest is for claims, so that retries get through under any load. While the lease is not fresh nothing is
- * sent: what waits stays waiting.
+ * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap, so
+ * an endpoint that hangs cannot take the others' places. A project may hold three times as many as it leaves
+ * free, so endpoints of one project that hang together leave a quarter of the window to others. New events
+ * may fill four fifths of the window. The rest is for claims, so that retries proceed under any load. While
+ * the lease is not fresh nothing is sent, and waiting deliveries keep waiting.
  */
 interface EndpointQueue {
   held: number;
@@ -39,7 +38,7 @@ export interface DispatcherDeps {
   sender: Pick<Sender, 'send'>;
   finisher: Pick<Finisher, 'finish'>;
   lease: Lease;
-  /** A delivery is held no more. */
+  /** A delivery is no longer held. */
   left(deliveryId: string): void;
   clock: Clock;
   metrics: Metrics;
@@ -55,13 +54,13 @@ export interface QueueListener {
   /** A place in the window became free. */
   roomFreed(): void;
   expansionStored(): void;
-  /** Rows held by this node may exist that it does not know of. */
+  /** This node may hold rows that it does not know. */
   unsure(): void;
 }
 
 export interface OutcomeListener {
   attempted(delivery: HeldDelivery, sent: Tried): void;
-  /** A probe was handed back, ended without a try, or its outcome could not be recorded. */
+  /** A probe was released, ended without an attempt, or its outcome could not be recorded. */
   notProbed(delivery: HeldDelivery): void;
 }
 
@@ -99,7 +98,7 @@ export class Dispatcher implements DeliverySink {
     return this.#projects.left(to.projectId, most) > 0 && this.reserveClaimed(deliveryId, to);
   }
 
-  /** The claimer looked at the project's room before it claimed. */
+  /** The claimer checked the project's room before it claimed. */
   reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, { projectId, endpointId });
@@ -142,19 +141,19 @@ export class Dispatcher implements DeliverySink {
     return this.#places.has(deliveryId);
   }
 
-  /** Places that are not taken. */
+  /** The number of free places. */
   get free(): number {
     return Math.max(0, this.#deps.window - this.#places.size);
   }
 
-  /** How many more deliveries of an endpoint this node would take. */
+  /** How many more deliveries of an endpoint this node accepts. */
   room(endpointId: string): number {
     const { window } = this.#deps;
     const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.held ?? 0);
     return Math.max(0, Math.min(this.free, share));
   }
 
-  /** How many more deliveries of a project this node would take. */
+  /** How many more deliveries of a project this node accepts. */
   projectRoom(projectId: string): number {
     return this.#projects.left(projectId);
   }
@@ -174,17 +173,17 @@ export class Dispatcher implements DeliverySink {
     return { size: this.#deps.window, used: this.#places.size, waiting, sending };
   }
 
-  /** A breaker closed: begin again with one request at a time. */
+  /** A breaker closed: restart with one request at a time. */
   restartCap(endpointId: string): void {
     this.#cap(endpointId).restart();
   }
 
-  /** The lease is fresh again: carry on with what waits. */
+  /** The lease is fresh again: continue with waiting deliveries. */
   resume(): void {
     for (const [endpointId, queue] of this.#endpoints) this.#pump(endpointId, queue);
   }
 
-  /** Forgets what is held unsent, since its rows may have been taken over while this node was silent. */
+  /** Drops held unsent deliveries, because other nodes may have claimed their rows while this node was silent. */
   forgetUnsent(): Held[] {
     const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     for (const delivery of forgotten) {
@@ -194,7 +193,7 @@ export class Dispatcher implements DeliverySink {
     return forgotten;
   }
 
-  /** Takes no more; resolves when all that was being sent is recorded, cut off `graceMs` from now at the latest. */
+  /** Accepts no more. Resolves when all requests in flight are recorded. They are aborted `graceMs` from now. */
   async close(graceMs: number): Promise<Held[]> {
     this.#closed = true;
     const unsent = this.forgetUnsent();
@@ -238,7 +237,7 @@ export class Dispatcher implements DeliverySink {
     try {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
-      // Not the endpoint's doing. The row stays held by this node and is given back by the next reconciliation.
+      // A fault of ours. The row stays held by this node, and the next reconciliation releases it.
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to attempt a delivery');
     }
     queue.sending -= 1;
@@ -258,14 +257,14 @@ export class Dispatcher implements DeliverySink {
       this.#outcomeListener?.notProbed(delivery);
   }
 
-  /** False: it could not be. The row stays held and is given back like one that could not be tried. */
+  /** False: it was not recorded. The row stays held, and the next reconciliation releases it. */
   async #record(delivery: Held, sent: Sent): Promise<boolean> {
     const { finish } = sent;
     let moved: boolean;
     try {
       moved = await this.#deps.finisher.finish(finish);
     } catch (error) {
-      this.#deps.log.error({ err: error, delivery: delivery.id }, 'outcome not recorded');
+      this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to record an outcome');
       return false;
     }
     countOutcome(this.#deps.metrics, delivery, sent, moved);
@@ -275,7 +274,7 @@ export class Dispatcher implements DeliverySink {
         { delivery: delivery.id },
         'late outcome: the delivery was claimed by another node or cancelled',
       );
-      // It may have been resent since and claimed by this very node, which had no place for it twice.
+      // It may have been resent and claimed by this same node, which had no second place for it.
       this.unsure();
     } else if (finish.delayMs !== null) {
       this.#queueListener?.waiting(

@@ -31,7 +31,7 @@ export function twitterCrcResponse(secret: string, token: string): { response_to
 }
 
 /**
- * Account Activity says what happened in the name of a field beside `for_user_id`: `tweet_create_events`,
+ * Account Activity names the event by a field next to `for_user_id`: `tweet_create_events`,
  * `direct_message_events`, `follow_events`, `user_event` and so on. A request has one of them.
  */
 export function twitterEventType(payload: unknown): string | null {

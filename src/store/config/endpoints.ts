@@ -80,16 +80,16 @@ export class EndpointStore extends SealedTable<EndpointRow> {
 }
 
 export interface EndpointHealth {
-  /** Deliveries made so far. */
+  /** Deliveries created so far. */
   deliveries: number;
   /** Attempts within the window. */
   successes: number;
   failures: number;
-  /** State of the breaker; closed if not given. */
+  /** State of the breaker, closed by default. */
   breaker?: string;
 }
 
-/** Counts per endpoint, summed over nodes: deliveries as far back as they are kept, attempts of the last minutes. */
+/** Counts per endpoint, summed over nodes: all stored deliveries, and attempts of the last minutes. */
 export async function endpointHealth(
   db: Queryable,
   ids: readonly string[],

@@ -65,7 +65,7 @@ const LINK_COLUMNS = portalLinks.columns
 
 /** A live link, found by a token. */
 export interface OpenedLink extends PortalLinkRow {
-  /** When the token stops opening it; null: never. */
+  /** When the token expires. Null: never. */
   opens_until: number | null;
 }
 

@@ -29,7 +29,7 @@ export type StoredProject = Omit<ProjectRow, 'secret'> & { sealed: Buffer | null
 
 const place = (id: string) => `project ${id}`;
 
-/** The config as callers know it, with its secret. */
+/** The config as callers see it, with its secret. */
 export function wholeConfig({ config, secret }: Pick<ProjectRow, 'config' | 'secret'>): ProjectConfig {
   return withSecret(config, secret.reveal().meta_event);
 }

@@ -13,7 +13,7 @@ export interface SubscriptionFields {
   source_id: string;
   event_types: string[];
   filter: FilterConditions;
-  /** Records known so far. Saving keeps one per event type: drops the others and makes those missing. */
+  /** Existing records. Saving keeps one per event type: it drops the others and creates missing ones. */
   filters?: readonly FilterRecord[];
   function: string;
   delivery_mode: DeliveryMode;

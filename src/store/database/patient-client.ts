@@ -80,10 +80,10 @@ export function connectPatiently(config: PatientClientConfig): Promise<pg.Client
 }
 
 /**
- * A connection that breaks rejects the statement under way and those after it, so its error is never lost; but it is
- * an event as well, and one that nobody listens to ends the process. Whoever uses a connection comes too late to
- * listen: a server that is killed can say so in the same packet as its last answer, when the pool has just handed
- * the connection on and its next user has not yet been woken.
+ * A broken connection rejects its running statement and later ones, so its error is never lost. It also emits
+ * an error event, which ends the process if there is no listener. A user of the connection may be too late to
+ * listen: a killed server can report its end in the same packet as its last answer, when the pool has just
+ * handed on the connection and its next user has not yet been woken.
  */
 export function survives(client: pg.ClientBase): void {
   client.on('error', () => {});

@@ -14,14 +14,14 @@ import { bothForms, insertTwice } from './insert-twice.ts';
 
 /**
  * Stores a batch of events with their idempotency keys, deliveries and queue rows: one statement, one commit.
- *
- * - Each event was matched against a version of its project's config. Events of a project that has moved on are
- *   left out and reported as `stale`; the caller matches them again and sends them anew.
- * - One insert decides each idempotency key; it is sorted, so that batches of two nodes cannot deadlock. An event
- *   that lost is stored as a duplicate, without deliveries.
- * - All ids are made beforehand, so a batch whose answer was lost can be sent again and adds only what is missing: a
- *   queue row is made only together with its delivery, so nothing that finished meanwhile comes back.
- * - No joins, only hashed subplans and arrays: the plan cannot flip with the tables' statistics.
+ * - Each event was matched against a version of its project's config. If that version has changed, the events
+ *   of the project are skipped and reported as `stale`. The caller matches them and sends them again.
+ * - One insert decides each idempotency key. It is sorted, so that batches of two nodes cannot deadlock. An
+ *   event that lost is stored as a duplicate, without deliveries.
+ * - All ids are generated beforehand, so the statement is idempotent: after a lost answer the batch can be
+ *   sent again and adds only missing rows. A queue row is inserted only together with its delivery, so a
+ *   delivery that finished meanwhile does not return.
+ * - No joins, only hashed subplans and arrays, so that table statistics cannot flip the plan.
  *
  * Locks: the rows it inserts. Round trips: 1. Measured: see docs/benchmark.md.
  */
@@ -47,25 +47,28 @@ export interface EventRow {
   urlPath: string | null;
   metadata: string | null;
   acknowledgedAtMs: number;
-  /** JSON of where it was meant to go; null: to whatever subscription matches. */
+  /** JSON of its target. Null: every matching subscription. */
   target: string | null;
 }
 
-/** An event with too many deliveries for one commit; they are made from this list afterwards. */
+/** An event with too many deliveries for one commit. They are created from this list afterwards. */
 export interface ExpansionRow {
   eventId: string;
   projectId: string;
   subscriptionIds: readonly string[];
 }
 
-/** Duplicates, each with the first event of its idempotency key; null: that is no longer known. */
+/** Duplicates, each with the first event of its idempotency key. Null: that is no longer known. */
 export type Duplicates = Map<string, string | null>;
 
 export interface AcceptResult {
-  /** Projects whose config moved on, with nothing of theirs stored. */
+  /** Projects whose config changed. Nothing of theirs was stored. */
   staleProjects: Set<string>;
   duplicates: Duplicates;
-  /** Stored before, by a batch whose answer was lost; nothing was added, and whether each is a duplicate is unknown. */
+  /**
+   * Stored before, by a batch whose answer was lost. Nothing was added, and it is unknown whether each is a
+   * duplicate.
+   */
   knownEvents: Set<string>;
 }
 
@@ -219,8 +222,8 @@ select d.id, (select event_id from event_keys k where k.project_id = d.project_i
 from ${keys.as('d')}`;
 
 /**
- * The first event of each duplicate's key. Read after the statement that decided: one that lost to an event of the same
- * batch, or to one that another node was just storing, does not see it.
+ * The first event of each duplicate's key. It is read after the statement that decided, because that
+ * statement does not see an event of the same batch, or one that another node was just storing.
  */
 async function firstOf(db: Database, duplicates: readonly EventRow[]): Promise<Duplicates> {
   if (duplicates.length === 0) return new Map();
@@ -232,7 +235,7 @@ async function firstOf(db: Database, duplicates: readonly EventRow[]): Promise<D
   return new Map(rows.map(({ id, first }) => [id, first]));
 }
 
-/** Which of the events are stored as duplicates, and of what. */
+/** Which of the events are stored as duplicates, and of which event. */
 export async function storedDuplicates(
   db: Database,
   events: readonly Pick<EventRow, 'id' | 'projectId'>[],

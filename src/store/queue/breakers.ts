@@ -3,8 +3,8 @@ import type { ConfigChange } from '../changes/config-change.ts';
 import type { Database, Queryable } from '../database/database.ts';
 
 /**
- * Breakers, many to a statement: endpoints fail and recover together. Statements that lock several rows lock them in
- * the order of their ids, so that nodes cannot deadlock.
+ * Breakers, many per statement, because endpoints fail and recover together. Statements that lock several
+ * rows lock them in the order of their ids, so that nodes cannot deadlock.
  */
 export interface BreakerRow {
   endpoint_id: string;
@@ -15,8 +15,8 @@ export interface BreakerRow {
 }
 
 /**
- * The right to send the one probe of an endpoint, as its holder knows it. `fence` is the time at which the right lapses,
- * to the microsecond: a later holder has a later one, and a change of the breaker's state leaves none.
+ * The lease on the one probe of an endpoint. `fence` is the time at which it expires, to the microsecond: a
+ * later holder has a later one, and a change of the breaker's state clears it.
  */
 export interface Probe {
   endpointId: string;
@@ -42,7 +42,7 @@ export function breakersChangedSince(
 
 export type LockedBreaker = BreakerRow & { fence: string | null };
 
-/** The breakers as they are now and the fences of their probes, by endpoint, locked against other nodes' changes. */
+/** The current breakers and the fences of their probes, by endpoint, locked against changes by other nodes. */
 export async function lockBreakers(
   tx: Queryable,
   endpointIds: readonly string[],
@@ -56,7 +56,7 @@ export async function lockBreakers(
 
 export type SavedBreaker = Pick<BreakerRow, 'endpoint_id' | 'state' | 'trips'>;
 
-/** Saves breakers that changed state: nothing is probed, and probes are counted from zero. */
+/** Saves breakers that changed state, without a probe and with the probe count at zero. */
 export async function saveBreakers(change: ConfigChange, breakers: readonly SavedBreaker[]): Promise<void> {
   if (breakers.length === 0) return;
   await change.query(
@@ -77,13 +77,13 @@ export async function saveBreakers(change: ConfigChange, breakers: readonly Save
 
 export interface ProbeWanted {
   endpointId: string;
-  /** How long the right to probe lasts. */
+  /** How long the probe lease lasts. */
   seconds: number;
 }
 
 /**
- * Takes the right to send the one probe of each endpoint, where no other holds it; it lapses by itself should the node
- * die with it. By endpoint.
+ * Takes the lease on the one probe of each endpoint, if no other node has it. It expires by itself if the
+ * node dies. By endpoint.
  */
 export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): Promise<Map<string, Probe>> {
   if (wanted.length === 0) return new Map();
@@ -112,7 +112,7 @@ const probeValues = (probes: readonly Probe[]) => [
   probes.map(({ fence }) => fence),
 ];
 
-/** The probes were not sent after all: others may go. Without effect where another node holds the right by now. */
+/** The probes were not sent, so other nodes may take them. No effect if another node has the lease by now. */
 export async function releaseProbes(db: Database, probes: readonly Probe[]): Promise<void> {
   if (probes.length === 0) return;
   await db.query(
@@ -122,8 +122,8 @@ export async function releaseProbes(db: Database, probes: readonly Probe[]): Pro
 }
 
 /**
- * A probe of each succeeded, and the next may go. Returns how many did in a row, by endpoint; without those whose right
- * another node holds by now.
+ * A probe of each succeeded, and the next may be sent. Returns how many succeeded in a row, by endpoint,
+ * without those whose lease another node has by now.
  */
 export async function countProbes(db: Database, probes: readonly Probe[]): Promise<Map<string, number>> {
   if (probes.length === 0) return new Map();
@@ -140,7 +140,7 @@ export interface SeenAttempts {
   failures: number;
 }
 
-/** Attempts of each endpoint of the last minutes and after a time, over all nodes; counted in whole minutes. */
+/** Attempts of each endpoint in the last minutes and after a time, over all nodes, counted in whole minutes. */
 export function attemptsSince(
   db: Queryable,
   endpoints: readonly { id: string; afterMs: number }[],

@@ -6,7 +6,7 @@ import { Parameters } from '../database/parameters.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
-/** Takes due deliveries for this node, with everything the dispatcher needs of them. */
+/** Claims due deliveries for this node, with everything the dispatcher needs. */
 interface DeliveryRow extends TakenRow, RetryColumns {
   endpoint_id: string;
   subscription_id: string | null;
@@ -76,8 +76,8 @@ export interface WaitingKey {
 }
 
 /**
- * Every (key, lane) with waiting rows and when its first is due: one index probe per pair, however many rows
- * wait behind each.
+ * Every (key, lane) with waiting rows and the due time of the first: one index probe per pair, for any number
+ * of waiting rows.
  */
 export const WAITING = `
 with recursive w as (
@@ -116,7 +116,7 @@ update delivery_queue q set node_id = null, fence = q.fence + 1
 from ${released.as('r')}
 where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${holder} and q.fence = r.fence`;
 
-/** Hands rows back untried, e.g. when a node stops: due at once, for any node. */
+/** Releases rows unattempted, for example when a node stops: due at once, for any node. */
 export async function releaseDeliveries(db: Database, nodeId: string, held: readonly Held[]): Promise<void> {
   await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
 }
@@ -132,7 +132,7 @@ export function heldBy(
   );
 }
 
-/** Notes that an at-most-once delivery is about to be sent. False: it is no longer this node's. */
+/** Records that an at-most-once delivery is about to be sent. False: this node no longer holds it. */
 export async function markStarted(db: Database, nodeId: string, delivery: Held): Promise<boolean> {
   const rows = await db.hot(
     'mark-started',

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
-/** Takes due meta events for this node. */
+/** Claims due meta events for this node. */
 interface MetaEventRow extends TakenRow, RetryColumns {
   event_type: string;
   payload: Buffer;

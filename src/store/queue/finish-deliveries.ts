@@ -7,15 +7,13 @@ import { bothForms, type OnConflict } from './insert-twice.ts';
 import { inIdOrder, moveQueueRows } from './move-queue-rows.ts';
 
 /**
- * Records what became of a batch of deliveries: the attempts, the deliveries' new states, and the queue rows,
- * deleted for those that ended and handed back with a due time for those that will be tried again. One
- * statement, one commit.
+ * Records the outcomes of a batch of deliveries: the attempts, the deliveries' new states, and the queue
+ * rows. Rows of ended deliveries are deleted, the others released with a due time. One statement, one commit.
  *
- * Only a delivery whose queue row is still held by this node under the same fence is moved. For any other the
- * attempt is kept, marked stale, and no state changes: a late node cannot overwrite a newer one.
- *
- * Every delivery update is HOT: no index names a column set here and the pages are half full.
- * The batch is sorted by id, so that two nodes lock rows in the same order. Round trips: 1.
+ * Only a delivery whose queue row this node still holds under the same fence is moved. For any other the
+ * attempt is stored as stale, and no state changes: a late node cannot overwrite a newer one. Every delivery
+ * update is HOT: no index includes a column set here and the pages are half full. The batch is sorted by id,
+ * so that two nodes lock rows in the same order. Round trips: 1.
  */
 export interface AttemptRow {
   id: string;
@@ -40,10 +38,10 @@ export type Finish<T extends Held = Held> = NextState & {
   latencyMs: number | null;
   lane: number;
   key: string;
-  /** The body a function made, to be kept for later tries. */
+  /** The body from a function, kept for later attempts. */
   body: Buffer | null;
   attempt: AttemptRow | null;
-  /** The connection of the attempt was dropped: the next request belongs to the same try, and this one counts for nothing. */
+  /** The connection was dropped: the next request belongs to the same attempt, and this one does not count. */
   isSecondRequest: boolean;
   /** Stored with the outcome. Null: the project does not want it. */
   metaEvent: NewMetaEvent | null;
@@ -128,7 +126,7 @@ with f as materialized (
 select delivery_id from moved`,
 );
 
-/** Ids of the deliveries that were moved; the others had been taken over by another node. */
+/** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
 export async function finishDeliveries(
   db: HotQueryable,
   nodeId: string,

@@ -4,11 +4,10 @@ import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 
 /**
- * Takes due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, skipping rows that
- * another node is taking at this moment. What they stand for is joined on, so a claim costs one round trip.
- *
- * Served by delivery_queue_claim (key, lane, due_at); touches only the rows it takes. A claim by key instead of
- * one over the whole queue is what keeps an endpoint with 100,000 due rows from hiding the others.
+ * Claims due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, with SKIP
+ * LOCKED. The deliveries are joined, so a claim costs one round trip. Served by delivery_queue_claim (key,
+ * lane, due_at); it touches only the rows it takes. A claim is by key and not over the whole queue, so that
+ * an endpoint with 100,000 due rows cannot hide the others.
  */
 export interface Want {
   key: string;
@@ -75,7 +74,7 @@ left join (
   select held.*, ${columns} from held ${join}
 ) claimed on claimed.key = want.key and claimed.lane = want.lane`;
 
-/** `fromRow` takes the rows of its own statement, which only its caller knows the columns of. */
+/** `fromRow` takes the rows of its own statement. Only its caller knows the columns. */
 interface HoldStatement<T extends Held> {
   name: string;
   text: string;

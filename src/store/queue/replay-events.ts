@@ -3,8 +3,8 @@ import type { EventRow } from './accept-events.ts';
 import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
 
 /**
- * New deliveries of an event that is stored already; it takes on what the new match says of it. False: the event has
- * been removed meanwhile. It cannot be from here to the end of the transaction.
+ * New deliveries of a stored event, which takes over the result of the new match. False: the event has been
+ * removed. From here on the transaction's lock prevents its removal.
  */
 export async function insertReplay(
   tx: Queryable,
