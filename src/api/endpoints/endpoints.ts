@@ -1,35 +1,32 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
   activateEndpoint,
   createEndpoint,
   deleteEndpoint,
-  type OneEndpoint,
   rollSecret,
   togglePause,
   updateEndpoint,
 } from '../../control/endpoint-changes.ts';
-import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
+import { owned } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
 import { changedEndpoint, checkEndpoint, createdEndpoint } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
-
-type Out = Static<typeof Endpoint>;
 
 const path = '/api/v1/projects/:projectID/endpoints';
 const onePath = `${path}/:endpointID` as const;
 const tag = 'Endpoints';
 
 export function registerEndpoints(app: FastifyInstance, context: ApiContext): void {
-  const endpoints = new Endpoints(context);
+  const { db, endpoints, changes } = context;
+  const show = async (row: EndpointRow) => (await endpointView(context, row.project_id, [row.id]))(row);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -42,7 +39,12 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: newEndpointChanges,
-    handle: (call) => endpoints.create(call, call.body),
+    handle: async ({ project, by, scope, body }) => {
+      checkEndpoint(context, project.config, body);
+      const made = createdEndpoint(context, body);
+      if (scope !== undefined) made.fields.owner_id = scope.ownerId;
+      return toEndpoint(await createEndpoint(changes, by, made));
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -60,7 +62,16 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: PageOf(Endpoint),
     portal: 'read',
     changes: endpointChanges,
-    handle: ({ project, query, scope }) => endpoints.list(project, query, scope),
+    handle: async ({ project, query, scope }) => {
+      const page = await endpoints.list(db, project.id, {
+        page: parsePageRequest(query),
+        scope,
+        name: queryValue(query, 'q'),
+        ownerId: queryValue(query, 'ownerId'),
+      });
+      const ids = page.rows.map((row) => row.id);
+      return mapPage(page, await endpointView(context, project.id, ids));
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -73,7 +84,10 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'read',
     changes: endpointChanges,
-    handle: (call) => endpoints.get(one(call)),
+    handle: async ({ project, params, scope }) => {
+      const id = params.endpointID;
+      return show(found(owned(scope, await endpoints.get(db, project.id, id)), 'endpoint', id));
+    },
   });
   registerOperation(app, {
     method: 'PUT',
@@ -87,7 +101,16 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: endpointChanges,
-    handle: (call) => endpoints.update(one(call), call.body),
+    handle: async ({ project, by, params, scope, body }) => {
+      checkEndpoint(context, project.config, body);
+      const one = { ...by, id: params.endpointID, scope };
+      const row = await updateEndpoint(changes, one, (known) => ({
+        ...changedEndpoint(context, known, body),
+        // The holder of a portal link cannot change the owner of an endpoint.
+        ...(scope !== undefined && { owner_id: known.owner_id }),
+      }));
+      return show(row);
+    },
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -99,7 +122,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint deleted',
     data: Nothing,
     portal: 'manage',
-    handle: (call) => endpoints.delete(one(call)),
+    handle: ({ by, params, scope }) => deleteEndpoint(changes, { ...by, id: params.endpointID, scope }),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -112,7 +135,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: endpointChanges,
-    handle: (call) => endpoints.togglePause(one(call)),
+    handle: async ({ by, params, scope }) =>
+      show(await togglePause(changes, { ...by, id: params.endpointID, scope })),
   });
   registerOperation(app, {
     method: 'POST',
@@ -124,7 +148,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint activated',
     data: Endpoint,
     changes: endpointChanges,
-    handle: (call) => endpoints.activate(one(call)),
+    handle: async ({ by, params, scope }) =>
+      show(await activateEndpoint(changes, { ...by, id: params.endpointID, scope })),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -137,86 +162,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint secret rolled',
     data: Endpoint,
     portal: 'manage',
-    handle: (call) => endpoints.expireSecret(one(call), call.body),
+    handle: async ({ by, params, scope, body }) => {
+      const wanted = { seconds: body.expiration ?? 0, value: body.secret };
+      return show(await rollSecret(changes, { ...by, id: params.endpointID, scope }, wanted));
+    },
   });
-}
-
-/** The endpoint of the path, within the scope of the caller. */
-interface One extends OneEndpoint {
-  project: ProjectRow;
-}
-
-function one(call: Call<unknown, typeof onePath>): One {
-  const { project, params, scope, actor } = call;
-  return { project, projectId: project.id, id: params.endpointID, scope, actor };
-}
-
-class Endpoints {
-  readonly #context: ApiContext;
-
-  constructor(context: ApiContext) {
-    this.#context = context;
-  }
-
-  async create(
-    { project, scope, actor }: Omit<One, 'id' | 'projectId'>,
-    body: Static<typeof CreateEndpoint>,
-  ): Promise<Out> {
-    const { changes } = this.#context;
-    checkEndpoint(this.#context, project.config, body);
-    const made = createdEndpoint(this.#context, body);
-    if (scope !== undefined) made.fields.owner_id = scope.ownerId;
-    return toEndpoint(await createEndpoint(changes, { projectId: project.id, actor }, made));
-  }
-
-  async list(
-    project: ProjectRow,
-    query: Record<string, string | string[] | undefined>,
-    scope: EndpointScope | undefined,
-  ) {
-    const page = await this.#context.endpoints.list(this.#context.db, project.id, {
-      page: parsePageRequest(query),
-      scope,
-      name: queryValue(query, 'q'),
-      ownerId: queryValue(query, 'ownerId'),
-    });
-    const ids = page.rows.map((row) => row.id);
-    return mapPage(page, await endpointView(this.#context, project.id, ids));
-  }
-
-  async get({ project, id, scope }: One): Promise<Out> {
-    const row = await this.#context.endpoints.get(this.#context.db, project.id, id);
-    return this.#out(project, found(owned(scope, row), 'endpoint', id));
-  }
-
-  async update(one: One, body: Static<typeof UpdateEndpoint>): Promise<Out> {
-    checkEndpoint(this.#context, one.project.config, body);
-    const row = await updateEndpoint(this.#context.changes, one, (known) => ({
-      ...changedEndpoint(this.#context, known, body),
-      // The holder of a portal link cannot change the owner of an endpoint.
-      ...(one.scope !== undefined && { owner_id: known.owner_id }),
-    }));
-    return this.#out(one.project, row);
-  }
-
-  delete(one: One): Promise<null> {
-    return deleteEndpoint(this.#context.changes, one);
-  }
-
-  async togglePause(one: One): Promise<Out> {
-    return this.#out(one.project, await togglePause(this.#context.changes, one));
-  }
-
-  async activate(one: One): Promise<Out> {
-    return this.#out(one.project, await activateEndpoint(this.#context.changes, one));
-  }
-
-  async expireSecret(one: One, body: Static<typeof ExpireSecret>): Promise<Out> {
-    const wanted = { seconds: body.expiration ?? 0, value: body.secret };
-    return this.#out(one.project, await rollSecret(this.#context.changes, one, wanted));
-  }
-
-  async #out(project: ProjectRow, row: EndpointRow): Promise<Out> {
-    return (await endpointView(this.#context, project.id, [row.id]))(row);
-  }
 }

@@ -56,9 +56,9 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type created',
     data: EventType,
-    handle: async ({ project, body, actor }) => {
+    handle: async ({ by, body }) => {
       const type = { name: body.name, ...described(UNDESCRIBED, body) };
-      return toEventType(await createEventType(context.changes, { projectId: project.id, actor }, type));
+      return toEventType(await createEventType(context.changes, by, type));
     },
   });
   registerOperation(app, {
@@ -71,8 +71,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type updated',
     data: EventType,
-    handle: async ({ project, params, body, actor }) => {
-      const one = { projectId: project.id, actor, id: params.eventTypeID };
+    handle: async ({ by, params, body }) => {
+      const one = { ...by, id: params.eventTypeID };
       return toEventType(await updateEventType(context.changes, one, (known) => described(known, body)));
     },
   });
@@ -85,8 +85,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type deprecated',
     data: EventType,
-    handle: async ({ project, params, actor }) => {
-      const one = { projectId: project.id, actor, id: params.eventTypeID };
+    handle: async ({ by, params }) => {
+      const one = { ...by, id: params.eventTypeID };
       return toEventType(await deprecateEventType(context.changes, one));
     },
   });
@@ -100,11 +100,11 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Event types imported',
     data: Type.Array(EventType),
-    handle: async ({ project, body, actor }) => {
+    handle: async ({ by, body }) => {
       const types = readOpenApi(body.spec);
       for (const { name, json_schema } of types)
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
-      const rows = await importEventTypes(context.changes, { projectId: project.id, actor }, types);
+      const rows = await importEventTypes(context.changes, by, types);
       return rows.map(toEventType);
     },
   });

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { By } from '../../control/config-changes.ts';
 import { type Actor, CLI_USER_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -40,6 +41,8 @@ export interface Call<Body, Path extends string = string> {
   /** The body exactly as received. */
   bodyText: string;
   caller: Caller;
+  /** The actor and the project of a change, for src/control. Only on paths with a project. */
+  by: By;
   /** The actor of the call, for the audit log. */
   actor: Actor;
   /** The project in the path. It exists and is open to the caller. Undefined on paths without one. */
@@ -221,6 +224,9 @@ function makeCall<Body, Path extends string>(
     project: request.project as ProjectRow,
     trace: requestTrace(request),
     beside: {},
+    get by() {
+      return { projectId: this.project.id, actor: this.actor };
+    },
     get scope() {
       looked = true;
       return request.scope;

@@ -38,8 +38,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 201,
     message: 'Portal link created',
     data: PortalLink,
-    handle: async ({ project, actor, body }) =>
-      shown(context, await create(context, { projectId: project.id, actor }, body)),
+    handle: async ({ by, body }) => shown(context, await create(context, by, body)),
   });
   registerOperation(app, {
     method: 'GET',
@@ -87,8 +86,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 202,
     message: 'Portal link updated',
     data: PortalLink,
-    handle: async ({ project, params, actor, body }) =>
-      shown(context, await update(context, { projectId: project.id, actor, id: params.portalLinkID }, body)),
+    handle: async ({ by, params, body }) =>
+      shown(context, await update(context, { ...by, id: params.portalLinkID }, body)),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -99,8 +98,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link revoked',
     data: Nothing,
-    handle: ({ project, params, actor }) =>
-      revokePortalLink(context.changes, { projectId: project.id, actor, id: params.portalLinkID }),
+    handle: ({ by, params }) => revokePortalLink(context.changes, { ...by, id: params.portalLinkID }),
   });
   registerOperation(app, {
     method: 'GET',
@@ -111,9 +109,9 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link token made',
     data: Type.String(),
-    handle: async ({ project, params, actor }) => {
+    handle: async ({ project, by, params }) => {
       const link = await get(project, params.portalLinkID);
-      return refreshPortalToken(context.changes, { projectId: project.id, actor }, link);
+      return refreshPortalToken(context.changes, by, link);
     },
   });
 }

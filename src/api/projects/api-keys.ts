@@ -73,11 +73,11 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Key created',
     data: NewApiKey,
-    handle: async ({ project, body, actor }) => {
+    handle: async ({ by, body }) => {
       const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
         throw invalid('expires_at', 'must be in the future');
-      const wanted = { projectId: project.id, actor, name: body.name, expiresAtMs };
+      const wanted = { ...by, name: body.name, expiresAtMs };
       const { row, key } = await createKey(context.changes, wanted);
       return { ...toApiKey(row), key };
     },
@@ -91,7 +91,6 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Key revoked',
     data: Nothing,
-    handle: ({ project, params, actor }) =>
-      revokeKey(context.changes, { projectId: project.id, actor }, params.keyID),
+    handle: ({ by, params }) => revokeKey(context.changes, by, params.keyID),
   });
 }

@@ -127,7 +127,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       status: 202,
       message: 'Project updated',
       data: Project,
-      handle: ({ project, body, actor }) => update(context, { projectId: project.id, actor }, body),
+      handle: ({ by, body }) => update(context, by, body),
     });
   }
   registerOperation(app, {
@@ -139,7 +139,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 200,
     message: 'Project deleted',
     data: Nothing,
-    handle: ({ project, actor }) => deleteProject(context.changes, { projectId: project.id, actor }),
+    handle: ({ by }) => deleteProject(context.changes, by),
   });
 }
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { By } from '../../control/config-changes.ts';
 import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
 import { found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
@@ -18,8 +17,8 @@ const onePath = `${path}/:sourceID` as const;
 const tag = 'Sources';
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
-  const { db, sources } = context;
-  const out = (row: SourceRow) => toSource(row, context.publicUrl());
+  const { db, sources, changes } = context;
+  const show = (row: SourceRow) => toSource(row, context.publicUrl());
   registerOperation(app, {
     method: 'POST',
     path,
@@ -30,8 +29,11 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Source created',
     data: Source,
-    handle: async ({ project, actor, body }) =>
-      out(await create(context, { projectId: project.id, actor }, body)),
+    handle: async ({ by, body }) => {
+      const made = newSource(body);
+      await checkFunctions(context, by.projectId, body);
+      return show(await createSource(changes, by, made));
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -56,7 +58,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
           type: queryValue(query, 'type'),
           provider: queryValue(query, 'provider'),
         }),
-        out,
+        show,
       ),
   });
   registerOperation(app, {
@@ -70,7 +72,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     data: Source,
     handle: async ({ project, params }) => {
       const id = params.sourceID;
-      return out(found(await sources.get(db, project.id, id), 'source', id));
+      return show(found(await sources.get(db, project.id, id), 'source', id));
     },
   });
   for (const method of ['PUT', 'POST'] as const) {
@@ -84,8 +86,11 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       status: 202,
       message: 'Source updated',
       data: Source,
-      handle: async ({ project, params, actor, body }) =>
-        out(await update(context, { projectId: project.id, actor, id: params.sourceID }, body)),
+      handle: async ({ by, params, body }) => {
+        await checkFunctions(context, by.projectId, body);
+        const one = { ...by, id: params.sourceID };
+        return show(await updateSource(changes, one, (known) => changedSource(known, body)));
+      },
     });
   }
   registerOperation(app, {
@@ -97,24 +102,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source deleted',
     data: Nothing,
-    handle: ({ project, params, actor }) =>
-      deleteSource(context.changes, { projectId: project.id, actor, id: params.sourceID }),
+    handle: ({ by, params }) => deleteSource(changes, { ...by, id: params.sourceID }),
   });
-}
-
-async function create(context: ApiContext, by: By, body: Static<typeof CreateSource>): Promise<SourceRow> {
-  const made = newSource(body);
-  await checkFunctions(context, by.projectId, body);
-  return createSource(context.changes, by, made);
-}
-
-async function update(
-  context: ApiContext,
-  one: By & { id: string },
-  body: Static<typeof UpdateSource>,
-): Promise<SourceRow> {
-  await checkFunctions(context, one.projectId, body);
-  return updateSource(context.changes, one, (known) => changedSource(known, body));
 }
 
 async function checkFunctions(

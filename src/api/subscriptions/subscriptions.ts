@@ -1,42 +1,36 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
   createSubscription,
   deleteSubscription,
-  type OneSubscription,
   toggleSubscription,
   updateSubscription,
 } from '../../control/subscription-changes.ts';
-import { type EndpointScope, visible } from '../../domain/endpoint-scope.ts';
+import { visible } from '../../domain/endpoint-scope.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
-import { endpointView } from '../endpoints/endpoint-view.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
-import { shownOrNull } from '../http/show-rows.ts';
+import { registerOperation } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { changedSubscriptionFields, newSubscriptionFields } from './subscription-input.ts';
-import {
-  CreateSubscription,
-  Subscription,
-  toSubscription,
-  UpdateSubscription,
-} from './subscription-schema.ts';
+import { CreateSubscription, Subscription, UpdateSubscription } from './subscription-schema.ts';
+import { subscriptionView } from './subscription-view.ts';
 import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
-
-type Out = Static<typeof Subscription>;
 
 const path = '/api/v1/projects/:projectID/subscriptions';
 const onePath = `${path}/:subscriptionID` as const;
 const tag = 'Subscriptions';
 
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
-  const resource = new Subscriptions(context);
+  const { db, ids, changes } = context;
+  const show = async (row: SubscriptionRow) => (await subscriptionView(context, row.project_id, [row]))(row);
+  const check = (project: ProjectRow, code = '') =>
+    checkFunction(context, 'function', { projectId: project.id, code });
   registerOperation(app, {
     method: 'POST',
     path,
@@ -49,7 +43,11 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
-    handle: (call) => resource.create(call, call.body),
+    handle: async ({ project, by, scope, body }) => {
+      await check(project, body.function);
+      const one = { ...by, id: ids.next(), scope };
+      return show(await createSubscription(changes, one, () => newSubscriptionFields(body, project.config)));
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -66,7 +64,15 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
     portal: 'read',
-    handle: ({ project, query, scope }) => resource.list(project, query, scope),
+    handle: async ({ project, query, scope }) => {
+      const page = await subscriptions.list(db, project.id, {
+        page: parsePageRequest(query),
+        scope,
+        endpointIds: queryValues(query, 'endpointId'),
+        name: queryValue(query, 'name'),
+      });
+      return mapPage(page, await subscriptionView(context, project.id, page.rows));
+    },
   });
   registerOperation(app, {
     method: 'GET',
@@ -78,7 +84,17 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription fetched',
     data: Subscription,
     portal: 'read',
-    handle: (call) => resource.get(one(call)),
+    handle: async ({ project, params, scope }) => {
+      const id = params.subscriptionID;
+      const row = await subscriptions.get(db, project.id, id);
+      return show(
+        found(
+          visible(scope, row, (known) => known.endpoint_id),
+          'subscription',
+          id,
+        ),
+      );
+    },
   });
   registerOperation(app, {
     method: 'PUT',
@@ -92,7 +108,12 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
-    handle: (call) => resource.update(one(call), call.body),
+    handle: async ({ project, by, params, scope, body }) => {
+      await check(project, body.function);
+      const one = { ...by, id: params.subscriptionID, scope };
+      const make = (row: SubscriptionRow) => changedSubscriptionFields(row, body, project.config);
+      return show(await updateSubscription(changes, one, make));
+    },
   });
   registerOperation(app, {
     method: 'DELETE',
@@ -104,7 +125,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription deleted',
     data: Nothing,
     portal: 'manage',
-    handle: (call) => resource.delete(one(call)),
+    handle: ({ by, params, scope }) =>
+      deleteSubscription(changes, { ...by, id: params.subscriptionID, scope }),
   });
   registerOperation(app, {
     method: 'PUT',
@@ -116,7 +138,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription status changed',
     data: Subscription,
     portal: 'manage',
-    handle: (call) => resource.toggle(one(call)),
+    handle: async ({ by, params, scope }) =>
+      show(await toggleSubscription(changes, { ...by, id: params.subscriptionID, scope })),
   });
   registerOperation(app, {
     method: 'POST',
@@ -141,106 +164,3 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     },
   });
 }
-
-/** The subscription of the path, within the scope of the caller. */
-interface One extends OneSubscription {
-  project: ProjectRow;
-}
-
-function one(call: Call<unknown, typeof onePath>): One {
-  const { project, params, scope, actor } = call;
-  return { project, projectId: project.id, id: params.subscriptionID, scope, actor };
-}
-
-class Subscriptions {
-  readonly #context: ApiContext;
-
-  constructor(context: ApiContext) {
-    this.#context = context;
-  }
-
-  async create(
-    { project, scope, actor }: Omit<One, 'id' | 'projectId'>,
-    body: Static<typeof CreateSubscription>,
-  ): Promise<Out> {
-    const { changes, ids } = this.#context;
-    await this.#checkFunction(project, body.function);
-    const one = { projectId: project.id, id: ids.next(), scope, actor };
-    return this.#out(
-      await createSubscription(changes, one, () => newSubscriptionFields(body, project.config)),
-    );
-  }
-
-  async list(
-    project: ProjectRow,
-    query: Record<string, string | string[] | undefined>,
-    scope: EndpointScope | undefined,
-  ) {
-    const { db, endpoints, sources } = this.#context;
-    const page = await subscriptions.list(db, project.id, {
-      page: parsePageRequest(query),
-      scope,
-      endpointIds: queryValues(query, 'endpointId'),
-      name: queryValue(query, 'name'),
-    });
-    const endpointIds = page.rows.map((row) => row.endpoint_id);
-    const [endpointRows, showEndpoint, sourceRows] = await Promise.all([
-      endpoints.byIds(db, project.id, endpointIds),
-      endpointView(this.#context, project.id, endpointIds),
-      sources.byIds(
-        db,
-        project.id,
-        page.rows.map((row) => row.source_id),
-      ),
-    ]);
-    return mapPage(page, (row) => {
-      const endpoint = endpointRows.get(row.endpoint_id);
-      return toSubscription(row, {
-        endpoint: endpoint === undefined ? null : shownOrNull(() => showEndpoint(endpoint)),
-        source: sourceRows.get(row.source_id),
-        publicUrl: this.#context.publicUrl(),
-      });
-    });
-  }
-
-  async get({ project, id, scope }: One): Promise<Out> {
-    const row = await subscriptions.get(this.#context.db, project.id, id);
-    return this.#out(found(visible(scope, row, endpointOf), 'subscription', id));
-  }
-
-  async update(one: One, body: Static<typeof UpdateSubscription>): Promise<Out> {
-    const { changes } = this.#context;
-    const { config } = one.project;
-    await this.#checkFunction(one.project, body.function);
-    const make = (row: SubscriptionRow) => changedSubscriptionFields(row, body, config);
-    return this.#out(await updateSubscription(changes, one, make));
-  }
-
-  async toggle(one: One): Promise<Out> {
-    return this.#out(await toggleSubscription(this.#context.changes, one));
-  }
-
-  delete(one: One): Promise<null> {
-    return deleteSubscription(this.#context.changes, one);
-  }
-
-  #checkFunction(project: ProjectRow, code = ''): Promise<void> {
-    return checkFunction(this.#context, 'function', { projectId: project.id, code });
-  }
-
-  async #out(row: SubscriptionRow): Promise<Out> {
-    const { db, endpoints, sources } = this.#context;
-    const [endpoint, showEndpoint, source] = await Promise.all([
-      endpoints.get(db, row.project_id, row.endpoint_id),
-      endpointView(this.#context, row.project_id, [row.endpoint_id]),
-      row.source_id === '' ? undefined : sources.get(db, row.project_id, row.source_id),
-    ]);
-    return toSubscription(row, {
-      endpoint: endpoint === undefined ? null : shownOrNull(() => showEndpoint(endpoint)),
-      source,
-      publicUrl: this.#context.publicUrl(),
-    });
-  }
-}
-
-const endpointOf = (row: SubscriptionRow): string => row.endpoint_id;
