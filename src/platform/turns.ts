@@ -36,9 +36,12 @@ export class Turns {
     });
   }
 
-  /** The place of the called waiter is taken here, so that no other can take it first. */
+  /**
+   * Takes the place of a piece before it calls it, so that no other can take it first. A sharer that was served is met
+   * again at the end of the map: the loop ends when each that waits was refused a place.
+   */
   #callNext(): void {
-    for (const [sharer, queue] of [...this.#waiting]) {
+    for (const [sharer, queue] of this.#waiting) {
       if (!this.#room.enter(sharer)) continue;
       const call = queue.shift() as () => void;
       this.#waiting.delete(sharer);

@@ -185,10 +185,10 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
     error: row.error ?? '',
     status: row.succeeded,
     is_stale: row.is_stale,
-    request_http_header: parseStored<Record<string, string>>(row.request_headers),
+    request_http_header: parseStored(row.request_headers) as Record<string, string>,
     response_http_header: joinValues(row.response_headers),
     response_data: row.response_body?.toString() ?? '',
-    timings: parseStored<Record<string, number>>(row.timings),
+    timings: parseStored(row.timings) as Record<string, number>,
     requested_at: iso(row.requested_at),
     responded_at: isoOrNull(row.responded_at),
     created_at: createdAt,
@@ -199,6 +199,6 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 
 /** On attempts a header is one text. Several values of one name are joined with a space, as clients expect. */
 export function joinValues(json: string | null): Record<string, string> {
-  const headers = json === null ? {} : parseStored<Record<string, string[]>>(json);
+  const headers = json === null ? {} : (parseStored(json) as Record<string, string[]>);
   return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));
 }

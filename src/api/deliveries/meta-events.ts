@@ -134,7 +134,7 @@ function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
       row.request_headers === null
         ? null
         : {
-            request_http_header: parseStored<Record<string, string>>(row.request_headers),
+            request_http_header: parseStored(row.request_headers) as Record<string, string>,
             response_http_header: joinValues(row.response_headers),
             response_data: row.response_body?.toString() ?? '',
             http_status: row.http_status ?? '',

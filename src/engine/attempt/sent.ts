@@ -72,7 +72,9 @@ export function triedAs(
       return { kind: 'dropped', finish, exchange };
     case 'ours':
       return { kind: 'untried', finish, exchange };
-    default:
+    case 'gone':
+    case 'exhausted':
+    case 'failed':
       return { kind: 'failure', finish, exchange, why: verdict, isStrain };
   }
 }

@@ -123,7 +123,7 @@ export class SealedTable<Row extends VersionedRow & { secret: Secret<object> }> 
 
   override toRow(stored: object): Row {
     const { sealed, ...row } = stored as ConfigRow & { sealed: Buffer };
-    const open = () => parseStored<object>(this.#sealer.open(sealed, this.#place(row.id)));
+    const open = () => parseStored(this.#sealer.open(sealed, this.#place(row.id))) as object;
     return { ...row, secret: Secret.sealed(open) } as unknown as Row;
   }
 }

@@ -77,7 +77,7 @@ export class ProjectStore {
     const secret =
       sealed === null
         ? new Secret<ProjectSecrets>({ meta_event: '' })
-        : Secret.sealed(() => parseStored<ProjectSecrets>(this.#sealer.open(sealed, place(row.id))));
+        : Secret.sealed(() => parseStored(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
     return { ...row, secret };
   }
 }

@@ -97,5 +97,5 @@ const seal = (sealer: Sealer, value: string, at: string) =>
   `${MARK}${sealer.seal(value, at).toString('base64')}`;
 
 function parse(json: string | null): Record<string, string[]> {
-  return json === null ? {} : parseStored<Record<string, string[]>>(json);
+  return json === null ? {} : (parseStored(json) as Record<string, string[]>);
 }
