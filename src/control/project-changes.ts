@@ -1,5 +1,6 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
+import type { ProjectId } from '../domain/ids.ts';
 import { defaultProjectConfig, type ProjectConfig } from '../domain/project-config.ts';
 import { formatTime } from '../domain/time.ts';
 import { addEventTypes } from '../store/changes/event-type-writes.ts';
@@ -42,7 +43,7 @@ export async function addProject(
   const { ids, now, projects } = changes.deps;
   const { actor, name, type, logo_url = '', configure = (defaults) => defaults } = wanted;
   const config = configure(defaultProjectConfig(ids.next(), formatTime(now())));
-  const id = ids.next();
+  const id = ids.next<ProjectId>();
   const project = await refusingTakenName(name, () =>
     insertProject(tx, projects, { id, name, type, logo_url, config }),
   );

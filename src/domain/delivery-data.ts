@@ -1,30 +1,31 @@
 import { RawJson } from '../platform/raw-json.ts';
-import type { DeliveryStatus, RetryPolicy } from './delivery.ts';
+import type { DeliveryStatus, HeldDelivery } from './delivery.ts';
 import { idTime } from './ids.ts';
 import type { MetaEventType } from './meta-event.ts';
 
 /** A delivery that ended, as meta events show it. */
-export interface EndedDelivery {
-  id: string;
-  projectId: string;
-  eventId: string;
-  endpointId: string;
-  subscriptionId: string | null;
-  eventType: string;
+export type EndedDelivery = Pick<
+  HeldDelivery,
+  | 'id'
+  | 'projectId'
+  | 'eventId'
+  | 'endpointId'
+  | 'subscriptionId'
+  | 'eventType'
+  | 'idempotencyKey'
+  | 'urlQueryParams'
+  | 'body'
+  | 'contentType'
+  | 'retry'
+  | 'numTrials'
+  | 'acknowledgedAtMs'
+> & {
   status: DeliveryStatus;
   description: string | null;
-  idempotencyKey: string | null;
-  urlQueryParams: string | null;
-  body: Buffer;
-  /** Null: the body is JSON. */
-  contentType: string | null;
-  retry: RetryPolicy;
-  numTrials: number;
   /** The try that ended it, if one did. */
   attempt: object | null;
-  acknowledgedAtMs: number;
   endedAtMs: number;
-}
+};
 
 const types: Partial<Record<DeliveryStatus, MetaEventType>> = {
   Success: 'eventdelivery.success',

@@ -1,9 +1,10 @@
-import type { HeldDelivery } from './delivery.ts';
+import type { Held, HeldDelivery, QueueKey } from './delivery.ts';
+import type { ProjectId } from './ids.ts';
 
 /** Whom a delivery is for. */
 export interface Destination {
-  projectId: string;
-  endpointId: string;
+  projectId: ProjectId;
+  endpointId: Held['target'];
 }
 
 /**
@@ -17,7 +18,7 @@ export interface DeliverySink {
   unreserve(deliveryId: string): void;
   start(delivery: HeldDelivery): void;
   /** Stored without a node: due now for any node. */
-  waiting(projectId: string, where: { key: string; lane: number }): void;
+  waiting(projectId: string, where: { key: QueueKey; lane: number }): void;
   /** An event was stored whose deliveries are not created yet. */
   expansionStored(): void;
   /** A batch was sent and its answer lost. This node may hold rows that it does not know. */

@@ -1,3 +1,5 @@
+import type { DeliveryId, EndpointId, EventId, MetaEventId, ProjectId, SubscriptionId } from './ids.ts';
+
 /** The states of a delivery. `Processing` is a word of the interface: no delivery is ever stored as that. */
 export const deliveryStatuses = [
   'Scheduled',
@@ -62,6 +64,12 @@ export interface RetryPolicy {
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 
+/** The queue key of a project's meta events. */
+export type MetaQueueKey = string & { readonly metaQueueKey: true };
+
+/** A queue key is an endpoint, a subscription with a rate limit of its own, or the key of a project's meta events. */
+export type QueueKey = EndpointId | SubscriptionId | MetaQueueKey;
+
 /**
  * A held row, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
  * caps.
@@ -69,15 +77,15 @@ export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 export type Held = HeldDelivery | HeldMetaEvent;
 
 interface HeldWork {
-  id: string;
-  projectId: string;
+  id: DeliveryId | MetaEventId;
+  projectId: ProjectId;
   /** The node may finish it only under this fence. */
   fence: number;
   /** Its queue key. */
-  key: string;
+  key: QueueKey;
   lane: number;
   /** The target that the window and the concurrency caps count: an endpoint, or the queue key of meta events. */
-  target: string;
+  target: EndpointId | MetaQueueKey;
   eventType: string;
   deliveryMode: DeliveryMode;
   retry: RetryPolicy;
@@ -95,13 +103,15 @@ interface HeldWork {
 
 export interface HeldMetaEvent extends HeldWork {
   kind: 'meta';
+  id: MetaEventId;
 }
 
 export interface HeldDelivery extends HeldWork {
   kind: 'delivery';
-  eventId: string;
-  endpointId: string;
-  subscriptionId: string | null;
+  id: DeliveryId;
+  eventId: EventId;
+  endpointId: EndpointId;
+  subscriptionId: SubscriptionId | null;
   /** `body` was made by a function; else it is the event's payload. */
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */

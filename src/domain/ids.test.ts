@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { firstIdAt, IdFactory, idTime, isId } from './ids.ts';
+import {
+  asId,
+  type DeliveryId,
+  type EndpointId,
+  firstIdAt,
+  IdFactory,
+  idTime,
+  isId,
+  type ProjectId,
+} from './ids.ts';
 
 test('ids strictly increase, also within a millisecond and when the clock steps back', () => {
   const times = [5, 5, 5, 9, 7, 7, 10];
@@ -33,4 +42,19 @@ test('text that is not an id is recognised', () => {
     '01ARZ3NDEKTSV4RRFFQ69G5FAI',
   ])
     expect(isId(text), text).toBe(false);
+});
+
+test('an id of one resource is not taken for that of another', () => {
+  const send = (to: { projectId: ProjectId; endpointId: EndpointId }) => to;
+  const projectId = asId<ProjectId>('p');
+  const endpointId = new IdFactory(() => 1).next<EndpointId>();
+  expect(send({ projectId, endpointId })).toEqual({ projectId, endpointId });
+  // @ts-expect-error the two are swapped
+  send({ projectId: endpointId, endpointId: projectId });
+  // @ts-expect-error a delivery is no endpoint
+  send({ projectId, endpointId: asId<DeliveryId>('d') });
+  // @ts-expect-error a text is no id until an edge says so
+  send({ projectId: 'p', endpointId });
+  const text: string = endpointId;
+  expect(isId(text)).toBe(true);
 });

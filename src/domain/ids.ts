@@ -7,6 +7,21 @@ import { randomText } from '../platform/random.ts';
  * factory strictly increase: within a millisecond the random part increases by a random step, and when the
  * clock steps back the last time is kept. Uniqueness across nodes relies on the 80 random bits.
  */
+declare const of: unique symbol;
+type Id<Resource extends string> = string & { readonly [of]: Resource };
+
+/**
+ * Ids that travel together, so that one cannot be given for another: that does not compile. An id is made one by the
+ * factory, a path parameter or a row of the database.
+ */
+export type ProjectId = Id<'project'>;
+export type EndpointId = Id<'endpoint'>;
+export type SubscriptionId = Id<'subscription'>;
+export type SourceId = Id<'source'>;
+export type EventId = Id<'event'>;
+export type DeliveryId = Id<'delivery'>;
+export type MetaEventId = Id<'meta event'>;
+
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;
 const RANDOM_CHARS = 16;
@@ -26,6 +41,11 @@ function encode(value: number, chars: number): string {
 
 export function isId(text: string): boolean {
   return ID_PATTERN.test(text);
+}
+
+/** An id given as text, such as a path parameter: what it is the id of follows from where it is put. */
+export function asId<T extends string>(text: string): T {
+  return text as T;
 }
 
 /** Milliseconds since 1970 at which an id was created. */
@@ -60,11 +80,13 @@ export class IdFactory {
     this.#now = now;
   }
 
-  next(): string {
+  /** What it is the id of follows from where it is put. */
+  next<T extends string = string>(): T {
     const ms = Math.max(Math.floor(this.#now()), this.#lastMs);
     if (ms === this.#lastMs) this.#countUp();
     else this.#startMillisecond(ms);
-    return this.#timeText + encode(this.#high, RANDOM_CHARS / 2) + encode(this.#low, RANDOM_CHARS / 2);
+    const random = encode(this.#high, RANDOM_CHARS / 2) + encode(this.#low, RANDOM_CHARS / 2);
+    return (this.#timeText + random) as T;
   }
 
   #startMillisecond(ms: number): void {

@@ -1,4 +1,5 @@
-import type { RetryPolicy } from './delivery.ts';
+import type { MetaQueueKey, QueueKey, RetryPolicy } from './delivery.ts';
+import type { MetaEventId } from './ids.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**
@@ -30,7 +31,7 @@ export const metaEventTypes = [
 export type MetaEventType = (typeof metaEventTypes)[number];
 
 export interface NewMetaEvent {
-  id: string;
+  id: MetaEventId;
   projectId: string;
   eventType: MetaEventType;
   /** JSON of `{event_type, data}`. These bytes are sent. */
@@ -49,11 +50,11 @@ export function wantsMetaEvent(config: ProjectConfig['meta_event'], type: MetaEv
 const PREFIX = 'meta:';
 
 /** The queue key of a project's meta events. */
-export function metaQueueKey(projectId: string): string {
-  return `${PREFIX}${projectId}`;
+export function metaQueueKey(projectId: string): MetaQueueKey {
+  return `${PREFIX}${projectId}` as MetaQueueKey;
 }
 
 /** Asked only of what waits: what a node holds says itself what it is. */
-export function isMetaQueueKey(key: string): boolean {
+export function isMetaQueueKey(key: QueueKey): key is MetaQueueKey {
   return key.startsWith(PREFIX);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
-import type { IdFactory } from '../domain/ids.ts';
+import type { EventId, IdFactory } from '../domain/ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -209,7 +209,7 @@ export class EventAcceptor {
     return this.#batcher.drain();
   }
 
-  async #prepare(source: NewEvent, eventId?: string): Promise<PreparedEvent> {
+  async #prepare(source: NewEvent, eventId?: EventId): Promise<PreparedEvent> {
     const { cache, ids, now, maxRetrySeconds, sealer } = this.#deps;
     const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
     return prepareEvent(source, routing, {

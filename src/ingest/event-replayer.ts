@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
 import { visibleHeaders } from '../domain/credential-headers.ts';
-import { LANE } from '../domain/delivery.ts';
+import { LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -50,7 +50,7 @@ export interface BatchReplay extends EventFilter {
 
 interface Replayed {
   /** Queue keys that have new work. */
-  keys: string[];
+  keys: QueueKey[];
   count: number;
 }
 
@@ -99,7 +99,7 @@ export class EventReplayer {
       limit: CHUNK_EVENTS,
     });
     const routing = await this.#deps.cache.refresh(job.project_id);
-    const keys: string[] = [];
+    const keys: QueueKey[] = [];
     let failed = 0;
     for (const event of events) {
       const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay, only });
@@ -164,7 +164,7 @@ export class EventReplayer {
     return { headers: stored(headers), forwardedHeaders: carried === null ? null : stored(carried) };
   }
 
-  #wake(projectId: string, keys: string[], lane: number): void {
+  #wake(projectId: string, keys: QueueKey[], lane: number): void {
     for (const key of new Set(keys)) this.#deps.sink.waiting(projectId, { key, lane });
   }
 }

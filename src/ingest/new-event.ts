@@ -1,9 +1,10 @@
+import type { ProjectId, SourceId } from '../domain/ids.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 
 /** An incoming event: decoded and checked, not yet stored. */
 export interface NewEvent {
-  projectId: string;
+  projectId: ProjectId;
   target: EventTarget;
   eventType: string;
   /** The bytes stored, signed and sent. */
@@ -20,7 +21,7 @@ export interface NewEvent {
   /** Why a function of its source failed. The event is stored with this reason and has no deliveries. */
   functionFailure: string | null;
   idempotencyKey: string | null;
-  sourceId: string | null;
+  sourceId: SourceId | null;
   appId: string | null;
   acknowledgedAtMs: number | null;
   urlQueryParams: string | null;

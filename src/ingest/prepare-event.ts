@@ -1,6 +1,6 @@
 import { visibleHeaders } from '../domain/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../domain/delivery.ts';
-import { type IdFactory, idTime } from '../domain/ids.ts';
+import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
@@ -8,7 +8,7 @@ import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts'
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import { storedHeaders } from '../store/database/stored-headers.ts';
 import type { EventRow } from '../store/queue/accept-events.ts';
-import type { DeliveryRow } from '../store/queue/insert-deliveries.ts';
+import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { withTrace } from '../tracing/trace-context.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -16,7 +16,7 @@ import type { NewEvent } from './new-event.ts';
 export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
-  deliveries: DeliveryRow[];
+  deliveries: NewDelivery[];
   /** Ids of the matched subscriptions, if they are too many to store their deliveries in this commit. */
   expansion: string[] | null;
 }
@@ -30,11 +30,11 @@ const RAN_OUT = 'Filters that needed more work than allowed, and so did not matc
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
-  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: string },
+  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: EventId },
 ): PreparedEvent {
   const subject = eventSubject(source);
   const matched = source.functionFailure === null ? routing.match(source, subject) : [];
-  const id = context.eventId ?? context.ids.next();
+  const id = context.eventId ?? context.ids.next<EventId>();
   const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
     storedHeaders(context.sealer, headers, { id, credentials: source.credentials, visible });
@@ -94,7 +94,7 @@ function eventStatus(matched: RoutedSubscription[]): string {
 }
 
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
-export function heldDelivery(delivery: DeliveryRow, event: EventRow): HeldDelivery {
+export function heldDelivery(delivery: NewDelivery, event: EventRow): HeldDelivery {
   return {
     kind: 'delivery',
     id: delivery.id,

@@ -1,14 +1,14 @@
-import type { IdFactory } from '../domain/ids.ts';
-import type { DeliveryRow } from '../store/queue/insert-deliveries.ts';
+import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
+import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 
 /** The delivery of an event to one subscription, by the current config. */
 export function buildDelivery(
-  event: { id: string; projectId: string; eventType: string },
+  event: { id: EventId; projectId: ProjectId; eventType: string },
   subscription: RoutedSubscription,
   context: { routing: ProjectRouting; ids: IdFactory; maxRetrySeconds: number },
-): DeliveryRow {
+): NewDelivery {
   const { row, retry } = subscription;
   const { routing } = context;
   return {

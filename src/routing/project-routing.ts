@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
+import type { QueueKey } from '../domain/delivery.ts';
 import type { ProjectConfig } from '../domain/project-config.ts';
 import { type RateLimit, rateLimit } from '../domain/rate-limit.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
@@ -117,7 +118,7 @@ export class ProjectRouting {
   }
 
   /** The queue key of a subscription's deliveries: itself if it has a rate limit, else its endpoint. */
-  queueKey({ row, limit }: RoutedSubscription): string {
+  queueKey({ row, limit }: RoutedSubscription): QueueKey {
     return limit === null ? row.endpoint_id : row.id;
   }
 

@@ -1,3 +1,5 @@
+import type { QueueKey } from '../domain/delivery.ts';
+import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { ProjectRouting } from './project-routing.ts';
 
 /**
@@ -6,8 +8,8 @@ import type { ProjectRouting } from './project-routing.ts';
  */
 export function queueKeyOf(
   routing: ProjectRouting,
-  delivery: { endpoint_id: string; subscription_id: string | null },
-): string {
+  delivery: { endpoint_id: EndpointId; subscription_id: SubscriptionId | null },
+): QueueKey {
   const subscription = routing.subscriptions.get(delivery.subscription_id ?? '');
   return subscription?.row.endpoint_id === delivery.endpoint_id
     ? routing.queueKey(subscription)

@@ -1,3 +1,4 @@
+import type { QueueKey } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { type LockedDelivery, reopenDeliveries } from '../store/queue/resend-deliveries.ts';
@@ -6,7 +7,7 @@ import { queueKeyOf } from './queue-key.ts';
 
 /** A place in the queue that has work now. */
 export interface Woken {
-  key: string;
+  key: QueueKey;
   lane: number;
 }
 

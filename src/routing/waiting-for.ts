@@ -1,4 +1,5 @@
 import { breakerState } from '../domain/circuit-breaker.ts';
+import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { RateLimit } from '../domain/rate-limit.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
@@ -17,8 +18,8 @@ export interface Waiting {
 }
 
 interface WaitingDelivery {
-  endpoint_id: string;
-  subscription_id: string | null;
+  endpoint_id: EndpointId;
+  subscription_id: SubscriptionId | null;
   next_send_at: number | null;
   /** Whether a node holds it. Null: it is not in the queue. */
   is_held: boolean | null;

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
-import { IdFactory } from '../../src/domain/ids.ts';
+import {
+  asId,
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  IdFactory,
+  type ProjectId,
+} from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
-import type { DeliveryRow } from '../../src/store/queue/insert-deliveries.ts';
+import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, reapSilentNodes } from '../../src/store/queue/nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -144,22 +151,24 @@ test('an event stored again with another match gets no second set of deliveries'
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['again'] });
   const [project] = await app.database.query('select id, version::int from projects');
   const ids = new IdFactory(Date.now);
-  const eventId = ids.next();
-  const store = (deliveryId: string) =>
+  const eventId = ids.next<EventId>();
+  const store = (deliveryId: DeliveryId) =>
     acceptEvents(app.app.db, {
-      events: [eventRow(eventId, project as { id: string; version: number }, endpoint.uid)],
-      deliveries: [deliveryRow(deliveryId, eventId, { projectId: app.projectId, endpointId: endpoint.uid })],
+      events: [eventRow(eventId, project as { id: ProjectId; version: number }, endpoint.uid)],
+      deliveries: [
+        deliveryRow(deliveryId, eventId, { projectId: asId(app.projectId), endpointId: endpoint.uid }),
+      ],
       expansions: [],
       nodeId: EARLY,
     });
-  const [first, second] = [ids.next(), ids.next()];
+  const [first, second] = [ids.next<DeliveryId>(), ids.next<DeliveryId>()];
   expect(await store(first)).toMatchObject({ duplicates: new Map(), knownEvents: new Set() });
   expect(await store(second)).toMatchObject({ duplicates: new Map(), knownEvents: new Set([eventId]) });
   expect(await app.database.query('select id from event_deliveries')).toEqual([{ id: first }]);
   expect(await app.database.query('select delivery_id as id from delivery_queue')).toEqual([{ id: first }]);
 });
 
-function eventRow(id: string, project: { id: string; version: number }, endpointId: string): EventRow {
+function eventRow(id: EventId, project: { id: ProjectId; version: number }, endpointId: string): EventRow {
   return {
     id,
     projectId: project.id,
@@ -185,10 +194,10 @@ function eventRow(id: string, project: { id: string; version: number }, endpoint
 }
 
 function deliveryRow(
-  id: string,
-  eventId: string,
-  { projectId, endpointId }: { projectId: string; endpointId: string },
-): DeliveryRow {
+  id: DeliveryId,
+  eventId: EventId,
+  { projectId, endpointId }: { projectId: ProjectId; endpointId: EndpointId },
+): NewDelivery {
   return {
     id,
     projectId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
-import { IdFactory } from '../../src/domain/ids.ts';
+import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
@@ -67,7 +67,7 @@ beforeAll(async () => {
   });
   accept = (projectId, payload = Buffer.from('{}')) =>
     acceptor.accept({
-      projectId,
+      projectId: asId(projectId),
       target: { kind: 'broadcast' },
       eventType: 'a',
       payload,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
-import { firstIdAt } from '../../src/domain/ids.ts';
+import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
@@ -53,8 +53,8 @@ const finish: Finish<HeldDelivery> = {
   numTrials: 1,
   latencyMs: 1,
 };
-const want = { key: 'e', lane: 0, count: 10 };
-const held = { projectId: 'p', id: 'd', fence: 1 };
+const want = { key: asId<EndpointId>('e'), lane: 0, count: 10 };
+const held = heldDelivery();
 
 const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
-import { IdFactory } from '../../src/domain/ids.ts';
+import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
@@ -81,11 +81,11 @@ test('the id of a row has no effect in another project', async () => {
   );
   const queued = () => database.query('select * from delivery_queue');
   const before = await queued();
-  const held = { projectId: 'other', id, fence: 1 };
+  const held = heldDelivery({ projectId: asId('other'), id: asId(id), fence: 1 });
   expect(await markStarted(db, 'n', held)).toBe(false);
   await releaseDeliveries(db, 'n', [held]);
   const finish: Finish<HeldDelivery> = {
-    ...handedBack(heldDelivery({ ...held }), null),
+    ...handedBack(held, null),
     status: 'Success',
     delayMs: null,
     numTrials: 1,
@@ -93,5 +93,5 @@ test('the id of a row has no effect in another project', async () => {
   expect(await finishDeliveries(db, 'n', [finish])).toEqual(new Set());
   expect(await finishMetaEvents(db, 'n', [finish])).toEqual(new Set());
   expect(await queued()).toEqual(before);
-  expect(await markStarted(db, 'n', { ...held, projectId: 'mine' })).toBe(true);
+  expect(await markStarted(db, 'n', { ...held, projectId: asId('mine') })).toBe(true);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { asId, type EndpointId } from '../../src/domain/ids.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
 import {
@@ -123,7 +124,7 @@ test('holders are notified of every waiting key, in notifications that fit', asy
   const endpointIds = Array.from({ length: 250 }, (_, n) => `01ENDPOINT${String(n).padStart(16, '0')}`);
   const requests = endpointIds.map((id) => ({
     endpointId: id,
-    places: [{ projectId: '01PROJECT00000000000000000', key: id, lane: 1 }],
+    places: [{ projectId: '01PROJECT00000000000000000', key: asId<EndpointId>(id), lane: 1 }],
   }));
   expect(await takeRateLeases(db, 'a', requests)).toHaveLength(250);
   expect(await takeRateLeases(db, 'b', requests)).toEqual([]);

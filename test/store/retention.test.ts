@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
+import { asId, type EndpointId, firstIdAt, IdFactory } from '../../src/domain/ids.ts';
 import { Database, type Queryable } from '../../src/store/database/database.ts';
-import type { DeliveryRow } from '../../src/store/queue/insert-deliveries.ts';
+import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { insertReplay } from '../../src/store/queue/replay-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { projectRetentions, removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
@@ -11,14 +11,14 @@ import { quietLog } from '../support/quiet-log.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
-const DELIVERY: Omit<DeliveryRow, 'id' | 'eventId'> = {
-  projectId: 'short',
-  endpointId: 'e',
+const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
+  projectId: asId('short'),
+  endpointId: asId('e'),
   subscriptionId: null,
   eventType: 't',
   deliveryMode: 'at_least_once',
   retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 2, retryLimit: 3 },
-  key: 'e',
+  key: asId<EndpointId>('e'),
   isUngated: true,
   held: false,
 };
@@ -124,8 +124,8 @@ test('an event that is being replayed stays, and one that was removed is not rep
   await database.query(`update events set project_id = 'short' where id in ($1, $2)`, [first, second]);
   const replay = (tx: Queryable, id: string) =>
     insertReplay(tx, {
-      event: { id, projectId: 'short', endpointIds: ['e'] },
-      deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: id }],
+      event: { id: asId(id), projectId: asId('short'), endpointIds: ['e'] },
+      deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: asId(id) }],
       lane: 0,
     });
   const left = async () =>

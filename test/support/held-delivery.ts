@@ -4,9 +4,15 @@ import { firstIdAt } from '../../src/domain/ids.ts';
 /** The time of unit tests that own their clock. */
 export const NOON = Date.parse('2026-06-01T12:00:00Z');
 
+type Ids = 'id' | 'key' | 'projectId' | 'eventId' | 'endpointId' | 'target' | 'subscriptionId';
+/** Tests name ids as they like. */
+export type HeldFields = Partial<Omit<HeldDelivery, Ids> & Record<Exclude<Ids, 'subscriptionId'>, string>> & {
+  subscriptionId?: string | null;
+};
+
 /** A delivery of endpoint `e` in project `p`, accepted at NOON and never tried. It has three tries, 10 s apart. */
-export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
-  return {
+export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
+  const delivery: Required<HeldFields> = {
     kind: 'delivery',
     id: firstIdAt(NOON),
     fence: 1,
@@ -36,4 +42,5 @@ export function heldDelivery(fields: Partial<HeldDelivery> = {}): HeldDelivery {
     dueAt: null,
     ...fields,
   };
+  return delivery as HeldDelivery;
 }

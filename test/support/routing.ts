@@ -1,6 +1,7 @@
 import type { Breaker } from '../../src/domain/circuit-breaker.ts';
 import type { EndpointSecrets } from '../../src/domain/endpoint.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { asId, type ProjectId } from '../../src/domain/ids.ts';
 import { defaultProjectConfig, type ProjectConfig } from '../../src/domain/project-config.ts';
 import { noConditions } from '../../src/domain/subscription.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -21,12 +22,12 @@ export interface RoutingFields {
 }
 
 const CREATED = '2026-01-01T00:00:00.000Z';
-const saved = { project_id: 'p', version: 1, updated_at: 0, deleted_at: null };
+const saved = { project_id: asId<ProjectId>('p'), version: 1, updated_at: 0, deleted_at: null };
 
 export function routingOf(fields: RoutingFields = {}): ProjectRouting {
   const config = { ...defaultProjectConfig('v', CREATED), ...fields.config };
   const project: ProjectRow = {
-    id: 'p',
+    id: asId('p'),
     name: 'p',
     type: 'outgoing',
     logo_url: '',
@@ -56,7 +57,7 @@ function endpointRow(fields: Partial<EndpointRow>, secrets: Partial<EndpointSecr
   };
   return {
     ...saved,
-    id: 'e',
+    id: asId('e'),
     name: 'e',
     url: 'http://127.0.0.1:1/hook',
     description: '',
@@ -85,11 +86,11 @@ function endpointRow(fields: Partial<EndpointRow>, secrets: Partial<EndpointSecr
 function subscriptionRow(fields: Partial<SubscriptionRow> = {}): SubscriptionRow {
   return {
     ...saved,
-    id: 's',
+    id: asId('s'),
     name: 's',
     type: 'outgoing',
     status: 'active',
-    endpoint_id: 'e',
+    endpoint_id: asId('e'),
     source_id: '',
     event_types: ['*'],
     filter: noConditions(),

@@ -126,7 +126,7 @@ function refuseUnfailed({ status }: LockedDelivery): void {
 }
 
 function refuseUnsent(ids: string[], deliveries: LockedDelivery[]): void {
-  const byId = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
+  const byId = new Map<string, LockedDelivery>(deliveries.map((delivery) => [delivery.id, delivery]));
   for (const id of ids) {
     const delivery = byId.get(id);
     if (delivery === undefined)

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../domain/errors.ts';
+import type { SourceId } from '../../domain/ids.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 
@@ -7,7 +8,7 @@ export async function eventSource(
   context: ApiContext,
   project: ProjectRow,
   sourceId: string | undefined,
-): Promise<string | null> {
+): Promise<SourceId | null> {
   if (!sourceId) return null;
   const { sources } = await context.cache.get(project.id);
   const source = sources.get(sourceId);

@@ -1,5 +1,6 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-token.ts';
+import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
@@ -37,7 +38,7 @@ export interface ApiContext {
   /** Whether deliveries may go to a URL, as far as the URL alone shows. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Call when due deliveries wait in the queue. */
-  wake(projectId: string, where: { key: string; lane: number }): void;
+  wake(projectId: string, where: { key: QueueKey; lane: number }): void;
   /** There is a new job. */
   wakeJobs(): void;
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import { recordsFor } from '../../domain/subscription.ts';
 import { RawJson } from '../../platform/raw-json.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
@@ -101,7 +102,8 @@ async function preview(
   const uid = () => context.ids.next();
   const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
   // Treated as active, so that an inactive one can be previewed before it is activated.
-  const changed: SubscriptionRow = { ...row, ...fields, filters, status: 'active' };
+  const endpoint_id = asId<EndpointId>(fields.endpoint_id);
+  const changed: SubscriptionRow = { ...row, ...fields, endpoint_id, filters, status: 'active' };
   const limit = body.limit ?? DEFAULT_EVENTS;
   const wanted = { eventTypes: fields.event_types, limit, maxBytes: MAX_BYTES, scope };
   const { events, isCut } = await latestEvents(db, project.id, wanted);

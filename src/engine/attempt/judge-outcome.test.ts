@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
+import { type HeldFields, heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
 import { answered, unanswered } from '../../../test/support/outcomes.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
-import { deliveryModes, type HeldDelivery, LANE, transitions } from '../../domain/delivery.ts';
+import { deliveryModes, LANE, transitions } from '../../domain/delivery.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
 const DAY_MS = 86_400_000;
 const RETRY = heldDelivery().retry;
-const judge = (fields: Partial<HeldDelivery>, outcome: Outcome, nowMs = NOON + 70) =>
+const judge = (fields: HeldFields, outcome: Outcome, nowMs = NOON + 70) =>
   judgeOutcome(heldDelivery(fields), outcome, { nowMs, random: 0 });
 
 describe('a success', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
@@ -30,8 +31,8 @@ test('a key that becomes due while a round is choosing gets the next round, with
       if (key === 'busy') while (performance.now() <= nextDueAt);
       else resolve(claimer.stop());
     });
-    claimer.waiting('project', { key: 'busy', lane: 0 }, 0);
-    claimer.waiting('project', { key: 'next', lane: 0 }, 20);
+    claimer.waiting('project', { key: asId<EndpointId>('busy'), lane: 0 }, 0);
+    claimer.waiting('project', { key: asId<EndpointId>('next'), lane: 0 }, 20);
     nextDueAt = performance.now() + 20;
   });
   await answered;
@@ -52,12 +53,13 @@ test('a key behind a closed gate is checked once, however often others are due',
       };
     });
   const lastShut = askedAbout('shut 999');
-  for (let n = 0; n < 1_000; n += 1) claimer.waiting('project', { key: `shut ${n}`, lane: 0 }, 0);
+  for (let n = 0; n < 1_000; n += 1)
+    claimer.waiting('project', { key: asId<EndpointId>(`shut ${n}`), lane: 0 }, 0);
   await lastShut;
   for (let n = 0; n < 20; n += 1) {
     const next = askedAbout(`other ${n}`);
-    claimer.waiting('other', { key: `other ${n}`, lane: 0 }, 0);
-    claimer.waiting('project', { key: 'shut 7', lane: 0 }, 0);
+    claimer.waiting('other', { key: asId<EndpointId>(`other ${n}`), lane: 0 }, 0);
+    claimer.waiting('project', { key: asId<EndpointId>('shut 7'), lane: 0 }, 0);
     claimer.roomFreed();
     await next;
   }
@@ -84,7 +86,8 @@ test('a round checks a bounded number of due keys, and later rounds the rest', a
     asked += 1;
     if (asked === 3_000) all.resolve();
   });
-  for (let n = 0; n < 3_000; n += 1) claimer.waiting('project', { key: `key ${n}`, lane: 0 }, 0);
+  for (let n = 0; n < 3_000; n += 1)
+    claimer.waiting('project', { key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
   await all.promise;
   expect(most).toBeLessThanOrEqual(500);
   await claimer.stop();
@@ -97,8 +100,9 @@ test('a key of one project does not wait behind thousands of another', async () 
     asked.push(key);
     if (key === 'other') other.resolve();
   });
-  for (let n = 0; n < 3_000; n += 1) claimer.waiting('project', { key: `key ${n}`, lane: 0 }, 0);
-  claimer.waiting('another', { key: 'other', lane: 0 }, 0);
+  for (let n = 0; n < 3_000; n += 1)
+    claimer.waiting('project', { key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
+  claimer.waiting('another', { key: asId<EndpointId>('other'), lane: 0 }, 0);
   await other.promise;
   expect(asked.indexOf('other')).toBeLessThan(2);
   await claimer.stop();

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { QueueKey } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -89,7 +90,7 @@ export class Claimer implements QueueListener {
     await this.#round;
   }
 
-  waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void {
+  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
     this.#heard({ projectId, ...where }, { dueInMs, isOwn: true });
   }
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery } from '../../../test/support/held-delivery.ts';
+import { type HeldFields, heldDelivery } from '../../../test/support/held-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
 import { answered } from '../../../test/support/outcomes.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import { LANE } from '../../domain/delivery.ts';
+import type { Destination } from '../../domain/delivery-sink.ts';
+import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
@@ -68,10 +70,10 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     },
   );
   const place = (id: string, endpointId = 'e', projectId = 'p') =>
-    dispatcher.reserve(id, { projectId, endpointId });
+    dispatcher.reserve(id, to(projectId, endpointId));
   const claim = (id: string, endpointId = 'e', projectId = 'p') =>
-    dispatcher.reserveClaimed(id, { projectId, endpointId });
-  const start = (id: string, fields: Partial<HeldDelivery> = {}) => {
+    dispatcher.reserveClaimed(id, to(projectId, endpointId));
+  const start = (id: string, fields: HeldFields = {}) => {
     const delivery = heldDelivery({ id, ...fields, target: fields.endpointId ?? 'e' });
     claim(id, delivery.endpointId, delivery.projectId);
     dispatcher.start(delivery);
@@ -83,6 +85,11 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
   };
   return { dispatcher, clock, beat, sending, recorded, told, record, place, claim, start, end };
 }
+
+const to = (projectId: string, endpointId: string): Destination => ({
+  projectId: asId(projectId),
+  endpointId: asId<EndpointId>(endpointId),
+});
 
 /** How many of many tries to take a place succeeded. */
 const taken = (take: (id: string) => boolean) =>
@@ -228,7 +235,7 @@ describe('an outcome', () => {
   test('after which another try follows tells where the row waits, and for how long', async () => {
     const { told, start, end } = dispatcherOf();
     start('a');
-    await end('a', failedWith({ status: 'Retry', key: 's', lane: LANE.retry }));
+    await end('a', failedWith({ status: 'Retry', key: asId<SubscriptionId>('s'), lane: LANE.retry }));
     expect(told).toEqual([
       ['waiting', 'p', 's', LANE.retry, 5_000],
       ['attempted', 'a'],

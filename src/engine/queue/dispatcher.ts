@@ -1,4 +1,4 @@
-import { type Held, type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import { type Held, type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
 import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
@@ -50,7 +50,7 @@ export interface DispatcherDeps {
 /** Events of the dispatcher for the rest of the engine. */
 export interface QueueListener {
   /** Rows of a key wait in the queue, due in this many milliseconds. */
-  waiting(projectId: string, where: { key: string; lane: number }, dueInMs: number): void;
+  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void;
   /** A place in the window became free. */
   roomFreed(): void;
   expansionStored(): void;
@@ -125,7 +125,7 @@ export class Dispatcher implements DeliverySink {
     this.#pump(delivery.target, queue);
   }
 
-  waiting(projectId: string, where: { key: string; lane: number }): void {
+  waiting(projectId: string, where: { key: QueueKey; lane: number }): void {
     this.#queueListener?.waiting(projectId, where, 0);
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import { type DueKey, DueKeys } from './due-keys.ts';
 
 const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({
   projectId,
-  key,
+  key: asId<EndpointId>(key),
   lane: 0,
   dueAt,
   toldAt: dueAt,

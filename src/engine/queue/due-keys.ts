@@ -1,3 +1,4 @@
+import type { QueueKey } from '../../domain/delivery.ts';
 /**
  * Where deliveries wait, by place (queue key and lane). States of each place:
  * later -> not due yet; a heap by due time knows the next;
@@ -9,7 +10,7 @@
  */
 export interface DueKey {
   projectId: string;
-  key: string;
+  key: QueueKey;
   lane: number;
   /** By the monotonic clock. */
   dueAt: number;

@@ -1,3 +1,4 @@
+import type { QueueKey } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
 import { type DuePlace, tellDue } from '../../store/queue/rate-leases.ts';
@@ -16,7 +17,7 @@ export class DueTeller implements QueueListener {
     this.#deps = deps;
   }
 
-  waiting(projectId: string, { key, lane }: { key: string; lane: number }, dueInMs: number): void {
+  waiting(projectId: string, { key, lane }: { key: QueueKey; lane: number }, dueInMs: number): void {
     if (dueInMs > 0) return;
     this.#places.set(`${lane} ${key}`, { projectId, key, lane });
     this.#start();

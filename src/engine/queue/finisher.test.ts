@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { heldDelivery } from '../../../test/support/held-delivery.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
@@ -22,7 +23,7 @@ const attempt: AttemptRow = {
   respondedAtMs: 0,
 };
 const metaEvent: NewMetaEvent = {
-  id: 'meta',
+  id: asId('meta'),
   projectId: 'p',
   eventType: 'eventdelivery.success',
   payload: Buffer.from('{}'),
@@ -39,7 +40,7 @@ const finishOf = (id: string, fields: Recorded = {}): Finish => ({
   latencyMs: 1,
   delayMs: null,
   lane: 0,
-  key: 'e',
+  key: asId<EndpointId>('e'),
   body: null,
   attempt,
   isSecondRequest: false,

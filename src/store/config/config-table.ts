@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -8,7 +9,7 @@ import { listPage, Where } from '../database/list-page.ts';
 /** What every row of config has beside its fields. */
 export interface ConfigRow {
   id: string;
-  project_id: string;
+  project_id: ProjectId;
   updated_at: number;
   /** Set: it was deleted and stays as a tombstone. */
   deleted_at: number | null;

@@ -1,5 +1,6 @@
 import type { EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import type { EndpointId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
@@ -22,6 +23,7 @@ export interface EndpointFields {
 }
 
 export interface EndpointRow extends VersionedRow, EndpointFields {
+  id: EndpointId;
   secret: Secret<EndpointSecrets>;
 }
 

@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -10,7 +11,7 @@ export interface ProjectSecrets {
 }
 
 export interface ProjectRow {
-  id: string;
+  id: ProjectId;
   name: string;
   type: string;
   logo_url: string;

@@ -1,3 +1,4 @@
+import type { SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/source.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -24,6 +25,7 @@ export interface SourceFields {
 }
 
 export interface SourceRow extends VersionedRow, SourceFields {
+  id: SourceId;
   secret: Secret<SourceSecrets>;
 }
 

@@ -1,5 +1,6 @@
 import type { DeliveryMode } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
@@ -23,6 +24,8 @@ export interface SubscriptionFields {
 }
 
 export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
+  id: SubscriptionId;
+  endpoint_id: EndpointId;
   filters: readonly FilterRecord[];
 }
 

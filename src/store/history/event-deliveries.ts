@@ -1,5 +1,13 @@
 import { type DeliveryMode, type DeliveryStatus, openStatuses } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import type {
+  DeliveryId,
+  EndpointId,
+  EventId,
+  ProjectId,
+  SourceId,
+  SubscriptionId,
+} from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
@@ -9,11 +17,11 @@ import { brokerMessageHeader } from './events.ts';
 
 /** A delivery with what its event contributes to it. */
 export interface StoredDelivery extends RetryColumns {
-  id: string;
-  project_id: string;
-  event_id: string;
-  endpoint_id: string;
-  subscription_id: string | null;
+  id: DeliveryId;
+  project_id: ProjectId;
+  event_id: EventId;
+  endpoint_id: EndpointId;
+  subscription_id: SubscriptionId | null;
   event_type: string;
   status: DeliveryStatus;
   description: string | null;
@@ -28,7 +36,7 @@ export interface StoredDelivery extends RetryColumns {
   headers: string | null;
   idempotency_key: string | null;
   url_query_params: string | null;
-  source_id: string | null;
+  source_id: SourceId | null;
   acknowledged_at: number;
   /** Whether a node holds it. Null: it is not in the queue. */
   is_held: boolean | null;
@@ -151,7 +159,7 @@ export async function deliveriesByIds(
     `select ${SELECT} from ${FROM} where d.id = any($1) and d.project_id = $2`,
     [ids, projectId],
   );
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byId = new Map<string, StoredDelivery>(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 

@@ -1,15 +1,15 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { isId } from '../../domain/ids.ts';
+import { type EventId, isId, type ProjectId, type SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { isEventTypePattern } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, listPage, Where } from '../database/list-page.ts';
 
 export interface StoredEvent {
-  id: string;
-  project_id: string;
+  id: EventId;
+  project_id: ProjectId;
   event_type: string;
-  source_id: string | null;
+  source_id: SourceId | null;
   app_id: string | null;
   status: string;
   failure_reason: string | null;

@@ -1,5 +1,5 @@
 import { type DeliveryStatus, LANE } from '../../domain/delivery.ts';
-import { firstIdAt } from '../../domain/ids.ts';
+import { firstIdAt, type MetaEventId, type ProjectId } from '../../domain/ids.ts';
 import { metaQueueKey, type NewMetaEvent } from '../../domain/meta-event.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
@@ -9,8 +9,8 @@ import { type RetryColumns, retryColumns } from '../database/retry-columns.ts';
 import { insertQueueRows } from './queue-rows.ts';
 
 export interface MetaEventRow extends RetryColumns {
-  id: string;
-  project_id: string;
+  id: MetaEventId;
+  project_id: ProjectId;
   event_type: string;
   status: DeliveryStatus;
   description: string | null;

@@ -44,7 +44,7 @@ function makePage(found: string[], page: PageRequest, events: StoredEvent[]): Pa
   const ids = found.slice(0, page.perPage);
   const more = found.length > page.perPage;
   if (!forward) ids.reverse();
-  const byId = new Map(events.map((event) => [event.id, event]));
+  const byId = new Map<string, StoredEvent>(events.map((event) => [event.id, event]));
   return {
     rows: ids.flatMap((id) => byId.get(id) ?? []),
     pagination: {

@@ -1,12 +1,13 @@
 import { LANE } from '../../domain/delivery.ts';
+import type { EventId, ProjectId, SourceId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 import {
-  type DeliveryRow,
   deliveryColumns,
   insertDeliveries,
+  type NewDelivery,
   QUEUED_COLUMNS,
   STORED_COLUMNS,
 } from './insert-deliveries.ts';
@@ -26,11 +27,11 @@ import { bothForms, insertTwice } from './insert-twice.ts';
  * Locks: the rows it inserts. Round trips: 1. Measured: see docs/benchmark.md.
  */
 export interface EventRow {
-  id: string;
-  projectId: string;
+  id: EventId;
+  projectId: ProjectId;
   configVersion: number;
   eventType: string;
-  sourceId: string | null;
+  sourceId: SourceId | null;
   appId: string | null;
   status: string;
   failureReason: string | null;
@@ -53,8 +54,8 @@ export interface EventRow {
 
 /** An event with too many deliveries for one commit. They are created from this list afterwards. */
 export interface ExpansionRow {
-  eventId: string;
-  projectId: string;
+  eventId: EventId;
+  projectId: ProjectId;
   subscriptionIds: readonly string[];
 }
 
@@ -75,7 +76,7 @@ export interface AcceptResult {
 interface Batch {
   projects: readonly (readonly [id: string, version: number])[];
   events: readonly EventRow[];
-  deliveries: readonly DeliveryRow[];
+  deliveries: readonly NewDelivery[];
   expansions: readonly ExpansionRow[];
   nodeId: string;
 }

@@ -1,5 +1,5 @@
-import type { DeliveryMode, HeldDelivery } from '../../domain/delivery.ts';
-import { idTime } from '../../domain/ids.ts';
+import type { DeliveryMode, HeldDelivery, QueueKey } from '../../domain/delivery.ts';
+import { asId, type EndpointId, idTime, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -7,9 +7,9 @@ import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
 /** Claims due deliveries for this node, with everything the dispatcher needs. */
-interface DeliveryRow extends TakenRow, RetryColumns {
-  endpoint_id: string;
-  subscription_id: string | null;
+interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
+  endpoint_id: EndpointId;
+  subscription_id: SubscriptionId | null;
   event_type: string;
   delivery_mode: DeliveryMode;
   num_trials: number;
@@ -36,10 +36,10 @@ export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Pr
   return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
-function fromRow(row: DeliveryRow): HeldDelivery {
+function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
   return {
     kind: 'delivery',
-    id: row.delivery_id,
+    id: asId(row.delivery_id),
     fence: row.fence,
     key: row.key,
     lane: row.lane,
@@ -69,8 +69,8 @@ function fromRow(row: DeliveryRow): HeldDelivery {
 }
 
 export interface WaitingKey {
-  project_id: string;
-  key: string;
+  project_id: ProjectId;
+  key: QueueKey;
   lane: number;
   due_in_ms: number;
 }
@@ -95,13 +95,15 @@ export function waitingKeys(db: Database): Promise<WaitingKey[]> {
   return db.hot<WaitingKey>('waiting-keys', WAITING, []);
 }
 
-interface Held {
-  projectId: string;
+/** A row of the queue as its holder knows it. */
+interface Fenced {
+  projectId: ProjectId;
+  /** Of a delivery or a meta event. */
   id: string;
   fence: number;
 }
 
-const release = new Parameters<{ nodeId: string; held: readonly Held[] }>();
+const release = new Parameters<{ nodeId: string; held: readonly Fenced[] }>();
 const holder = release.one('text', (batch) => batch.nodeId);
 const released = release.rows(
   (batch) => batch.held,
@@ -117,7 +119,11 @@ from ${released.as('r')}
 where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${holder} and q.fence = r.fence`;
 
 /** Releases rows unattempted, for example when a node stops: due at once, for any node. */
-export async function releaseDeliveries(db: Database, nodeId: string, held: readonly Held[]): Promise<void> {
+export async function releaseDeliveries(
+  db: Database,
+  nodeId: string,
+  held: readonly Fenced[],
+): Promise<void> {
   await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
 }
 
@@ -125,7 +131,7 @@ export async function releaseDeliveries(db: Database, nodeId: string, held: read
 export function heldBy(
   db: Database,
   nodeId: string,
-): Promise<{ id: string; fence: number; projectId: string; key: string; lane: number }[]> {
+): Promise<{ id: string; fence: number; projectId: ProjectId; key: QueueKey; lane: number }[]> {
   return db.query(
     'select delivery_id as id, fence, project_id as "projectId", key, lane from delivery_queue where node_id = $1',
     [nodeId],
@@ -133,7 +139,7 @@ export function heldBy(
 }
 
 /** Records that an at-most-once delivery is about to be sent. False: this node no longer holds it. */
-export async function markStarted(db: Database, nodeId: string, delivery: Held): Promise<boolean> {
+export async function markStarted(db: Database, nodeId: string, delivery: Fenced): Promise<boolean> {
   const rows = await db.hot(
     'mark-started',
     `update delivery_queue set is_started = true

@@ -1,11 +1,11 @@
 import type { HeldMetaEvent } from '../../domain/delivery.ts';
-import { idTime } from '../../domain/ids.ts';
+import { asId, idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
 /** Claims due meta events for this node. */
-interface MetaEventRow extends TakenRow, RetryColumns {
+interface ClaimedMetaEventRow extends TakenRow, RetryColumns {
   event_type: string;
   payload: Buffer;
   num_trials: number;
@@ -26,15 +26,15 @@ export function claimMetaEvents(
   return holdDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
 }
 
-function fromRow(row: MetaEventRow): HeldMetaEvent {
+function fromRow(row: ClaimedMetaEventRow): HeldMetaEvent {
   return {
     kind: 'meta',
-    id: row.delivery_id,
+    id: asId(row.delivery_id),
     fence: row.fence,
     key: row.key,
     lane: row.lane,
     projectId: row.project_id,
-    target: row.key,
+    target: asId(row.key),
     eventType: row.event_type,
     deliveryMode: 'at_least_once',
     retry: retryOf(row),

@@ -1,12 +1,13 @@
 import { LANE } from '../../domain/delivery.ts';
+import type { EventId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
-import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
+import { insertWaiting, type NewDelivery } from './insert-deliveries.ts';
 
 /** A large fan-out in progress. */
 export interface Expansion {
-  event_id: string;
-  project_id: string;
+  event_id: EventId;
+  project_id: ProjectId;
   event_type: string;
   subscription_ids: string[];
   done: number;
@@ -26,7 +27,7 @@ export async function lockExpansion(tx: Queryable): Promise<Expansion | undefine
 export async function storeChunk(
   tx: Queryable,
   expansion: Expansion,
-  chunk: { deliveries: DeliveryRow[]; done: number },
+  chunk: { deliveries: NewDelivery[]; done: number },
 ): Promise<void> {
   await insertWaiting(tx, { deliveries: chunk.deliveries, lane: LANE.first });
   if (chunk.done < expansion.subscription_ids.length) {

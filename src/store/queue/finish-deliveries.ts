@@ -1,4 +1,4 @@
-import type { EndedStatus, Held, HeldDelivery, OpenStatus } from '../../domain/delivery.ts';
+import type { EndedStatus, Held, HeldDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
@@ -37,7 +37,7 @@ export type Finish<T extends Held = Held> = NextState & {
   numTrials: number;
   latencyMs: number | null;
   lane: number;
-  key: string;
+  key: QueueKey;
   /** The body from a function, kept for later attempts. */
   body: Buffer | null;
   attempt: AttemptRow | null;

@@ -1,4 +1,5 @@
-import type { Held } from '../../domain/delivery.ts';
+import type { Held, QueueKey } from '../../domain/delivery.ts';
+import type { EventId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -10,7 +11,7 @@ import { Parameters } from '../database/parameters.ts';
  * an endpoint with 100,000 due rows cannot hide the others.
  */
 export interface Want {
-  key: string;
+  key: QueueKey;
   lane: number;
   count: number;
 }
@@ -24,10 +25,11 @@ export interface Claim<T extends Held = Held> {
 
 /** A row of the queue that this node has taken. */
 export interface TakenRow {
+  /** Of a delivery or a meta event. */
   delivery_id: string;
-  event_id: string;
-  project_id: string;
-  key: string;
+  event_id: EventId;
+  project_id: ProjectId;
+  key: QueueKey;
   lane: number;
   fence: number;
   is_started: boolean;

@@ -1,27 +1,28 @@
-import type { DeliveryMode, RetryPolicy } from '../../domain/delivery.ts';
+import type { DeliveryMode, QueueKey, RetryPolicy } from '../../domain/delivery.ts';
+import type { DeliveryId, EndpointId, EventId, ProjectId, SubscriptionId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import { retryColumns } from '../database/retry-columns.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 
 /** A new delivery, and the fields of its queue row. */
-export interface DeliveryRow {
-  id: string;
-  projectId: string;
-  eventId: string;
-  endpointId: string;
-  subscriptionId: string | null;
+export interface NewDelivery {
+  id: DeliveryId;
+  projectId: ProjectId;
+  eventId: EventId;
+  endpointId: EndpointId;
+  subscriptionId: SubscriptionId | null;
   eventType: string;
   deliveryMode: DeliveryMode;
   retry: RetryPolicy;
-  key: string;
+  key: QueueKey;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
   /** Inserted as held by the accepting node, or waiting for a claim. */
   held: boolean;
 }
 
-const stored: readonly Column<DeliveryRow>[] = [
+const stored: readonly Column<NewDelivery>[] = [
   ['id', 'id', (d) => d.id],
   ['project_id', 'id', (d) => d.projectId],
   ['event_id', 'id', (d) => d.eventId],
@@ -32,7 +33,7 @@ const stored: readonly Column<DeliveryRow>[] = [
   ...retryColumns,
 ];
 
-export const deliveryColumns: readonly Column<DeliveryRow>[] = [
+export const deliveryColumns: readonly Column<NewDelivery>[] = [
   ...stored,
   ['key', 'id', (d) => d.key],
   ['held', 'bool', (d) => d.held],
@@ -48,7 +49,7 @@ export function insertDeliveries(from: string): string {
   select ${names}, 'Scheduled', now(), now() from ${from}`;
 }
 
-const waiting = new Parameters<{ deliveries: readonly DeliveryRow[]; lane: number }>();
+const waiting = new Parameters<{ deliveries: readonly NewDelivery[]; lane: number }>();
 const lane = waiting.one('int', (batch) => batch.lane);
 const rows = waiting.rows((batch) => batch.deliveries, deliveryColumns);
 
@@ -63,7 +64,7 @@ ${insertQueueRows({ from: 'd order by id', lane })}`;
 /** Stores deliveries that wait for any node. */
 export async function insertWaiting(
   tx: Queryable,
-  batch: { deliveries: readonly DeliveryRow[]; lane: number },
+  batch: { deliveries: readonly NewDelivery[]; lane: number },
 ): Promise<void> {
   await tx.query(INSERT_WAITING, waiting.values(batch));
 }

@@ -1,3 +1,5 @@
+import type { QueueKey } from '../../domain/delivery.ts';
+import { asId } from '../../domain/ids.ts';
 import { FRESH_SECONDS, SILENT_SECONDS } from '../../domain/node-lease.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { plainArray } from '../database/packed-bytes.ts';
@@ -17,7 +19,7 @@ export const DUE_CHANNEL = 'posthorn_due';
 /** A place in the queue that has due rows. */
 export interface DuePlace {
   projectId: string;
-  key: string;
+  key: QueueKey;
   lane: number;
 }
 
@@ -129,7 +131,7 @@ export async function tellAnywhere(db: HotQueryable): Promise<void> {
 export function parseDue(payload: string): DuePlace[] {
   return payload.split(',').flatMap((place) => {
     const [projectId, key, lane] = place.split(' ');
-    return projectId && key && lane ? [{ projectId, key, lane: Number(lane) }] : [];
+    return projectId && key && lane ? [{ projectId, key: asId<QueueKey>(key), lane: Number(lane) }] : [];
   });
 }
 

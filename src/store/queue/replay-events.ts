@@ -1,6 +1,7 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import type { EventRow } from './accept-events.ts';
-import { type DeliveryRow, insertWaiting } from './insert-deliveries.ts';
+import { insertWaiting, type NewDelivery } from './insert-deliveries.ts';
 
 /**
  * New deliveries of a stored event, which takes over the result of the new match. False: the event has been
@@ -10,7 +11,7 @@ export async function insertReplay(
   tx: Queryable,
   replay: {
     event: Pick<EventRow, 'id' | 'projectId' | 'endpointIds'>;
-    deliveries: readonly DeliveryRow[];
+    deliveries: readonly NewDelivery[];
     lane: number;
   },
 ): Promise<boolean> {
@@ -34,7 +35,7 @@ export async function insertReplay(
 /** The result of a function on an event that was stored without it. */
 export async function saveContent(
   tx: Queryable,
-  event: { id: string; project_id: string },
+  event: { id: string; project_id: ProjectId },
   content: {
     payload: Buffer;
     contentType: string | null;

@@ -1,7 +1,9 @@
-import type { DeliveryStatus } from '../../domain/delivery.ts';
+import type { DeliveryStatus, QueueKey } from '../../domain/delivery.ts';
+import type { EventId } from '../../domain/ids.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
+import type { StoredDelivery } from '../history/event-deliveries.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 import { tellOfEnded } from './tell-of-ended.ts';
 
@@ -9,14 +11,10 @@ import { tellOfEnded } from './tell-of-ended.ts';
  * Reopens ended deliveries, and ends open ones by hand. Both change the delivery and its queue row in one
  * transaction, queue rows in id order, as a finish does.
  */
-export interface LockedDelivery {
-  id: string;
-  event_id: string;
-  endpoint_id: string;
-  subscription_id: string | null;
-  event_type: string;
-  status: DeliveryStatus;
-}
+export type LockedDelivery = Pick<
+  StoredDelivery,
+  'id' | 'event_id' | 'endpoint_id' | 'subscription_id' | 'event_type' | 'status'
+>;
 
 /** Locks those of the given deliveries that are in one of the states. */
 export function lockDeliveries(
@@ -33,7 +31,7 @@ export function lockDeliveries(
 }
 
 interface Resend {
-  deliveries: readonly { id: string; event_id: string; key: string }[];
+  deliveries: readonly { id: string; event_id: EventId; key: QueueKey }[];
   lane: number;
 }
 
