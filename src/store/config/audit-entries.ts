@@ -34,7 +34,7 @@ export interface Changed<T> {
   audit: readonly AuditNote[];
 }
 
-/** A change outside the config, and its entries, in one transaction. For config there is `changeConfig`. */
+/** A change outside the config, and its entries, in one transaction. Config changes through `ConfigChanges`. */
 export function audited<T>(
   deps: { db: Database; ids: IdFactory },
   by: { projectId: string | null; actor: Actor },
