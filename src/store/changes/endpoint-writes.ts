@@ -60,8 +60,8 @@ export async function deleteEndpoint(change: ConfigChange, table: EndpointStore,
 }
 
 /**
- * As meta events show it: without secrets. That leaves out the addresses of chat services too, since whoever knows one
- * may post there.
+ * The endpoint as meta events show it, without secrets. It also omits the addresses of chat services, because
+ * anyone with the address can post there.
  */
 function endpointData(row: EndpointRow): object {
   return {

@@ -40,7 +40,10 @@ export async function updatePortalLink(
   return row as PortalLinkRow;
 }
 
-/** Undefined if there was no such link to revoke. Its tokens of either kind stop with it; other nodes are told. */
+/**
+ * Undefined if there was no such link to revoke. Its tokens of either kind stop working with it. Other nodes
+ * are notified.
+ */
 export async function revokePortalLink(
   tx: Queryable,
   projectId: string,
@@ -60,7 +63,7 @@ export async function revokePortalLink(
   return row;
 }
 
-/** Stores new tokens, valid for an hour, and drops the expired ones of the same links. */
+/** Stores new tokens, valid for an hour, and removes the expired ones of the same links. */
 export async function insertPortalTokens(
   db: Queryable,
   tokens: { linkId: string; hash: Buffer }[],

@@ -10,7 +10,7 @@ import { rowTimes } from '../database/row-times.ts';
 import { tellNodes } from '../database/tell-nodes.ts';
 import type { ConfigChange } from './config-change.ts';
 
-/** The config given is the whole one. */
+/** The given config is complete. */
 export async function insertProject(
   tx: Queryable,
   projects: ProjectStore,
@@ -41,7 +41,7 @@ export async function updateProject(
   return saved;
 }
 
-/** The project stays as a tombstone; its keys stop working at once. Returns it, unless it was deleted already. */
+/** The project stays as a tombstone, and its keys stop working at once. Returns it, unless it was deleted already. */
 export async function deleteProject(tx: Queryable, id: string): Promise<Omit<ProjectRow, 'secret'>[]> {
   const deleted = await tx.query<Omit<ProjectRow, 'secret'>>(
     `update projects set deleted_at = now(), version = version + 1
@@ -53,7 +53,7 @@ export async function deleteProject(tx: Queryable, id: string): Promise<Omit<Pro
   return deleted;
 }
 
-/** As meta events show it: without the secret they are signed with. */
+/** The project as meta events show it, without the secret that signs them. */
 function projectData(row: ProjectRow): object {
   const { secret: _, ...metaEvent } = row.config.meta_event;
   return {

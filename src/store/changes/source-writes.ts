@@ -20,7 +20,7 @@ export async function deleteSource(change: ConfigChange, table: SourceStore, id:
     change.tell('source.deleted', () => sourceData(row));
 }
 
-/** As meta events show it: without the verifier. */
+/** The source as meta events show it, without the verifier. */
 function sourceData(row: SourceRow): object {
   return {
     uid: row.id,

@@ -6,7 +6,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 
-/** What every row of config has beside its fields. */
+/** The columns of every row of config in addition to its fields. */
 export interface ConfigRow {
   id: string;
   project_id: ProjectId;
@@ -42,7 +42,7 @@ export class ConfigTable<Row extends ConfigRow> {
     return this.find(db, 'project_id = $1 and id = $2', [projectId, id]);
   }
 
-  /** Locks the row, for a change that depends on what it holds. */
+  /** Locks the row, for a change that depends on its content. */
   async getForUpdate(tx: Queryable, projectId: string, id: string): Promise<Row | undefined> {
     const [row] = await this.select(tx, `project_id = $1 and id = $2 and ${LIVE} for update`, [
       projectId,
