@@ -3,7 +3,10 @@ import type { ConfigCache } from './config-cache.ts';
 import type { ProjectRouting } from './project-routing.ts';
 
 /** The config of a project; null where the project was deleted. */
-export async function existingRouting(cache: ConfigCache, projectId: string): Promise<ProjectRouting | null> {
+export async function existingRouting(
+  cache: Pick<ConfigCache, 'peek' | 'get'>,
+  projectId: string,
+): Promise<ProjectRouting | null> {
   try {
     return cache.peek(projectId) ?? (await cache.get(projectId));
   } catch (error) {

@@ -14,7 +14,7 @@ export type FunctionRun =
 
 /** The event's id and time are its random seed and clock, so that a later attempt gives the same result. */
 export async function runFunction(
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'run'>,
   code: string,
   delivery: Pick<HeldDelivery, 'eventId' | 'projectId' | 'body' | 'contentType'>,
 ): Promise<FunctionRun> {

@@ -21,11 +21,10 @@ import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
-import type { RateLeases } from '../limits/rate-leases.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { endAttemptSpan } from './attempt-span.ts';
 import { type BuiltRequest, buildRequest } from './build-request.ts';
-import { DeliveryTurn } from './delivery-turn.ts';
+import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
@@ -36,10 +35,10 @@ import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from '
  * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
 export interface SenderDeps {
-  cache: ConfigCache;
-  http: HttpClient;
-  auth: EndpointAuth;
-  sandbox: Sandbox;
+  cache: Pick<ConfigCache, 'peek' | 'get'>;
+  http: Pick<HttpClient, 'send'>;
+  auth: Pick<EndpointAuth, 'headers' | 'invalidate'>;
+  sandbox: Pick<Sandbox, 'run'>;
   sealer: Sealer;
   ids: IdFactory;
   /** The database's time in milliseconds. */
@@ -51,7 +50,7 @@ export interface SenderDeps {
   markStarted(delivery: HeldDelivery): Promise<boolean>;
   /** Whether this node may still send. Functions and credentials take time, in which the lease may expire. */
   maySend(): boolean;
-  rateLeases: RateLeases;
+  rateLeases: TurnLeases;
   /** Null: tracing is off. */
   tracer: Tracer | null;
 }

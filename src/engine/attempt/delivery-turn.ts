@@ -7,8 +7,11 @@ import type { RateLeases } from '../limits/rate-leases.ts';
  * changed while it waited is checked again: the node's lease, the rate lease, the endpoint's gates, and the
  * limits themselves.
  */
+/** What a turn asks of the rate leases of this node. */
+export type TurnLeases = Pick<RateLeases, 'generation' | 'held' | 'left'>;
+
 export interface TurnDeps<Refusal> {
-  rateLeases: RateLeases;
+  rateLeases: TurnLeases;
   group: RateGroup;
   deliveryId: string;
   endpointId: string;
