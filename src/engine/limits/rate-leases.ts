@@ -1,4 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
   type DuePlace,
@@ -50,18 +51,20 @@ export class RateLeases {
   readonly #asked = new Map<string, Asked>();
   /** The group of each delivery that is pending. */
   readonly #pending = new Map<string, RateGroup>();
-  #working: Promise<void> | undefined;
-  #idleTimer: NodeJS.Timeout | undefined;
+  readonly #loop: Loop;
   #generation = 0;
-  #stopped = false;
 
   constructor(deps: RateLeasesDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      turn: () => this.#workOff(),
+      onError: (error) => deps.log.error({ err: error }, 'failed to work on rate leases'),
+      everyMs: LOOK_FOR_IDLE_MS,
+    });
   }
 
   start(): void {
-    this.#idleTimer = setInterval(() => this.#work(), LOOK_FOR_IDLE_MS);
-    this.#idleTimer.unref();
+    this.#loop.start();
   }
 
   /** Grows whenever this node may have lost its leases. */
@@ -75,7 +78,7 @@ export class RateLeases {
 
   /** Requests a lease. `isTold`: if another node has it, that node is notified of the place. */
   ask(endpointId: string, place: DuePlace, isTold: boolean): void {
-    if (this.#stopped) return;
+    if (this.#loop.isStopped) return;
     let asked = this.#asked.get(endpointId);
     if (asked === undefined) {
       asked = { places: new Map() };
@@ -83,7 +86,7 @@ export class RateLeases {
     }
     const id = `${place.lane} ${place.key}`;
     asked.places.set(id, { ...place, isTold: isTold || asked.places.get(id)?.isTold === true });
-    this.#work();
+    this.#loop.wake();
   }
 
   claimed(group: RateGroup, delivery: { id: string; key: string }, wantedAt: number): void {
@@ -120,12 +123,11 @@ export class RateLeases {
 
   /** Releases every lease. Waiting deliveries get no turn. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#idleTimer);
+    const stopped = this.#loop.stop();
     const groups = [...this.#held];
     this.#held.clear();
     for (const [, group] of groups) group.wakeAll();
-    await this.#working;
+    await stopped;
     const { db, nodeId, log } = this.#deps;
     try {
       for (const some of chunks(groups, LEASES_PER_STATEMENT)) {
@@ -141,18 +143,9 @@ export class RateLeases {
     }
   }
 
-  #work(): void {
-    this.#working ??= this.#workOff().finally(() => {
-      this.#working = undefined;
-      if (this.#asked.size > 0 && !this.#stopped) this.#work();
-    });
-  }
-
   async #workOff(): Promise<void> {
-    // Requests of the same turn share one statement.
-    await Promise.resolve();
     await this.#dropIdle();
-    while (this.#asked.size > 0 && !this.#stopped) await this.#take();
+    while (this.#asked.size > 0 && !this.#loop.isStopped) await this.#take();
   }
 
   async #take(): Promise<void> {
@@ -175,7 +168,7 @@ export class RateLeases {
           places: [...places.values()].filter(({ isTold }) => isTold),
         })),
       );
-      const isCurrent = generation === this.#generation && !this.#stopped;
+      const isCurrent = generation === this.#generation && !this.#loop.isStopped;
       const held = new Set(taken.map(({ endpointId }) => endpointId));
       if (isCurrent) for (const lease of taken) this.#hold(lease);
       for (const [endpointId, { places }] of requests)

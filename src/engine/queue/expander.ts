@@ -1,5 +1,6 @@
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import { buildDelivery } from '../../routing/build-delivery.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -25,42 +26,32 @@ const LOOK_EVERY_MS = 5_000;
 
 export class Expander {
   readonly #deps: ExpanderDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #working: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  readonly #loop: Loop;
 
   constructor(deps: ExpanderDeps) {
     this.#deps = deps;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
-    this.wake();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#working;
-  }
-
-  wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#working ??= this.#work().finally(() => {
-      this.#working = undefined;
-      if (this.#again) this.wake();
+    this.#loop = new Loop({
+      turn: () => this.#work(),
+      onError: (error) => deps.log.warn({ err: error }, 'failed to expand a fan-out; retrying in 5 s'),
+      everyMs: LOOK_EVERY_MS,
     });
   }
 
+  start(): void {
+    this.#loop.start();
+    this.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
   async #work(): Promise<void> {
-    this.#again = false;
-    try {
-      while (!this.#stopped && (await this.#expandChunk())) await this.#deps.sweep();
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'failed to expand a fan-out; retrying in 5 s');
-    }
+    while (!this.#loop.isStopped && (await this.#expandChunk())) await this.#deps.sweep();
   }
 
   #expandChunk(): Promise<boolean> {

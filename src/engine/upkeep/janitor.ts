@@ -1,11 +1,12 @@
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import type { RetentionReport } from './retention-run.ts';
 
 /**
  * Regular upkeep: creates partitions ahead of need, and removes data older than the retention. It also runs
- * on each start, otherwise a node that never runs for long would never clean up. One run at a time: a long
- * one, such as the export of a large partition, makes the next one be skipped, and a stop ends it early.
+ * on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
+ * last one ended, however long that took, such as the export of a large partition. A stop ends a run early.
  */
 export interface JanitorDeps {
   makePartitions(): Promise<void>;
@@ -20,39 +21,32 @@ const EVERY_MS = 600_000;
 export class Janitor {
   readonly #deps: JanitorDeps;
   readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #working: Promise<void> | undefined;
+  readonly #loop: Loop;
 
   constructor(deps: JanitorDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      turn: () => this.#tidy(),
+      onError: (error) => deps.log.warn({ err: error }, 'upkeep failed; retrying in 10 min'),
+      everyMs: EVERY_MS,
+    });
   }
 
   start(): void {
-    const tidy = () => {
-      this.#working ??= this.#tidy().finally(() => {
-        this.#working = undefined;
-      });
-    };
-    tidy();
-    this.#timer = setInterval(tidy, EVERY_MS);
-    this.#timer.unref();
+    this.#loop.start();
+    this.#loop.wake();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
+  stop(): Promise<void> {
     this.#stop.abort();
-    await this.#working;
+    return this.#loop.stop();
   }
 
   async #tidy(): Promise<void> {
-    const { makePartitions, removeExpired, log } = this.#deps;
-    try {
-      await makePartitions();
-      const report = await removeExpired(this.#stop.signal);
-      if (report !== null) this.#tell(report);
-    } catch (error) {
-      log.warn({ err: error }, 'upkeep failed; retrying in 10 min');
-    }
+    const { makePartitions, removeExpired } = this.#deps;
+    await makePartitions();
+    const report = await removeExpired(this.#stop.signal);
+    if (report !== null) this.#tell(report);
   }
 
   #tell({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
