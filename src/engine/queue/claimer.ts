@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -193,7 +193,7 @@ export class Claimer implements QueueListener {
     this.#round = this.#runRound()
       .catch(async (error: unknown) => {
         this.#deps.log.warn({ err: error }, 'claim failed; retrying');
-        await new Promise((resolve) => setTimeout(resolve, AFTER_ERROR_MS));
+        await sleep(AFTER_ERROR_MS);
         this.unsure();
       })
       .finally(() => {

@@ -41,8 +41,6 @@ export interface HeartbeatDeps {
 }
 
 const BEAT_MS = 2_000;
-/** With heartbeats every two seconds a silence shows after twelve at most, in time for fifteen. */
-const REAP_MS = 1_500;
 const LOOK_FOR_STRAYS_MS = 60_000;
 
 export class Heartbeat {
@@ -50,7 +48,6 @@ export class Heartbeat {
   readonly #loop: Loop;
   #connectedSince: number | null = null;
   #lastConfirmed: { at: number; elapsed: number } | null = null;
-  #lastReap = Number.NEGATIVE_INFINITY;
   #lastLookForStrays = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HeartbeatDeps) {
@@ -116,8 +113,7 @@ export class Heartbeat {
   async #reap(): Promise<void> {
     const { clock, nodes, claimer, metrics, log } = this.#deps;
     const connectedMs = this.#connectedSince === null ? 0 : clock.elapsed() - this.#connectedSince;
-    if (connectedMs < SILENT_SECONDS * 1000 || clock.elapsed() - this.#lastReap < REAP_MS) return;
-    this.#lastReap = clock.elapsed();
+    if (connectedMs < SILENT_SECONDS * 1000) return;
     const strays = clock.elapsed() - this.#lastLookForStrays > LOOK_FOR_STRAYS_MS;
     if (strays) this.#lastLookForStrays = clock.elapsed();
     const freed = await nodes.reap({ strays });
