@@ -27,6 +27,8 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
   const sending = new Map<string, Sending>();
   const recorded: Finish[] = [];
   const told: unknown[][] = [];
+  /** Deliveries that left, each followed by the word of their place. */
+  const freed: string[] = [];
   const record = { answer: true as boolean | Error };
   const dispatcher = new Dispatcher({
     sender: {
@@ -48,7 +50,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
       },
     },
     lease,
-    left: () => undefined,
+    left: (id) => void freed.push(id),
     clock,
     metrics: createMetrics().metrics,
     log: quietLog,
@@ -60,8 +62,8 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     {
       waiting: (projectId, { key, lane }, dueInMs) =>
         void told.push(['waiting', projectId, key, lane, dueInMs]),
-      roomFreed: () => undefined,
-      expansionStored: () => undefined,
+      roomFreed: () => void freed.push('room'),
+      expansionStored: () => void told.push(['expansion']),
       unsure: () => void told.push(['unsure']),
     },
     {
@@ -83,7 +85,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     sending.get(id)?.end(sent);
     await settle();
   };
-  return { dispatcher, clock, beat, sending, recorded, told, record, place, claim, start, end };
+  return { dispatcher, clock, beat, sending, recorded, told, freed, record, place, claim, start, end };
 }
 
 const to = (projectId: string, endpointId: string): Destination => ({
@@ -152,12 +154,15 @@ describe('the window', () => {
   });
 
   test('gets the place back of a delivery that was not stored, once', () => {
-    const { dispatcher, place } = dispatcherOf();
+    const { dispatcher, freed, place } = dispatcherOf();
     place('d');
+    const room = dispatcher.projectRoom('p');
     place('other');
     dispatcher.unreserve('d');
     dispatcher.unreserve('d');
     expect([dispatcher.holds('d'), dispatcher.free, dispatcher.room('e')]).toEqual([false, 9, 4]);
+    expect(dispatcher.projectRoom('p')).toBe(room);
+    expect(freed).toEqual(['d', 'room']);
     dispatcher.unreserve('other');
     expect([dispatcher.free, dispatcher.isBusy('e')]).toEqual([10, false]);
   });
@@ -298,6 +303,22 @@ describe('an outcome', () => {
     expect(told).toEqual([['unsure'], ['not probed', 'a']]);
     expect([...sending.keys()]).toEqual(['b']);
   });
+});
+
+test('the outcome of a meta event says nothing of an endpoint', async () => {
+  const { dispatcher, told, claim, end } = dispatcherOf();
+  claim('m', 'meta:p');
+  const { endpointId: _, ...fields } = heldDelivery({ id: 'm', target: 'meta:p', key: 'meta:p' });
+  dispatcher.start({ ...fields, kind: 'meta' });
+  await end('m', ENDED);
+  expect(told).toEqual([]);
+});
+
+test('what was stored for others is passed on', () => {
+  const { dispatcher, told } = dispatcherOf();
+  dispatcher.waiting('p', { key: 'e', lane: LANE.replay });
+  dispatcher.expansionStored();
+  expect(told).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
 });
 
 test('a node that was silent forgets what is unsent, and keeps what is being sent', async () => {
