@@ -23,7 +23,8 @@ beforeAll(async () => {
   app = await startTestApp({ POSTHORN_ROLES: 'api' });
   // A node that beats keeps its rows, however slow the test is.
   await app.database.query(
-    `insert into nodes (id, roles, knows, seal_keys, beat_at) values ($1, '', '', '{}', now() + interval '1 hour')`,
+    `insert into nodes (id, roles, knows, seal_keys, beat_at)
+     select $1, '', knows, seal_keys, now() + interval '1 hour' from nodes`,
     [NODE],
   );
 });
