@@ -93,7 +93,7 @@ test('attempts in flight when a breaker opens are not probes and do not count ag
   });
   const held: ServerResponse[] = [];
   receiver.answerAlways(({ json }, response) => {
-    if (json.n < 10) response.writeHead(500).end();
+    if (json.n >= 10) response.writeHead(500).end();
     else held.push(response);
   });
   await of.send(20);
