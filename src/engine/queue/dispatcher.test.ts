@@ -3,7 +3,7 @@ import { type HeldFields, heldDelivery } from '../../../test/support/held-delive
 import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
 import { answered } from '../../../test/support/outcomes.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { LANE } from '../../domain/delivery.ts';
+import { type HeldMetaEvent, LANE } from '../../domain/delivery.ts';
 import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
@@ -308,15 +308,15 @@ describe('an outcome', () => {
 test('the outcome of a meta event says nothing of an endpoint', async () => {
   const { dispatcher, told, claim, end } = dispatcherOf();
   claim('m', 'meta:p');
-  const { endpointId: _, ...fields } = heldDelivery({ id: 'm', target: 'meta:p', key: 'meta:p' });
-  dispatcher.start({ ...fields, kind: 'meta' });
+  const meta = { ...heldDelivery(), id: 'm', target: 'meta:p', kind: 'meta' };
+  dispatcher.start(meta as unknown as HeldMetaEvent);
   await end('m', ENDED);
   expect(told).toEqual([]);
 });
 
 test('what was stored for others is passed on', () => {
   const { dispatcher, told } = dispatcherOf();
-  dispatcher.waiting('p', { key: 'e', lane: LANE.replay });
+  dispatcher.waiting('p', { key: heldDelivery().key, lane: LANE.replay });
   dispatcher.expansionStored();
   expect(told).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
 });
