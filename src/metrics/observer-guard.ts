@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -25,6 +26,7 @@ export class ObserverGuard {
   readonly #log: Logger;
   readonly #faults: Metrics['observerFaults'];
   readonly #loggedAt = new Map<Observer, number>();
+  #unlisten: () => void = () => {};
 
   constructor(log: Logger, faults: Metrics['observerFaults']) {
     this.#log = log;
@@ -60,6 +62,11 @@ export class ObserverGuard {
     return Object.assign(Object.create(target) as Target, Object.fromEntries(methods));
   }
 
+  /** Leaves the destination of the log, which other nodes of the process may use too. */
+  stop(): void {
+    this.#unlisten();
+  }
+
   /** Every instrument of the table. */
   metrics(metrics: Metrics): Metrics {
     const guarded = (node: object): object => {
@@ -76,7 +83,11 @@ export class ObserverGuard {
   /** Also handles lines that the destination failed to write, which it reports later. */
   log(log: Logger): Logger {
     const stream = (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym];
-    if (isEmitter(stream)) stream.on('error', (error) => this.#note('log', error));
+    if (isEmitter(stream)) {
+      const onError = (error: Error): void => this.#note('log', error);
+      stream.on('error', onError);
+      this.#unlisten = () => stream.off('error', onError);
+    }
     return this.wrap('log', log, Object.fromEntries(LEVELS.map((level) => [level, undefined])));
   }
 
@@ -101,6 +112,6 @@ export class ObserverGuard {
   }
 }
 
-function isEmitter(stream: unknown): stream is { on(name: 'error', listener: (error: Error) => void): void } {
+function isEmitter(stream: unknown): stream is EventEmitter {
   return typeof (stream as { on?: unknown } | null | undefined)?.on === 'function';
 }

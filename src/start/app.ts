@@ -30,6 +30,7 @@ import { ProjectStore } from '../store/config/projects.ts';
 import { addKeyInUse } from '../store/config/secret-keys.ts';
 import { SourceStore } from '../store/config/sources.ts';
 import type { Connection, Database } from '../store/database/database.ts';
+import { isConnectionError } from '../store/database/pg-errors.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
 import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
@@ -80,7 +81,9 @@ export async function startApp(
     return await build(config, log, { database, http, caPem, shared, parts });
   } catch (error) {
     await database.close();
-    throw error;
+    if (!isConnectionError(error)) throw error;
+    const { message } = error as Error;
+    throw new StartupError(`the database was lost during the start: ${message}`, { cause: error });
   }
 }
 
@@ -242,6 +245,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     const flushed = tracing.stop(flushMs(stopBy));
     await watch.stop();
     await channels.stop();
+    guard.stop();
     await http.close();
     await sandbox.close();
     await database.close();

@@ -191,3 +191,13 @@ test('a fault is logged once a minute, not once per event', async () => {
   expect(told).toHaveLength(1);
   expect(told[0].err.message).toBe('a fault put in by a test');
 });
+
+test('a node that stopped no longer listens to the destination of its log', async () => {
+  const destination = pino.destination({ dest: '/dev/null', sync: true });
+  const log = createLogger('silent', destination);
+  const before = destination.listenerCount('error');
+  const service = await startTestApp({}, log);
+  expect(destination.listenerCount('error')).toBe(before + 1);
+  await service.stop();
+  expect(destination.listenerCount('error')).toBe(before);
+});

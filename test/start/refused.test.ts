@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
+import { startDatabaseRelay } from '../support/database-relay.ts';
 import { listenTcp } from '../support/loopback-server.ts';
 import { Program } from '../support/program.ts';
 import { oldPostgres } from './old-postgres.ts';
@@ -32,6 +33,28 @@ async function refusal(env: Record<string, string>, args: string[] = ['serve']):
 }
 
 describe('a start is refused', () => {
+  test('if the database is lost on the way, in one line', async () => {
+    const database = await createTestDatabase({ empty: true });
+    onTestFinished(() => database.drop());
+    const relay = await startDatabaseRelay();
+    onTestFinished(() => relay.close());
+    relay.loseAnswersTo('create table projects');
+    const program = new Program({
+      args: ['serve'],
+      env: {
+        DATABASE_URL: relay.urlOf(database.name),
+        POSTHORN_SECRET_KEY: SECRET_KEY,
+        POSTHORN_DATA_DIR: temporaryDirectory(),
+        POSTHORN_PORT: '0',
+      },
+    });
+    onTestFinished(() => program.end());
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.stderr).toBe(
+      'posthorn: the database was lost during the start: Connection terminated unexpectedly\n',
+    );
+  });
+
   test('if the port is in use, before anything is created', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());

@@ -264,3 +264,23 @@ test('upkeep is left to the node with the lock', async () => {
   ]);
   expect(other).toBeNull();
 });
+
+test('a partition that is dropped while partitions are listed is left out', async () => {
+  const dayMs = DAY_MS * 10_000;
+  await app.database.query(
+    `create table events_2397000000 partition of events for values from ('${firstIdAt(dayMs)}') to ('${firstIdAt(dayMs + 1)}')`,
+  );
+  const listed = await db.transaction(async (tx) => {
+    // The snapshot stays as it was before the drop, as that of a statement does that began before it.
+    await tx.query('set transaction isolation level repeatable read');
+    await tx.query('select 1');
+    const before = await tx.query<{ name: string }>(
+      "select relname as name from pg_class where relname = 'events_2397000000'",
+    );
+    await app.database.query('drop table events_2397000000');
+    return { before, attached: await partitionBounds(tx), detached: await detachedPartitions(tx) };
+  });
+  expect(listed.before).toEqual([{ name: 'events_2397000000' }]);
+  expect(listed.attached.length).toBeGreaterThan(0);
+  expect([...listed.attached, ...listed.detached].map(({ name }) => name)).not.toContain('events_2397000000');
+});
