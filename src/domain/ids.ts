@@ -44,6 +44,7 @@ export function isId(text: string): boolean {
 }
 
 /** An id given as text, such as a path parameter: what it is the id of follows from where it is put. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type comes from the caller
 export function asId<T extends string>(text: string): T {
   return text as T;
 }
@@ -81,6 +82,7 @@ export class IdFactory {
   }
 
   /** What it is the id of follows from where it is put. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type comes from the caller
   next<T extends string = string>(): T {
     const ms = Math.max(Math.floor(this.#now()), this.#lastMs);
     if (ms === this.#lastMs) this.#countUp();
