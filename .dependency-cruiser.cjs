@@ -52,6 +52,7 @@ module.exports = {
     onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
+    onlyIn('kafka-only-in-brokers', ['@platformatic/kafka'], ['brokers/kafka/']),
     onlyIn('metrics-library-only-in-metrics', ['prom-client'], ['metrics/']),
   ],
   options: {

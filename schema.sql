@@ -50,6 +50,39 @@ create table audit_entries (
 CREATE INDEX audit_entries_list ON public.audit_entries USING btree (project_id, id);
 CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource_id, id);
 
+create table broker_messages (
+  source_id text collate "C" not null,
+  stream text collate "C" not null,
+  message_id text collate "C" not null,
+  project_id text collate "C" not null,
+  expires_at timestamp with time zone not null,
+  constraint broker_messages_pkey PRIMARY KEY (source_id, stream, message_id)
+);
+CREATE INDEX broker_messages_expires ON public.broker_messages USING btree (expires_at);
+
+create table broker_positions (
+  source_id text collate "C" not null,
+  stream text collate "C" not null,
+  project_id text collate "C" not null,
+  "position" text collate "C" not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint broker_positions_pkey PRIMARY KEY (source_id, stream)
+) with (fillfactor=50);
+
+create table broker_status (
+  source_id text collate "C" not null,
+  node_id text collate "C" not null,
+  project_id text collate "C" not null,
+  state text not null,
+  reason text not null,
+  last_message_at timestamp with time zone,
+  last_error text not null,
+  last_error_at timestamp with time zone,
+  lag bigint,
+  updated_at timestamp with time zone not null default now(),
+  constraint broker_status_pkey PRIMARY KEY (source_id, node_id)
+) with (fillfactor=50);
+
 create table delivery_attempts (
   id text collate "C" not null,
   delivery_id text collate "C" not null,
@@ -374,6 +407,7 @@ create table sources (
   constraint sources_pkey PRIMARY KEY (id),
   constraint sources_mask_id_key UNIQUE (mask_id)
 );
+CREATE INDEX sources_brokers ON public.sources USING btree (id) WHERE ((type = ANY (ARRAY['pub_sub'::text, 'db_change_stream'::text])) AND (deleted_at IS NULL));
 CREATE INDEX sources_list ON public.sources USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX sources_version ON public.sources USING btree (project_id, version);
 

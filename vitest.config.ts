@@ -8,8 +8,11 @@ const slow = [
   'src/sandbox',
   ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets'].map((name) => `test/${name}`),
 ].map((folder) => `${folder}/**/*.test.ts`);
+/** Tests against real brokers. */
+const brokers = ['test/brokers/**/*.test.ts'];
 const limits = { testTimeout: 120_000, hookTimeout: 120_000 };
 const withDatabase = { ...limits, globalSetup: ['test/support/global-setup.ts'] };
+const withBrokers = { globalSetup: [...withDatabase.globalSetup, 'test/support/brokers/global-setup.ts'] };
 
 export default defineConfig({
   test: {
@@ -19,8 +22,16 @@ export default defineConfig({
     projects: [
       // Pure functions: no database, no process. They share one worker, since loading the modules takes longest.
       { test: { ...limits, name: 'unit', include: ['src/**/*.test.ts'], exclude: slow, isolate: false } },
-      { test: { ...withDatabase, name: 'service', include: ['test/**/*.test.ts'], exclude: slow } },
+      {
+        test: {
+          ...withDatabase,
+          name: 'service',
+          include: ['test/**/*.test.ts'],
+          exclude: [...slow, ...brokers],
+        },
+      },
       { test: { ...withDatabase, name: 'slow', include: slow } },
+      { test: { ...withDatabase, ...withBrokers, name: 'brokers', include: brokers } },
     ],
   },
 });

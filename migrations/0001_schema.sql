@@ -110,6 +110,8 @@ create table sources (
 );
 create index sources_list on sources (project_id, id) where deleted_at is null;
 create index sources_version on sources (project_id, version);
+-- nodes look for these in all projects
+create index sources_brokers on sources (id) where type in ('pub_sub', 'db_change_stream') and deleted_at is null;
 
 -- The catalogue of event types. Delivery does not read it.
 create table event_types (
@@ -409,6 +411,45 @@ create table intake_windows (
   -- one entry per slot of a sixtieth of the length: the time of its newest event, and how many it holds
   times double precision[] not null default '{}',
   counts bigint[] not null default '{}'
+) with (fillfactor = 50);
+
+-- How far each stream of a broker (a partition, a replication slot) is stored. `stream` names the broker, the topic and
+-- the partition by ids that are never used twice. `position` compares as text. See src/store/queue/broker-lots.ts.
+create table broker_positions (
+  source_id text collate "C" not null,
+  stream text collate "C" not null,
+  project_id text collate "C" not null,
+  position text collate "C" not null,
+  updated_at timestamptz not null default now(),
+  primary key (source_id, stream)
+) with (fillfactor = 50);
+
+-- Messages that were stored from brokers that give no order. Each row stays for longer than its broker can deliver the
+-- message again.
+create table broker_messages (
+  source_id text collate "C" not null,
+  stream text collate "C" not null,
+  message_id text collate "C" not null,
+  project_id text collate "C" not null,
+  expires_at timestamptz not null,
+  primary key (source_id, stream, message_id)
+);
+create index broker_messages_expires on broker_messages (expires_at);
+
+-- What each node last said of each broker source that it runs. A node refreshes its rows, so an old row belongs to a
+-- node that is gone.
+create table broker_status (
+  source_id text collate "C" not null,
+  node_id text collate "C" not null,
+  project_id text collate "C" not null,
+  state text not null,
+  reason text not null,
+  last_message_at timestamptz,
+  last_error text not null,
+  last_error_at timestamptz,
+  lag bigint,
+  updated_at timestamptz not null default now(),
+  primary key (source_id, node_id)
 ) with (fillfactor = 50);
 
 -- One row per kind and endpoint or subscription. It stays when the alert is cleared: raised means raised_at is set and

@@ -145,7 +145,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
   },
   Sources: {
     name: 'Name for people.',
-    type: '`http` receives webhooks. `rest_api` groups events sent by API. `pub_sub` and `db_change_stream` do nothing yet.',
+    type: '`http` receives webhooks. `rest_api` groups events sent by API. `pub_sub` takes messages from a broker: see [Brokers](brokers.md). `db_change_stream` does nothing yet.',
     provider: 'Preset for the signatures of a known sender. It cannot be changed later.',
     is_disabled: 'The source refuses every request with 403.',
     body_function: 'JavaScript that changes the incoming payload.',
@@ -156,7 +156,8 @@ export const settingTexts: Record<string, Record<string, string>> = {
     forward_headers: 'Headers forwarded with each delivery.',
     'custom_response.body': 'Body of the response to the sender.',
     'custom_response.content_type': 'Content type of that body.',
-    'pub_sub.*': 'Broker that messages come from. It has no effect yet.',
+    'pub_sub.*':
+      'Broker that messages come from: see [Brokers](brokers.md). Kafka works. `sqs`, `google` and `amqp` have no effect yet.',
     'verifier.type': 'How a sender authenticates itself.',
     'verifier.hmac.header': 'Header with the signature.',
     'verifier.hmac.secret': 'Secret of the signature.',

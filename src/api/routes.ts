@@ -25,6 +25,7 @@ import { registerProjects } from './projects/projects.ts';
 import { registerReference } from './reference/routes.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources/sources.ts';
+import { registerTestConnection } from './sources/test-connection.ts';
 import { registerFilters } from './subscriptions/filters.ts';
 import { registerSubscriptions } from './subscriptions/subscriptions.ts';
 import { traceRequests } from './trace-requests.ts';
@@ -38,6 +39,7 @@ const resources = [
   registerApiKeys,
   registerEndpoints,
   registerSources,
+  registerTestConnection,
   registerSubscriptions,
   registerPreviewSubscription,
   registerFilters,

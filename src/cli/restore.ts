@@ -40,17 +40,35 @@ async function restore(config: Config, reader: BackupReader): Promise<string> {
   const header = await reader.header();
   await refuseUnknownSchema(header);
   await refuseOtherKey(config, header);
-  await load(config, header, reader);
+  const sources = await load(config, header, reader);
   await writeKeys(config, header);
-  return `Restored ${reader.rowCount} rows, as they were at ${header.created_at}.`;
+  const done = `Restored ${reader.rowCount} rows, as they were at ${header.created_at}.`;
+  return sources.length === 0 ? done : `${done}\n${aboutBrokers(sources, header)}\n`;
 }
 
-async function load(config: Config, header: BackupHeader, reader: BackupReader): Promise<void> {
+/** Messages that were acknowledged after the backup are not in it, and brokers do not send them again. */
+function aboutBrokers(sources: readonly Named[], header: BackupHeader): string {
+  const names = sources.map(({ id, name }) => `  ${name} (${id})`);
+  return [
+    `These sources may have acknowledged messages to their brokers after ${header.created_at} that are not in the backup:`,
+    ...names,
+    'To get them again, set their consumer groups back to that time: docs/brokers.md. Stored messages are not stored twice.',
+  ].join('\n');
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+async function load(config: Config, header: BackupHeader, reader: BackupReader): Promise<Named[]> {
   if (config.databaseUrl !== null)
     return loadBackup({ connectionString: config.databaseUrl.reveal() }, header, reader);
-  await restoreCluster({ dataDir: config.dataDir, log: createLogger('warn') }, (connection) =>
-    loadBackup({ ...connection, ssl: false }, header, reader),
-  );
+  let sources: Named[] = [];
+  await restoreCluster({ dataDir: config.dataDir, log: createLogger('warn') }, async (connection) => {
+    sources = await loadBackup({ ...connection, ssl: false }, header, reader);
+  });
+  return sources;
 }
 
 async function refuseOtherKey(config: Config, { key_fingerprint, files }: BackupHeader): Promise<void> {

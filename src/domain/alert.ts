@@ -10,6 +10,9 @@ import type { EndpointSecrets } from './endpoint.ts';
  */
 export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
 
+/** What a row of alerts is about. `source`: a source that has no connection to its broker, which has no endpoint. */
+export type StoredAlertKind = AlertKind | 'source';
+
 /** The result of the last failed attempt. */
 export interface LastFailure {
   /** The endpoint's status line, such as `503 Service Unavailable`. Null if it did not answer. */

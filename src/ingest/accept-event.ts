@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
-import type { EventId, IdFactory } from '../domain/ids.ts';
+import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -18,11 +17,15 @@ import {
   storedDuplicates,
 } from '../store/queue/accept-events.ts';
 import type { OpenSpan, Tracer } from '../tracing/tracer.ts';
+import { acceptLot } from './accept-lot.ts';
+import { DeliveryPlaces } from './delivery-places.ts';
 import { IntakeLimits } from './intake-limits.ts';
+import type { Lot, LotAnswer } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
-import { heldDelivery, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import { acceptBatch, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts';
+import { isLot, type LotResult, LotStore, type PreparedLot, STALE, weigh } from './store-lots.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 /**
@@ -69,12 +72,10 @@ export interface EventAcceptorDeps {
   tracer: Tracer | null;
 }
 
-const STALE = Symbol('stale');
 type Result = AcceptedEvent | Error | typeof STALE;
 
 const MAX_ROUNDS = 20;
 const MAX_BATCH_WEIGHT = 500;
-const BYTES_PER_WEIGHT = 4_096;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const MAX_WAIT_MS = 3_000;
@@ -83,15 +84,18 @@ const TRY_AGAIN_FOR_MS = 1_000;
 const LOST_ANSWER_PAUSE_MS = 300;
 
 interface Waiting {
-  item: PreparedEvent;
+  /** An event, or a lot of a broker. */
+  item: PreparedEvent | PreparedLot;
   /** By the monotonic clock. */
   since: number;
 }
 
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
-  readonly #batcher: Batcher<Waiting, Result>;
+  readonly #batcher: Batcher<Waiting, Result | LotResult>;
   readonly #limits: IntakeLimits;
+  readonly #places: DeliveryPlaces;
+  readonly #lots: LotStore;
   readonly #room = new WaitingRoom();
   /** The last batch could not be stored. */
   #isAway = false;
@@ -99,11 +103,13 @@ export class EventAcceptor {
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
     this.#limits = new IntakeLimits(deps);
+    this.#places = new DeliveryPlaces(deps.sink);
+    const prepare = (event: NewEvent, id?: EventId) => this.#prepare(event, id);
+    this.#lots = new LotStore({ ...deps, limits: this.#limits, places: this.#places, prepare });
     this.#batcher = new Batcher({
       run: (waiting) => this.#storeInTime(waiting),
-      weigh: ({ item: { deliveries, event } }) =>
-        1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT,
-      sharer: ({ item: { event } }) => event.projectId,
+      weigh: ({ item }) => weigh(item),
+      sharer: ({ item }) => (isLot(item) ? item.lot.projectId : item.event.projectId),
       maxWeight: MAX_BATCH_WEIGHT,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
@@ -185,7 +191,8 @@ export class EventAcceptor {
     const event = await this.#runFunctions(received);
     let prepared = await this.#prepare(event);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
-      const result = await this.#batcher.add({ item: prepared, since: performance.now() });
+      const waiting = { item: prepared, since: performance.now() };
+      const result = (await this.#batcher.add(waiting)) as Result;
       if (result instanceof Error) throw result;
       if (result !== STALE) return result;
       await this.#deps.cache.refresh(event.projectId);
@@ -202,6 +209,24 @@ export class EventAcceptor {
     const source = routing.sources.get(event.sourceId);
     if (source === undefined || (source.header_function === '' && source.body_function === '')) return event;
     return applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
+  }
+
+  /**
+   * Stores the messages of a lot together with their place in the broker. Functions of the source have run before.
+   * Never fails: the answer says how far it came, and why not further.
+   */
+  acceptLot(lot: Lot): Promise<LotAnswer> {
+    const { cache } = this.#deps;
+    const door = {
+      room: this.#room,
+      prepare: (event: NewEvent) => this.#prepare(event),
+      refresh: (projectId: ProjectId) => cache.refresh(projectId),
+      store: async (item: PreparedLot) => {
+        const result = await this.#batcher.add({ item, since: performance.now() });
+        return result as LotResult | Error;
+      },
+    };
+    return acceptLot(door, lot);
   }
 
   /** Waits for every accepted event to be stored. */
@@ -222,20 +247,35 @@ export class EventAcceptor {
   }
 
   /** A slow database makes batches wait long. Events behind them are refused instead of tried in turn. */
-  async #storeInTime(waiting: Waiting[]): Promise<Result[]> {
+  async #storeInTime(waiting: Waiting[]): Promise<(Result | LotResult)[]> {
     const tooLate = performance.now() - MAX_WAIT_MS;
-    const inTime = waiting.filter(({ since }) => since >= tooLate);
-    const stored = inTime.length === 0 ? [] : await this.#admitAndStore(inTime.map(({ item }) => item));
+    const inTime = waiting.filter(({ since }) => since >= tooLate).map(({ item }) => item);
+    const [stored, lots] = await Promise.all([
+      this.#admitAndStore(inTime.filter((item): item is PreparedEvent => !isLot(item))),
+      this.#storeLots(inTime.filter(isLot)),
+    ]);
     const results = stored.values();
-    return waiting.map(({ since }) =>
+    const lotResults = lots.values();
+    return waiting.map(({ item, since }) =>
       since >= tooLate
-        ? (results.next().value as Result)
+        ? ((isLot(item) ? lotResults : results).next().value as Result | LotResult)
         : new AppError(this.#isAway ? 'database_unavailable' : 'overloaded', { retry: RETRY_SECONDS }),
     );
   }
 
+  /** A lot that fails does not fail the events of the same batch. */
+  async #storeLots(lots: PreparedLot[]): Promise<LotResult[]> {
+    if (lots.length === 0) return [];
+    try {
+      return await this.#lots.store(lots);
+    } catch (error) {
+      return lots.map(() => ({ done: 0, stored: 0, repeats: 0, error: error as Error }));
+    }
+  }
+
   /** Refuses events over a limit of their project or source, and stores the rest. */
   async #admitAndStore(items: PreparedEvent[]): Promise<Result[]> {
+    if (items.length === 0) return [];
     const refused = await this.#limits.refused(items);
     const stored = await this.#store(items.filter((item) => !refused.has(item)));
     let next = 0;
@@ -245,21 +285,21 @@ export class EventAcceptor {
   async #store(items: PreparedEvent[]): Promise<Result[]> {
     if (items.length === 0) return [];
     const current = await this.#alignVersions(items);
-    this.#reserve(current);
+    this.#places.reserve(current);
     try {
       const { staleProjects, duplicates, knownEvents } = await this.#insert(current);
       const known = await this.#readKnown(current.filter(({ event }) => knownEvents.has(event.id)));
       return current.map((item) => {
         const { id, projectId } = item.event;
         if (staleProjects.has(projectId)) {
-          this.#unreserve([item]);
+          this.#places.unreserve([item]);
           return STALE;
         }
         if (knownEvents.has(id)) return this.#storedBefore(item, known.get(id));
         return this.#stored(item, duplicates.get(id));
       });
     } catch (error) {
-      this.#unreserve(current);
+      this.#places.unreserve(current);
       return this.#failed(current, error);
     }
   }
@@ -278,32 +318,8 @@ export class EventAcceptor {
     return aligned;
   }
 
-  #reserve(items: PreparedEvent[]): void {
-    for (const { deliveries } of items) {
-      for (const delivery of deliveries) {
-        delivery.held = delivery.isUngated && this.#deps.sink.reserve(delivery.id, delivery);
-      }
-    }
-  }
-
-  #unreserve(items: PreparedEvent[]): void {
-    for (const delivery of items.flatMap((item) => item.deliveries)) {
-      if (delivery.held) this.#deps.sink.unreserve(delivery.id);
-      delivery.held = false;
-    }
-  }
-
   async #insert(items: PreparedEvent[]): ReturnType<typeof acceptEvents> {
-    const batch = {
-      events: items.map((item) => item.event),
-      deliveries: items.flatMap((item) => item.deliveries),
-      expansions: items.flatMap(({ event, expansion }) =>
-        expansion === null
-          ? []
-          : [{ eventId: event.id, projectId: event.projectId, subscriptionIds: expansion }],
-      ),
-      nodeId: this.#deps.nodeId,
-    };
+    const batch = acceptBatch(items, this.#deps.nodeId);
     const tryUntil = performance.now() + TRY_AGAIN_FOR_MS;
     let isLost = false;
     for (let tries = 1; ; tries++) {
@@ -340,23 +356,15 @@ export class EventAcceptor {
   }
 
   #storedBefore(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
-    this.#unreserve([item]);
+    this.#places.unreserve([item]);
     this.#deps.sink.unsure();
     return accepted(item.event, duplicateOf);
   }
 
   #stored(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
-    const { sink } = this.#deps;
-    if (duplicateOf !== undefined) {
-      this.#unreserve([item]);
-      return accepted(item.event, duplicateOf);
-    }
-    if (item.expansion !== null) sink.expansionStored();
-    for (const delivery of item.deliveries) {
-      if (delivery.held) sink.start(heldDelivery(delivery, item.event));
-      else sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
-    }
-    return accepted(item.event, undefined);
+    if (duplicateOf === undefined) this.#places.stored(item);
+    else this.#places.unreserve([item]);
+    return accepted(item.event, duplicateOf);
   }
 
   async #failed(items: PreparedEvent[], error: unknown): Promise<Result[]> {

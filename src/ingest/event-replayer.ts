@@ -17,8 +17,9 @@ import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts'
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
 import { storedTrace, withoutTrace } from '../tracing/trace-context.ts';
+import { readAgain, UNREADABLE } from './broker-message.ts';
 import type { NewEvent } from './new-event.ts';
-import { carriedHeaders, prepareEvent } from './prepare-event.ts';
+import { carriedHeaders, prepareEvent, storedTarget } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
@@ -142,16 +143,27 @@ export class EventReplayer {
     return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
   }
 
-  /** The stored event. If a function of its source failed on it, the result of running it again. */
+  /** The stored event; if its source could not read it, as the source reads it now. */
   async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
     const event = asNewEvent(this.#deps.sealer, stored);
     if (!stored.source_function_failed) return event;
+    const failed = { ...event, functionFailure: stored.failure_reason };
     const source = routing.sources.get(stored.source_id ?? '');
-    if (source === undefined) return { ...event, functionFailure: stored.failure_reason };
-    const { sandbox, ids, now } = this.#deps;
-    const made = await applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
+    if (source === undefined) return failed;
+    const { sandbox, ids, now, cache } = this.#deps;
+    const context = { seed: ids.next(), nowMs: now() };
+    const refresh = () => cache.refresh(stored.project_id);
+    const made =
+      stored.event_type === UNREADABLE
+        ? await readAgain({ sandbox, source, routing, refresh, ...context }, event)
+        : await applySourceFunctions(sandbox, source, { event, ...context });
+    if (made === null) return failed;
     if (made.functionFailure === null)
-      await saveContent(tx, stored, { ...made, ...this.#storedHeaders(stored.id, made, routing) });
+      await saveContent(tx, stored, {
+        ...made,
+        target: storedTarget(made.target),
+        ...this.#storedHeaders(stored.id, made, routing),
+      });
     return made;
   }
 

@@ -7,7 +7,7 @@ import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import { storedHeaders } from '../store/database/stored-headers.ts';
-import type { EventRow } from '../store/queue/accept-events.ts';
+import type { AcceptBatch, EventRow } from '../store/queue/accept-events.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { withTrace } from '../tracing/trace-context.ts';
 import type { NewEvent } from './new-event.ts';
@@ -63,7 +63,7 @@ export function prepareEvent(
     urlPath: source.urlPath,
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
-    target: source.target.kind === 'broadcast' ? null : JSON.stringify(source.target),
+    target: storedTarget(source.target),
   };
   const isLarge = matched.length > MAX_DIRECT;
   return {
@@ -71,6 +71,25 @@ export function prepareEvent(
     event,
     deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
     expansion: isLarge ? matched.map((m) => m.row.id) : null,
+  };
+}
+
+/** Null: to whatever subscription matches. */
+export function storedTarget(target: EventTarget): string | null {
+  return target.kind === 'broadcast' ? null : JSON.stringify(target);
+}
+
+/** The rows of a batch, as its statement takes them. */
+export function acceptBatch(items: readonly PreparedEvent[], nodeId: string): AcceptBatch {
+  return {
+    events: items.map((item) => item.event),
+    deliveries: items.flatMap((item) => item.deliveries),
+    expansions: items.flatMap(({ event, expansion }) =>
+      expansion === null
+        ? []
+        : [{ eventId: event.id, projectId: event.projectId, subscriptionIds: expansion }],
+    ),
+    nodeId,
   };
 }
 

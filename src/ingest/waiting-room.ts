@@ -7,6 +7,8 @@ import { SharedRoom } from '../platform/shared-room.ts';
 export interface Visitor {
   projectId: string;
   bytes: number;
+  /** One where it is not given. */
+  events?: number;
 }
 
 const EVENTS = { events: 20_000, bytes: 128 * 1024 * 1024 };
@@ -21,15 +23,15 @@ export class WaitingRoom {
   }
 
   /** False: there is no room. */
-  enter({ projectId, bytes }: Visitor): boolean {
-    if (!this.#events.enter(projectId)) return false;
+  enter({ projectId, bytes, events = 1 }: Visitor): boolean {
+    if (!this.#events.enter(projectId, events)) return false;
     if (this.#bytes.enter(projectId, bytes)) return true;
-    this.#events.leave(projectId);
+    this.#events.leave(projectId, events);
     return false;
   }
 
-  leave({ projectId, bytes }: Visitor): void {
-    this.#events.leave(projectId);
+  leave({ projectId, bytes, events = 1 }: Visitor): void {
+    this.#events.leave(projectId, events);
     this.#bytes.leave(projectId, bytes);
   }
 }

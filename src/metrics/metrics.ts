@@ -22,6 +22,7 @@ interface MetricDefinition {
 }
 
 const LANES = { name: 'lane', values: ['first', 'retry', 'replay'] } as const;
+const BROKERS = { name: 'broker', values: ['kafka', 'sqs', 'amqp', 'google', 'postgres'] } as const;
 const POOLS = { name: 'pool', values: ['hot', 'general', 'lease'] } as const;
 
 export const metricTable = {
@@ -148,6 +149,30 @@ export const metricTable = {
     type: 'gauge',
     help: '1 if the last export of expired data by this node failed. Nothing is removed until it succeeds.',
     labels: [],
+  },
+  brokerMessages: {
+    name: 'posthorn_broker_messages_total',
+    type: 'counter',
+    help: 'Messages of brokers, by what became of them. repeat: dropped, since it was stored before. unreadable: of those stored, the ones that can never be an event.',
+    labels: [BROKERS, { name: 'result', values: ['stored', 'repeat', 'unreadable'] }],
+  },
+  brokerFailures: {
+    name: 'posthorn_broker_failures_total',
+    type: 'counter',
+    help: 'Connections to brokers that failed, or could not be made.',
+    labels: [BROKERS],
+  },
+  brokerLag: {
+    name: 'posthorn_broker_lag',
+    type: 'gauge',
+    help: 'Messages that wait in brokers, in the parts of them that this node takes from.',
+    labels: [BROKERS],
+  },
+  brokerSources: {
+    name: 'posthorn_broker_sources',
+    type: 'gauge',
+    help: 'Sources of brokers that this node runs, by their state.',
+    labels: [{ name: 'state', values: ['connecting', 'running', 'waiting'] }],
   },
   httpRequests: {
     name: 'posthorn_http_requests_total',

@@ -33,6 +33,7 @@ import type { Connection, Database } from '../store/database/database.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
+import { type Brokers, createBrokers } from './create-brokers.ts';
 import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
 import { GaugeReader } from './gauge-reader.ts';
@@ -51,6 +52,8 @@ const MAX_FLUSH_MS = 5_000;
 export interface App extends Running {
   db: Database;
   engine: Engine;
+  acceptor: EventAcceptor;
+  changes: ConfigChanges;
   /** The metrics page of this node alone. */
   metrics(): Promise<string>;
 }
@@ -167,6 +170,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   };
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
+  const brokers = createBrokers({ ...intake, acceptor, http, changes, ...stores });
   // Known once the server listens, which is before any request.
   let url = config.publicUrl;
   const context: ApiContext = {
@@ -183,8 +187,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     changes,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
-    fetchToken: (oauth2) => fetchToken(http, oauth2),
-    checkUrl: (url) => http.guard.checkUrl(url),
+    ...connections(http, brokers),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),
   };
@@ -198,7 +201,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   let isReady = false;
   const authenticator = new Authenticator({ db, sealer, cache, now, callsPerSecond: config.apiRate });
   const renderMetrics = servesMetrics(config)
-    ? metricsPage(registry, new GaugeReader({ db, engine, metrics, log }))
+    ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))
     : async () => '';
   await registerRoutes(server, {
     context,
@@ -211,20 +214,15 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const watch = new ConfigWatch({
-    db,
-    cache,
-    log,
-    onNotice: forgetCallers,
-    told: (payload) => engine.told(payload),
-  });
+  const notices = { onNotice: forgetCallers, told: (payload: string) => engine.told(payload) };
+  const watch = new ConfigWatch({ db, cache, log, ...notices });
 
   await engine.start();
-  // Added again, now that other nodes see this one. A reseal that ended in between may have removed the key
-  // from the list.
+  // Added again, now that other nodes see this one. A reseal in between may have removed the key.
   await addKeyInUse(db, sealer.keyId);
   if (config.roles.includes('janitor')) jobs.start();
   await watch.start();
+  if (config.roles.includes('broker')) brokers.runner.start();
   const address = await server.listen({ host: config.host, port: config.port });
   url ||= address;
   const credentials = await firstStart(changes, { url, dataDir: config.dataDir });
@@ -237,7 +235,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     const stopBy = performance.now() + graceMs;
     // A request that is still being received may take half the grace. Deliveries in flight need the rest.
     const hurry = setTimeout(() => server.server.closeAllConnections(), graceMs / 2);
-    await server.close();
+    await Promise.all([server.close(), brokers.runner.stop()]);
     clearTimeout(hurry);
     await acceptor.drain();
     await jobs.stop();
@@ -257,8 +255,22 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     nodes: [engine.nodeId],
     db,
     engine,
+    acceptor,
+    changes,
     metrics: renderMetrics,
     stop: () => (stopping ??= stop()),
+  };
+}
+
+/** Of the API to the outside. */
+function connections(
+  http: HttpClient,
+  brokers: Brokers,
+): Pick<ApiContext, 'testSource' | 'fetchToken' | 'checkUrl'> {
+  return {
+    testSource: brokers.testSource,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
+    checkUrl: (url) => http.guard.checkUrl(url),
   };
 }
 

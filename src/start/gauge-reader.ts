@@ -1,3 +1,4 @@
+import type { StatusBoard } from '../brokers/status-board.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -15,12 +16,14 @@ import { type QueueDepth, queueDepth } from '../store/queue/queue-depth.ts';
 export interface GaugeReaderDeps {
   db: Database;
   engine: Pick<Engine, 'usage'>;
+  brokers: Pick<StatusBoard, 'usage'>;
   metrics: Metrics;
   log: Logger;
 }
 
 const FRESH_MS = 5_000;
 const MAX_WAIT_MS = 2_000;
+const BROKERS = ['kafka', 'sqs', 'amqp', 'google', 'postgres'] as const;
 const LANES = Object.entries(LANE) as [keyof typeof LANE, number][];
 
 export class GaugeReader {
@@ -41,6 +44,7 @@ export class GaugeReader {
     metrics.windowUsed.set(used);
     metrics.deliveriesHeld.waiting.set(waiting);
     metrics.deliveriesHeld.sending.set(sending);
+    this.#setBrokers();
     const pools = db.pools();
     for (const name of ['hot', 'general', 'lease'] as const) {
       metrics.databaseConnections[name].busy.set(pools[name].busy);
@@ -74,6 +78,14 @@ export class GaugeReader {
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'failed to read the queue for metrics');
     }
+  }
+
+  #setBrokers(): void {
+    const { metrics, brokers } = this.#deps;
+    const { states, lag } = brokers.usage();
+    for (const state of ['connecting', 'running', 'waiting'] as const)
+      metrics.brokerSources[state].set(states[state]);
+    for (const kind of BROKERS) metrics.brokerLag[kind].set(lag.get(kind) ?? 0);
   }
 
   #setQueue(depth: QueueDepth | undefined): void {

@@ -398,6 +398,7 @@ export const exempt: Record<string, string> = {
   'POST /subscriptions/test_filter': 'stores nothing',
   'POST /subscriptions/test_function': 'stores nothing',
   'POST /sources/test_function': 'stores nothing',
+  'POST /sources/{sourceID}/test_connection': 'stores nothing',
   'POST /subscriptions/{subscriptionID}/preview': 'stores nothing',
   'POST /subscriptions/{subscriptionID}/filters/test/{eventType}': 'stores nothing',
 };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -45,6 +46,7 @@ test('a source created with the required fields shows every field', async () => 
     header_function: '',
     rate_limit: 0,
     rate_limit_duration: 0,
+    status: null,
     created_at: expect.stringMatching(/Z$/),
     updated_at: expect.stringMatching(/Z$/),
     deleted_at: null,
@@ -197,7 +199,7 @@ const badBrokers: [object | undefined, string[]][] = [
   ],
   [
     { type: 'kafka', kafka: { brokers: ['a:1'], topic_name: 't', auth: { type: 'scram' } } },
-    ['auth.username', 'auth.password', 'auth.hash: must be SHA256 or SHA512'],
+    ['auth.username', 'auth.password'],
   ],
   [{ type: 'amqp', amqp: {} }, ['amqp.host: is required', 'amqp.queue: is required']],
   [{ type: 'amqp', amqp: { host: 'h', queue: 'q', port: '70000' } }, ['amqp.port: must be a port number']],
@@ -383,4 +385,50 @@ test('the list is filtered by type and provider and walked in both directions', 
     `/sources?q=s&type=http&perPage=2&direction=prev&prev_page_cursor=${second.pagination.prev_page_cursor}`,
   );
   expect(back.content).toEqual(first.content);
+});
+
+test('SCRAM without a hash is SHA512, as Convoy has it', async () => {
+  const auth = { type: 'scram', username: 'u', password: 'p' };
+  const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't', auth };
+  const pub_sub = { type: 'kafka', workers: 1, kafka };
+  const source = await app.project.post('/sources', {
+    name: 'k',
+    type: 'pub_sub',
+    is_disabled: true,
+    pub_sub,
+  });
+  expect(source.pub_sub.kafka.auth).toEqual({ ...auth, hash: 'SHA512', tls: false });
+});
+
+test('the connection to a broker can be tried, ten times a minute; other sources have none, and no status', async () => {
+  const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
+  const pub_sub = { type: 'kafka', workers: 1, kafka };
+  const source = await app.project.post('/sources', {
+    name: 'k',
+    type: 'pub_sub',
+    is_disabled: true,
+    pub_sub,
+  });
+  const path = `/sources/${source.uid}/test_connection`;
+  const refused = 'The broker refused the connection: check the address and that it is running.';
+  expect(await app.project.post(path, undefined, 200)).toEqual({ ok: false, reason: refused });
+  const more = Array.from({ length: 12 }, () => app.project.raw('POST', path));
+  const statuses = (await Promise.all(more)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(9);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(3);
+  const none = { last_message_at: null, last_error: '', last_error_at: null, lag: null };
+  expect(source.status).toEqual({ state: 'disabled', reason: '', ...none });
+  const http = await app.project.post('/sources', { name: 'h', type: 'http' });
+  expect(http.status).toBe(null);
+  await app.project.post(`/sources/${http.uid}/test_connection`, undefined, 400);
+  await app.project.post('/sources/none/test_connection', undefined, 404);
+});
+
+test('a kind of broker that this version cannot take from says so', async () => {
+  const sqs = { queue_name: 'q', access_key_id: 'a', secret_key: 's', default_region: 'r' };
+  const pub_sub = { type: 'sqs', workers: 1, sqs };
+  const source = await app.project.post('/sources', { name: 'q', type: 'pub_sub', pub_sub });
+  const read = async () => (await app.project.get(`/sources/${source.uid}`)).status;
+  const { reason } = await eventually(read, ({ state }) => state === 'waiting');
+  expect(reason).toBe('This version has no connection to this kind of broker.');
 });

@@ -436,7 +436,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/ingest/incoming-webhooks.test.ts',
       'a custom response is sent verbatim, to duplicates too',
     ),
-    'pub_sub.*': 'not yet',
+    'pub_sub.*': seen(
+      'test/brokers/conformance.ts',
+      'messages are stored once, delivered, and acknowledged after that',
+    ),
     'verifier.type': seen(
       'test/api/settings.test.ts',
       'the verifier of a source accepts requests with its password or key',

@@ -9,7 +9,7 @@ import { settingProofs } from './setting-proofs.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** Settings that are stored and have no effect. */
-const WITHOUT_EFFECT = ['pub_sub.* of Sources'];
+const WITHOUT_EFFECT: string[] = [];
 
 /** Settings that only tell things apart. */
 const LABELS =

@@ -20,7 +20,9 @@ test('a database that does not answer is reported without waiting for it', async
   const db = new Database({ connection, connections: 4, log: quietLog });
   const { metrics, registry } = createMetrics();
   const engine = { usage: () => ({ size: 2000, used: 3, waiting: 2, sending: 1 }) };
-  const gauges = new GaugeReader({ db, engine, metrics, log: quietLog });
+  const states = { connecting: 0, running: 0, waiting: 0 };
+  const brokers = { usage: () => ({ states, lag: new Map() }) };
+  const gauges = new GaugeReader({ db, engine, brokers, metrics, log: quietLog });
   await Promise.all([gauges.read(), gauges.read()]);
   // However many ask, one connection asks the database.
   expect(sockets.size).toBe(1);

@@ -151,6 +151,30 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'broker_messages',
+    'message_id',
+    {
+      goes: [{ message_id: 'old', expires_at: daysAgo(1) }],
+      stays: [{ message_id: 'new', expires_at: daysAgo(-1) }],
+    },
+  ],
+  [
+    'broker_status',
+    'node_id',
+    {
+      goes: [{ node_id: 'gone', updated_at: daysAgo(2) }],
+      stays: [{ node_id: 'there', updated_at: daysAgo(0) }],
+    },
+  ],
+  [
+    'broker_positions',
+    'stream',
+    {
+      goes: [{ stream: 'none', source_id: 'no such source' }],
+      stays: [{ stream: 'kept', source_id: 'live', updated_at: daysAgo(1_000) }],
+    },
+  ],
+  [
     'intake_windows',
     'key',
     {

@@ -10,7 +10,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EndpointStore } from '../../store/config/endpoints.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { ProjectStore } from '../../store/config/projects.ts';
-import type { SourceStore } from '../../store/config/sources.ts';
+import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 
 /** The dependencies of the handlers. */
@@ -33,6 +33,8 @@ export interface ApiContext {
   metaEventsStored(projectId: string): void;
   /** Requests a token from a token server, as a delivery would. */
   fetchToken(config: OAuth2Config): Promise<TokenResult>;
+  /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */
+  testSource(source: SourceRow): Promise<string | null>;
   /** The public URL of this service, without a slash at the end. */
   publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone shows. */

@@ -110,9 +110,7 @@ function readKafkaAuth(
   } else if (username !== '' || password !== '') {
     problems.add('pub_sub.kafka.auth.type', 'must be plain or scram');
   }
-  if (type === 'scram' && hash === '')
-    problems.add('pub_sub.kafka.auth.hash', 'must be SHA256 or SHA512 for scram');
-  return { type, hash, username, password, tls };
+  return { type, hash: type === 'scram' ? hash || 'SHA512' : hash, username, password, tls };
 }
 
 function readAmqp(given: NonNullable<PubSubInput['amqp']>, problems: Problems): AmqpSettings {

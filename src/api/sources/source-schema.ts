@@ -8,6 +8,7 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
+import { SourceStatus } from './source-status.ts';
 
 const Hmac = Type.Object({
   header: Type.Optional(Text(256, 'Header with the signature.')),
@@ -62,6 +63,7 @@ export const Source = Type.Object({
   header_function: Type.String(),
   rate_limit: Type.Integer({ description: 'Events accepted per rate_limit_duration; 0 = no limit.' }),
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
+  status: Type.Union([SourceStatus, Type.Null()], { description: 'Of a source of a broker.' }),
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
@@ -116,7 +118,12 @@ export const UpdateSource = Type.Object({
   ...optionalFields,
 });
 
-export function toSource(row: SourceRow, publicUrl: string): Static<typeof Source> {
+/** `status`: as far as it was asked for. */
+export function toSource(
+  row: SourceRow,
+  publicUrl: string,
+  status: Static<typeof SourceStatus> | null = null,
+): Static<typeof Source> {
   const { verifier, pub_sub } = row.secret.reveal();
   return {
     uid: row.id,
@@ -138,6 +145,7 @@ export function toSource(row: SourceRow, publicUrl: string): Static<typeof Sourc
     header_function: row.header_function,
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
+    status,
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
 import { found } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { sourceTypes } from '../../domain/source.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
@@ -11,6 +12,7 @@ import { mapPage, Nothing, oneOf, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
+import { sourceStatuses } from './source-status.ts';
 
 const path = '/api/v1/projects/:projectID/sources';
 const onePath = `${path}/:sourceID` as const;
@@ -18,7 +20,11 @@ const tag = 'Sources';
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
   const { db, sources, changes } = context;
-  const show = (row: SourceRow) => toSource(row, context.publicUrl());
+  const shown = async (projectId: ProjectId, rows: readonly SourceRow[]) => {
+    const statuses = await sourceStatuses(db, projectId, rows);
+    return (row: SourceRow) => toSource(row, context.publicUrl(), statuses.get(row.id) ?? null);
+  };
+  const show = async (row: SourceRow) => (await shown(row.project_id, [row]))(row);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -50,16 +56,15 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Sources fetched',
     data: PageOf(Source),
-    handle: async ({ project, query }) =>
-      mapPage(
-        await sources.list(db, project.id, {
-          page: parsePageRequest(query),
-          name: queryValue(query, 'q'),
-          type: queryValue(query, 'type'),
-          provider: queryValue(query, 'provider'),
-        }),
-        show,
-      ),
+    handle: async ({ project, query }) => {
+      const page = await sources.list(db, project.id, {
+        page: parsePageRequest(query),
+        name: queryValue(query, 'q'),
+        type: queryValue(query, 'type'),
+        provider: queryValue(query, 'provider'),
+      });
+      return mapPage(page, await shown(project.id, page.rows));
+    },
   });
   registerOperation(app, {
     method: 'GET',

@@ -1,6 +1,8 @@
+import type { SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { AddressGuard, hostOf } from '../address/address-guard.ts';
+import { Egress } from '../address/egress.ts';
 import { NameResolver } from '../address/name-resolver.ts';
 import { ConnectionPools } from '../connection/connection-pool.ts';
 import { Connector, type Target } from '../connection/connector.ts';
@@ -58,6 +60,7 @@ const MAX_KEPT_URL_CHARS = 512;
 
 export class HttpClient {
   readonly guard: AddressGuard;
+  readonly egress: Egress;
   readonly #resolver: NameResolver;
   readonly #tls: TlsSettings;
   readonly #pools: ConnectionPools;
@@ -67,6 +70,7 @@ export class HttpClient {
   constructor(options: HttpClientOptions) {
     this.guard = new AddressGuard(options);
     this.#resolver = new NameResolver(options.nameServers && { nameServers: options.nameServers });
+    this.egress = new Egress(this.guard, this.#resolver);
     this.#tls = new TlsSettings(options.caPem);
     const { proxyUrl } = options;
     const connector = new Connector({
@@ -78,6 +82,11 @@ export class HttpClient {
       connectionsPerOrigin: options.connectionsPerOrigin ?? DEFAULT_PER_ORIGIN,
       maxConnections: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     });
+  }
+
+  /** With the authorities that deliveries trust, for TLS connections that others make. */
+  secureContext(): SecureContext {
+    return this.#tls.credentials(undefined).context;
   }
 
   /** Never rejects. */

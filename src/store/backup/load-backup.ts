@@ -32,7 +32,7 @@ export async function loadBackup(
   connection: Connection,
   header: BackupHeader,
   reader: BackupReader,
-): Promise<void> {
+): Promise<{ id: string; name: string }[]> {
   const { client, db } = await connectForCopy(connection);
   try {
     await db.query('begin');
@@ -48,9 +48,17 @@ export async function loadBackup(
     }
     await db.query('commit');
     await db.query('analyze');
+    return await brokerSources(db);
   } finally {
     await client.end();
   }
+}
+
+/** Sources that may have acknowledged messages since the backup. This database does not have those messages. */
+function brokerSources(db: Queryable): Promise<{ id: string; name: string }[]> {
+  return db.query(
+    `select id, name from sources where deleted_at is null and type in ('pub_sub', 'db_change_stream') order by id`,
+  );
 }
 
 async function refuseUsedDatabase(db: Queryable): Promise<void> {

@@ -1,10 +1,10 @@
-import type { AlertKind } from '../../domain/alert.ts';
+import type { StoredAlertKind } from '../../domain/alert.ts';
 import type { Queryable } from '../database/database.ts';
 
 /** An alert's state, the same for all nodes. Each change has one winner, the statement that changed its row. */
 export interface AlertKey {
   subjectId: string;
-  kind: AlertKind;
+  kind: StoredAlertKind;
   projectId: string;
 }
 

@@ -1,5 +1,16 @@
-import type { AlertKind } from '../../domain/alert.ts';
+import type { AlertKind, StoredAlertKind } from '../../domain/alert.ts';
 import type { Queryable } from '../database/database.ts';
+
+export async function isAlertRaised(
+  db: Queryable,
+  { subjectId, kind, projectId }: { subjectId: string; kind: StoredAlertKind; projectId: string },
+): Promise<boolean> {
+  const rows = await db.query(
+    'select from alerts where subject_id = $1 and kind = $2 and project_id = $3 and cleared_at is null',
+    [subjectId, kind, projectId],
+  );
+  return rows.length > 0;
+}
 
 /** Alerts of subscriptions and certificates that changed after a version. */
 export function alertsChangedSince(

@@ -67,6 +67,15 @@ export class SourceStore extends SealedTable<SourceRow> {
       .addIf('provider = ?', filter.provider);
     return this.page(db, where, filter.page);
   }
+
+  /** Of all projects, those that take from a broker. */
+  brokers(db: Queryable): Promise<{ id: string; project_id: string; version: number }[]> {
+    return db.query(
+      `select s.id, s.project_id, s.version from sources s
+       where s.type in ('pub_sub', 'db_change_stream') and s.deleted_at is null
+         and exists (select from projects p where p.id = s.project_id and p.deleted_at is null)`,
+    );
+  }
 }
 
 export interface MaskOwner {

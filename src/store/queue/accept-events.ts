@@ -1,7 +1,7 @@
 import { LANE } from '../../domain/delivery.ts';
 import type { EventId, ProjectId, SourceId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
 import {
@@ -11,7 +11,7 @@ import {
   QUEUED_COLUMNS,
   STORED_COLUMNS,
 } from './insert-deliveries.ts';
-import { bothForms, insertTwice } from './insert-twice.ts';
+import { bothForms, insertTwice, type OnConflict } from './insert-twice.ts';
 
 /**
  * Stores a batch of events with their idempotency keys, deliveries and queue rows: one statement, one commit.
@@ -190,13 +190,30 @@ union all
 select 'known', id from e where not coalesce(id in (select id from new_events), false)`,
 );
 
-export async function acceptEvents(db: Database, batch: Omit<Batch, 'projects'>): Promise<AcceptResult> {
+export type AcceptBatch = Omit<Batch, 'projects'>;
+
+export async function acceptEvents(db: Database, batch: AcceptBatch): Promise<AcceptResult> {
+  const values = valuesOf(batch);
+  return insertTwice((onConflict) => insertEvents(db, batch, { values, onConflict }));
+}
+
+/** In a transaction of the caller, which makes sure that nothing of the batch is stored already. */
+export async function acceptEventsIn(tx: HotQueryable, batch: AcceptBatch): Promise<AcceptResult> {
+  return insertEvents(tx, batch, { values: valuesOf(batch), onConflict: '' });
+}
+
+function valuesOf(batch: AcceptBatch): unknown[] {
   const versions = new Map(batch.events.map((event) => [event.projectId, event.configVersion]));
-  const values = accept.values({ ...batch, projects: [...versions] });
-  const rows = await insertTwice((onConflict) => {
-    const { name, text } = ACCEPT[onConflict];
-    return db.hot<{ what: string; id: string }>(name, text, values);
-  });
+  return accept.values({ ...batch, projects: [...versions] });
+}
+
+async function insertEvents(
+  db: HotQueryable,
+  batch: AcceptBatch,
+  { values, onConflict }: { values: unknown[]; onConflict: OnConflict },
+): Promise<AcceptResult> {
+  const { name, text } = ACCEPT[onConflict];
+  const rows = await db.hot<{ what: string; id: string }>(name, text, values);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   const duplicates = pick('duplicate');
   return {
@@ -226,7 +243,7 @@ from ${keys.as('d')}`;
  * The first event of each duplicate's key. It is read after the statement that decided, because that
  * statement does not see an event of the same batch, or one that another node was just storing.
  */
-async function firstOf(db: Database, duplicates: readonly EventRow[]): Promise<Duplicates> {
+async function firstOf(db: HotQueryable, duplicates: readonly EventRow[]): Promise<Duplicates> {
   if (duplicates.length === 0) return new Map();
   const rows = await db.hot<{ id: string; first: string | null }>(
     'first-of-key',

@@ -32,11 +32,14 @@ export async function insertReplay(
   return true;
 }
 
-/** The result of a function on an event that was stored without it. */
+/** What a source made of an event that it could not read when it was stored. */
 export async function saveContent(
   tx: Queryable,
   event: { id: string; project_id: ProjectId },
   content: {
+    eventType: string;
+    /** JSON; null: to whatever subscription matches. */
+    target: string | null;
     payload: Buffer;
     contentType: string | null;
     headers: string;
@@ -44,8 +47,8 @@ export async function saveContent(
   },
 ): Promise<void> {
   await tx.query(
-    `update events set payload = $3, content_type = $4, headers = $5, forwarded_headers = $6,
-       source_function_failed = false
+    `update events set payload = $3, content_type = $4, headers = $5, forwarded_headers = $6, event_type = $7,
+       target = $8, source_function_failed = false
      where id = $1 and project_id = $2`,
     [
       event.id,
@@ -54,6 +57,8 @@ export async function saveContent(
       content.contentType,
       content.headers,
       content.forwardedHeaders,
+      content.eventType,
+      content.target,
     ],
   );
 }

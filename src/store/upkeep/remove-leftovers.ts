@@ -24,7 +24,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   // …`.
   [
     'alerts',
-    `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', 'subject_id')})`,
+    `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', 'subject_id')} and ${hasNo('sources', 'subject_id')})`,
   ],
   // No row means closed.
   [
@@ -39,6 +39,10 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['intake_windows', 'coalesce(times[cardinality(times)], 0) + seconds + 3600 < extract(epoch from now())'],
   // No limit reaches back further than a day.
   ['rate_leases', `node_id is null and quiet_since < now() - interval '2 days'`],
+  ['broker_messages', 'expires_at < now()'],
+  ['broker_status', "updated_at < now() - interval '1 day'"],
+  // While the source is there its positions are, however long its broker has been silent.
+  ['broker_positions', 'not exists (select from sources s where s.id = source_id)'],
   // A fan-out of a deleted project is not delivered.
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],

@@ -1,0 +1,251 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Consumer, type ConsumerOptions, type MessagesStream } from '@platformatic/kafka';
+import type { KafkaSettings, SourcePubSub } from '../../domain/source.ts';
+import type { Logger } from '../../platform/logger.ts';
+import {
+  BrokerError,
+  type BrokerModule,
+  type ConnectContext,
+  type ConsumerContext,
+} from '../module/broker-module.ts';
+import { guardPool, vettedLookup } from './guard-pool.ts';
+import { isRebalance, kafkaError } from './kafka-error.ts';
+import { PartitionLots } from './partition-lots.ts';
+
+/**
+ * Kafka. Each worker is a member of the consumer group. It takes what one fetch brought, stores it as one lot for each
+ * partition, and commits the offsets. The next fetch runs meanwhile, and no further one: so a worker has at most two
+ * answers of a broker in memory, of about MAX_FETCH_BYTES each (more only where a single message is larger).
+ *
+ * A stream is named by the cluster, the id of the topic and the partition: a topic that was deleted and made again has
+ * another id, so nothing of it is taken for a repeat. Should the id change under a running worker, it starts again.
+ *
+ * The classic group protocol: with the newer one the partitions of a killed member stay with it for 45 seconds, which
+ * a client cannot change (here SESSION_MS).
+ */
+const MAX_FETCH_BYTES = 1_048_576;
+const FETCH_WAIT_MS = 1_000;
+const SESSION_MS = 15_000;
+const HEARTBEAT_MS = 3_000;
+const CONNECT_MS = 10_000;
+const REQUEST_MS = 20_000;
+const CLOSE_MS = 5_000;
+const LAG_EVERY_MS = 5_000;
+const LATEST = -1n;
+/** The client takes no such group id; kafka-go, and so Convoy, uses it where none is given. */
+const NO_GROUP = ' ';
+
+export const kafka: BrokerModule = {
+  consume: async (settings, context) => {
+    const { kafka: own, workers } = kafkaSettings(settings);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, context.signal]);
+    const work = async (number: number) => {
+      try {
+        await new Worker(own, { ...context, signal }, number).run();
+      } finally {
+        // What ends one ends all: they start again together.
+        stop.abort();
+      }
+    };
+    const ends = await Promise.allSettled(Array.from({ length: workers }, (_, number) => work(number)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined && !context.signal.aborted) throw kafkaError(failed.reason);
+  },
+
+  test: async (settings, context) => {
+    const { kafka: own } = kafkaSettings(settings);
+    const consumer = connect(own, context);
+    try {
+      await unlessAborted(context.signal, readTopic(consumer, own.topic_name));
+      await unlessAborted(context.signal, consumer.findGroupCoordinator());
+    } catch (error) {
+      throw kafkaError(error);
+    } finally {
+      await closed(consumer, context.log);
+    }
+  },
+};
+
+function kafkaSettings(settings: SourcePubSub): { kafka: KafkaSettings; workers: number } {
+  if (settings.type !== 'kafka') throw new BrokerError('The settings are not those of Kafka.');
+  return settings;
+}
+
+class Worker {
+  readonly #settings: KafkaSettings;
+  readonly #context: ConsumerContext;
+  readonly #name: string;
+  readonly #consumer: Consumer;
+
+  constructor(settings: KafkaSettings, context: ConsumerContext, number: number) {
+    this.#settings = settings;
+    this.#context = context;
+    this.#name = String(number);
+    this.#consumer = connect(settings, context);
+  }
+
+  async run(): Promise<void> {
+    const { signal, log } = this.#context;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const topic = await unlessAborted(signal, readTopic(this.#consumer, this.#settings.topic_name));
+      const stream = await unlessAborted(signal, this.#open());
+      const stop = () => stream.destroy();
+      signal.addEventListener('abort', stop);
+      if (signal.aborted) stop();
+      this.#context.connected();
+      timer = setInterval(() => void this.#readLag(), LAG_EVERY_MS);
+      await this.#takeAll(stream, topic);
+    } finally {
+      clearInterval(timer);
+      this.#context.lag(this.#name, null);
+      await this.#consumer
+        .close(true)
+        .catch((error: unknown) => log.debug({ err: error }, 'Kafka: close failed'));
+    }
+  }
+
+  async #open(): Promise<MessagesStream<Buffer, Buffer, Buffer, Buffer>> {
+    const stream = await this.#consumer.consume({
+      topics: [this.#settings.topic_name],
+      mode: 'committed',
+      fallbackMode: 'earliest',
+      maxBytes: MAX_FETCH_BYTES,
+      maxBytesPerPartition: MAX_FETCH_BYTES,
+      maxWaitTime: FETCH_WAIT_MS,
+      // The next fetch begins when everything of the last one has been read.
+      highWaterMark: 1,
+    });
+    guardPool(stream.connections, this.#context.egress, isSecure(this.#settings));
+    return stream;
+  }
+
+  async #takeAll(
+    stream: MessagesStream<Buffer, Buffer, Buffer, Buffer>,
+    topic: { name: string; id: string },
+  ): Promise<void> {
+    const { signal } = this.#context;
+    const lots = new PartitionLots(stream);
+    for (;;) {
+      const messages = await lots.next();
+      if (signal.aborted || messages === null) return;
+      // Read after the messages: if they are of a topic that was made again, so is this.
+      const now = await readTopic(this.#consumer, topic.name);
+      if (now.id !== topic.id) throw new BrokerError('The topic was deleted and made again.');
+      await Promise.all(
+        messages.map(({ partition, lot }) =>
+          this.#context.store({ stream: `${topic.id}/${partition}`, order: 'ordered' }, lot),
+        ),
+      );
+      await this.#commit(messages);
+    }
+  }
+
+  /** Where the partitions went to other members these read the messages again, and find them stored. */
+  async #commit(
+    messages: readonly { partition: number; next: bigint; leaderEpoch: number }[],
+  ): Promise<void> {
+    const topic = this.#settings.topic_name;
+    const offsets = messages.map(({ partition, next, leaderEpoch }) => ({
+      topic,
+      partition,
+      offset: next,
+      leaderEpoch,
+    }));
+    try {
+      await this.#consumer.commit({ offsets });
+    } catch (error) {
+      if (!isRebalance(error)) throw error;
+      this.#context.log.debug({ err: error }, 'Kafka: partitions moved before their offsets were committed');
+    }
+  }
+
+  async #readLag(): Promise<void> {
+    const { topic_name: topic } = this.#settings;
+    const partitions = this.#consumer.assignments?.find((one) => one.topic === topic)?.partitions ?? [];
+    try {
+      if (partitions.length === 0) return this.#context.lag(this.#name, 0);
+      const asked = { topics: [topic], partitions: { [topic]: partitions } };
+      const [ends, commits] = await Promise.all([
+        this.#consumer.listOffsets({ ...asked, timestamp: LATEST }),
+        this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions }] }),
+      ]);
+      const starts = await this.#consumer.listOffsets({ ...asked, timestamp: LATEST - 1n });
+      const lag = partitions.reduce((sum, partition) => {
+        const committed = commits.get(topic)?.[partition] ?? -1n;
+        const from = committed >= 0n ? committed : (starts.get(topic)?.[partition] ?? 0n);
+        return sum + Number((ends.get(topic)?.[partition] ?? from) - from);
+      }, 0);
+      this.#context.lag(this.#name, lag);
+    } catch (error) {
+      this.#context.log.debug({ err: error }, 'Kafka: the lag could not be read');
+    }
+  }
+}
+
+/** A broker that does not answer must not hold up a stop. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Leaves the group, so that others get the partitions at once; with a broker that does not answer there is no group. */
+async function closed(consumer: Consumer, log: Logger): Promise<void> {
+  const closing = consumer
+    .close(true)
+    .catch((error: unknown) => log.debug({ err: error }, 'Kafka: close failed'));
+  await Promise.race([closing, delay(CLOSE_MS, undefined, { ref: false })]);
+}
+
+const isSecure = ({ auth }: KafkaSettings): boolean => auth?.tls === true;
+
+function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
+  const { egress, secureContext } = context;
+  const options: ConsumerOptions<Buffer, Buffer, Buffer, Buffer> = {
+    clientId: 'posthorn',
+    groupId: settings.consumer_group_id || 'none',
+    bootstrapBrokers: settings.brokers,
+    autocommit: false,
+    autocreateTopics: false,
+    sessionTimeout: SESSION_MS,
+    rebalanceTimeout: SESSION_MS,
+    heartbeatInterval: HEARTBEAT_MS,
+    connectTimeout: CONNECT_MS,
+    requestTimeout: REQUEST_MS,
+    retries: 3,
+    retryDelay: 500,
+    ...(isSecure(settings) && {
+      tls: { secureContext: secureContext(), lookup: vettedLookup(egress) } as NonNullable<
+        ConsumerOptions<Buffer, Buffer, Buffer, Buffer>['tls']
+      >,
+    }),
+    ...saslOf(settings),
+  };
+  const consumer = new Consumer(options);
+  if (settings.consumer_group_id === '') consumer.groupId = NO_GROUP;
+  guardPool(consumer.connections, egress, isSecure(settings));
+  return consumer;
+}
+
+function saslOf({ auth }: KafkaSettings): Pick<ConsumerOptions<Buffer, Buffer, Buffer, Buffer>, 'sasl'> {
+  if (auth === null || auth.type === '') return {};
+  const { username, password } = auth;
+  if (auth.type === 'plain') return { sasl: { mechanism: 'PLAIN', username, password } };
+  const mechanism = auth.hash === 'SHA256' ? 'SCRAM-SHA-256' : 'SCRAM-SHA-512';
+  return { sasl: { mechanism, username, password } };
+}
+
+async function readTopic(consumer: Consumer, name: string): Promise<{ name: string; id: string }> {
+  const metadata = await consumer.metadata({ topics: [name], autocreateTopics: false });
+  const topic = metadata.topics.get(name);
+  if (topic === undefined) throw new BrokerError('The topic does not exist.');
+  return { name, id: `${metadata.id}/${topic.id}` };
+}

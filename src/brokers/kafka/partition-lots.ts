@@ -1,0 +1,82 @@
+import type { Readable } from 'node:stream';
+import type { Message } from '@platformatic/kafka';
+import type { ReceivedMessage } from '../module/broker-module.ts';
+
+/** The messages of one partition, in order, and the offset that follows them. */
+export interface PartitionLot {
+  partition: number;
+  next: bigint;
+  leaderEpoch: number;
+  lot: ReceivedMessage[];
+}
+
+/** More are stored with the next lot. */
+const MAX_MESSAGES = 500;
+/** Offsets are of 64 bits: as text of one length they compare as numbers do. */
+const OFFSET_DIGITS = 19;
+
+type KafkaMessage = Message;
+
+/**
+ * Takes from the stream of a consumer what is there. It listens to `readable` all the time: while nothing listens the
+ * client fetches nothing, and does not begin again by itself.
+ */
+export class PartitionLots {
+  readonly #stream: Readable;
+  #news = Promise.withResolvers<void>();
+
+  constructor(stream: Readable) {
+    this.#stream = stream;
+    const tell = () => this.#news.resolve();
+    stream.on('readable', tell).on('end', tell).on('close', tell).on('error', tell);
+  }
+
+  /** At least one message. Null: the stream has ended. Throws the error that it ended with. */
+  async next(): Promise<PartitionLot[] | null> {
+    for (;;) {
+      this.#news = Promise.withResolvers();
+      const messages = this.#readAll();
+      if (messages.length > 0) return lots(messages);
+      const { errored, destroyed, readableEnded } = this.#stream;
+      if (errored !== null) throw errored;
+      if (destroyed || readableEnded) return null;
+      await this.#news.promise;
+    }
+  }
+
+  #readAll(): KafkaMessage[] {
+    const messages: KafkaMessage[] = [];
+    while (messages.length < MAX_MESSAGES) {
+      const message = this.#stream.read() as KafkaMessage | null;
+      if (message === null) break;
+      messages.push(message);
+    }
+    return messages;
+  }
+}
+
+function lots(messages: readonly KafkaMessage[]): PartitionLot[] {
+  const byPartition = Map.groupBy(messages, ({ partition }) => partition);
+  return [...byPartition].map(([partition, ofPartition]) => {
+    const last = ofPartition.at(-1) as KafkaMessage;
+    return {
+      partition,
+      next: last.offset + 1n,
+      leaderEpoch: last.leaderEpoch,
+      lot: ofPartition.map(received),
+    };
+  });
+}
+
+function received(message: KafkaMessage): ReceivedMessage {
+  const { key, value, headers, offset } = message;
+  return {
+    key: String(offset).padStart(OFFSET_DIGITS, '0'),
+    // A message without a value marks a deletion in a compacted topic.
+    body: value ?? Buffer.alloc(0),
+    headers: Object.fromEntries(
+      [...headers].map(([name, text]) => [String(name), text === null ? '' : String(text)]),
+    ),
+    id: key === undefined || key === null || key.length === 0 ? null : String(key),
+  };
+}

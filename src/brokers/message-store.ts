@@ -1,0 +1,136 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../domain/errors.ts';
+import type { IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
+import type { EventAcceptor } from '../ingest/accept-event.ts';
+import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/broker-message.ts';
+import type { Lot, LotMessage } from '../ingest/lot.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { ReceivedMessage } from './module/broker-module.ts';
+import type { BrokerKind } from './modules.ts';
+
+/**
+ * Reads received messages and stores them, whatever it takes. The outcomes of a message:
+ *   stored     -> as an event, or, if it can never be one, as an event that failed, with the reason; or it was before;
+ *   not stored -> for a reason of ours, or a passing one: the database is away, a limit is used up, functions cannot run.
+ *                 The rest of the lot is kept and tried again, after longer and longer waits, until the source is stopped.
+ */
+export interface MessageStoreDeps {
+  acceptor: EventAcceptor;
+  cache: ConfigCache;
+  sandbox: Sandbox;
+  ids: IdFactory;
+  now(): number;
+  metrics: Metrics;
+  budget: ByteBudget;
+}
+
+export interface StoreJob {
+  source: { id: SourceId; projectId: ProjectId; kind: BrokerKind };
+  part: Pick<Lot, 'stream' | 'order'>;
+  messages: readonly ReceivedMessage[];
+  signal: AbortSignal;
+  /** It has to wait, for this reason. */
+  waiting(reason: string): void;
+}
+
+/** Functions of one lot that run at the same time. */
+const READ_AT_ONCE = 16;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+
+export class MessageStore {
+  readonly #deps: MessageStoreDeps;
+
+  constructor(deps: MessageStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects only after the signal aborted. */
+  async store(job: StoreJob): Promise<void> {
+    const { budget } = this.#deps;
+    const bytes = job.messages.reduce((sum, { body }) => sum + body.length, 0);
+    await budget.enter(bytes);
+    try {
+      await this.#storeAll(job);
+    } finally {
+      budget.leave(bytes);
+    }
+  }
+
+  async #storeAll(job: StoreJob): Promise<void> {
+    let unread = job.messages;
+    let read: LotMessage[] = [];
+    for (let failures = 0; unread.length > 0 || read.length > 0; ) {
+      job.signal.throwIfAborted();
+      try {
+        if (read.length === 0) read = await this.#read(job, unread);
+        unread = [];
+        const done = await this.#storeRead(job, read);
+        if (done > 0) failures = 0;
+        read = read.slice(done);
+      } catch (error) {
+        failures += 1;
+        job.waiting((error as Error).message);
+        await this.#pause(error, failures, job.signal);
+      }
+    }
+  }
+
+  /** How many are stored; throws where it is none. */
+  async #storeRead({ source, part }: StoreJob, messages: readonly LotMessage[]): Promise<number> {
+    const { acceptor, metrics } = this.#deps;
+    const { projectId, id: sourceId, kind } = source;
+    const { done, stored, repeats, error } = await acceptor.acceptLot({
+      projectId,
+      sourceId,
+      ...part,
+      messages,
+    });
+    const counts = metrics.brokerMessages[kind];
+    counts.stored.inc(stored);
+    counts.repeat.inc(repeats);
+    if (stored > 0)
+      counts.unreadable.inc(
+        messages.slice(0, done).filter(({ event }) => event.eventType === UNREADABLE).length,
+      );
+    if (done === 0 && error !== null) throw error;
+    return done;
+  }
+
+  async #read(job: StoreJob, messages: readonly ReceivedMessage[]): Promise<LotMessage[]> {
+    const read: LotMessage[] = [];
+    for (let from = 0; from < messages.length; from += READ_AT_ONCE) {
+      const some = messages.slice(from, from + READ_AT_ONCE);
+      read.push(...(await Promise.all(some.map((message) => this.#readOne(job.source, message)))));
+    }
+    return read;
+  }
+
+  async #readOne(
+    { id, projectId }: StoreJob['source'],
+    { key, ...message }: ReceivedMessage,
+  ): Promise<LotMessage> {
+    const { cache, sandbox, ids, now } = this.#deps;
+    const routing = cache.peek(projectId) ?? (await cache.get(projectId));
+    const source = routing.sources.get(id);
+    if (source === undefined) throw new AppError('not_found', { resource: 'source', id });
+    const refresh = () => cache.refresh(projectId);
+    const reader = { sandbox, source, routing, refresh, seed: ids.next(), nowMs: now() };
+    return {
+      key,
+      event: await readBrokerMessage(reader, message),
+      refused: (reason) => unreadableMessage(source, message, reason),
+    };
+  }
+
+  /** A limit says when it has room again; everything else is asked more and more rarely. */
+  async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
+    const isLimit = error instanceof AppError && error.code === 'rate_limited';
+    const ms = isLimit ? Math.min(LONGEST_PAUSE_MS, (error.retryAfterSeconds ?? 1) * 1000) : backoff;
+    await delay(ms, undefined, { signal });
+  }
+}

@@ -1,0 +1,50 @@
+import type { SecureContext } from 'node:tls';
+import type { Egress } from '../../dispatch/address/egress.ts';
+import type { SourcePubSub } from '../../domain/source.ts';
+import type { BrokerMessage } from '../../ingest/broker-message.ts';
+import type { Lot } from '../../ingest/lot.ts';
+import type { Logger } from '../../platform/logger.ts';
+
+/**
+ * What one kind of broker has to be able to do. A module receives messages and hands them to `store`; what they mean,
+ * whether they came before, limits, retries and backoff are not its business. One rule holds for all: a message is
+ * acknowledged only after `store` has resolved for it.
+ */
+export interface BrokerModule {
+  /**
+   * Takes messages until the signal aborts; then gives back what it holds and resolves. Rejects where the broker cannot
+   * be used (any more): it is called again, after a while.
+   */
+  consume(settings: SourcePubSub, context: ConsumerContext): Promise<void>;
+  /** Connects as `consume` does, looks whether it could take messages, and takes none. */
+  test(settings: SourcePubSub, context: ConnectContext): Promise<void>;
+}
+
+export interface ConnectContext {
+  signal: AbortSignal;
+  /** Every address that is connected to, also one that the broker names, must come from here. */
+  egress: Egress;
+  /** For TLS, with the authorities of the instance. */
+  secureContext(): SecureContext;
+  log: Logger;
+}
+
+export interface ConsumerContext extends ConnectContext {
+  /**
+   * Resolves when all the messages are stored: acknowledge them. Rejects only after the signal aborted: acknowledge
+   * none of them. Of an ordered stream hand in one lot at a time.
+   */
+  store(part: Pick<Lot, 'stream' | 'order'>, messages: readonly ReceivedMessage[]): Promise<void>;
+  /** The broker answers and messages would come, if there were some. */
+  connected(): void;
+  /** Messages in the broker that are still to be taken, of one part of it; null: no longer known here. */
+  lag(part: string, messages: number | null): void;
+}
+
+export interface ReceivedMessage extends BrokerMessage {
+  /** Its place in the stream: see `Lot`. */
+  key: string;
+}
+
+/** What is wrong with a broker, in a sentence for the owner of the source. */
+export class BrokerError extends Error {}

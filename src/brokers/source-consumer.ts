@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { SourceRow } from '../store/config/sources.ts';
+import type { MessageStore } from './message-store.ts';
+import { BrokerError, type BrokerModule, type ConnectContext } from './module/broker-module.ts';
+import { type BrokerKind, brokerKind, loadModule } from './modules.ts';
+import type { SourceAlarms } from './source-alarms.ts';
+import type { StatusBoard } from './status-board.ts';
+
+/**
+ * One source of a broker on this node, until it is stopped: connecting -> running -> (the connection fails) waiting ->
+ * connecting again, after longer and longer waits while it does not get to running.
+ */
+export interface SourceConsumerDeps {
+  connect: Omit<ConnectContext, 'signal' | 'log'>;
+  messages: MessageStore;
+  board: StatusBoard;
+  alarms: SourceAlarms;
+  metrics: Metrics;
+  log: Logger;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+export const UNAVAILABLE = 'This version has no connection to this kind of broker.';
+
+export class SourceConsumer {
+  readonly #deps: SourceConsumerDeps;
+  readonly #source: SourceRow;
+  readonly #kind: BrokerKind;
+  readonly #stop = new AbortController();
+  readonly #log: Logger;
+  #running: Promise<void> = Promise.resolve();
+  /** Failures since messages could last be taken. */
+  #failures = 0;
+
+  constructor(deps: SourceConsumerDeps, source: SourceRow) {
+    this.#deps = deps;
+    this.#source = source;
+    this.#kind = brokerKind(source) as BrokerKind;
+    this.#log = deps.log.child({ source: source.id, broker: this.#kind });
+  }
+
+  start(): void {
+    this.#deps.board.add(this.#source, this.#kind);
+    this.#running = this.#run();
+  }
+
+  /** What was received and is being stored is stored and acknowledged first. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#deps.alarms.forget(this.#source.id);
+  }
+
+  async #run(): Promise<void> {
+    const { board, metrics } = this.#deps;
+    const { signal } = this.#stop;
+    const { id } = this.#source;
+    while (!signal.aborted) {
+      try {
+        board.connecting(id);
+        const module = await loadModule(this.#kind);
+        if (module === undefined) throw new BrokerError(UNAVAILABLE);
+        await this.#consume(module);
+        if (!signal.aborted) throw new BrokerError('The broker ended the connection.');
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#failures += 1;
+        metrics.brokerFailures[this.#kind].inc();
+        board.failed(id, reasonOf(error));
+        this.#log.warn({ err: error }, 'the connection to a broker failed; it is tried again');
+        await this.#deps.alarms.failed(this.#source, reasonOf(error));
+        await delay(waitMs(this.#failures), undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #consume(module: BrokerModule): Promise<void> {
+    const { connect, messages, board } = this.#deps;
+    const { id, project_id: projectId, secret } = this.#source;
+    const settings = secret.reveal().pub_sub;
+    if (settings === null) throw new BrokerError('The source has no settings of a broker.');
+    const { signal } = this.#stop;
+    const source = { id, projectId, kind: this.#kind };
+    await module.consume(settings, {
+      ...connect,
+      signal,
+      log: this.#log,
+      connected: () => {
+        this.#failures = 0;
+        board.running(id);
+        void this.#deps.alarms.connected(this.#source);
+      },
+      lag: (part, waiting) => board.lag(id, part, waiting),
+      store: async (part, received) => {
+        board.received(id);
+        const waiting = (reason: string) => board.failed(id, reason);
+        await messages.store({ source, part, messages: received, signal, waiting });
+        board.running(id);
+      },
+    });
+  }
+}
+
+function waitMs(failures: number): number {
+  const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
+  return most / 2 + (Math.random() * most) / 2;
+}
+
+/** Only errors that were written for the owner are shown to the owner. */
+export function reasonOf(error: unknown): string {
+  return error instanceof BrokerError
+    ? error.message
+    : 'The connection failed for a reason that is in the log.';
+}

@@ -1,0 +1,28 @@
+import type { Logger } from '../platform/logger.ts';
+import type { SourceRow } from '../store/config/sources.ts';
+import { BrokerError, type ConnectContext } from './module/broker-module.ts';
+import { brokerKind, loadModule } from './modules.ts';
+import { reasonOf, UNAVAILABLE } from './source-consumer.ts';
+
+const LIMIT_MS = 10_000;
+
+/** Null: the broker can be used with these settings. Else why it cannot. */
+export async function testConnection(
+  source: SourceRow,
+  deps: { connect: Omit<ConnectContext, 'signal' | 'log'>; log: Logger },
+): Promise<string | null> {
+  const kind = brokerKind(source);
+  const module = kind === undefined ? undefined : await loadModule(kind);
+  const settings = source.secret.reveal().pub_sub;
+  if (module === undefined || settings === null) return UNAVAILABLE;
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  try {
+    await module.test(settings, { ...deps.connect, signal, log: deps.log });
+    return null;
+  } catch (error) {
+    if (signal.aborted) return `The broker did not answer within ${LIMIT_MS / 1000} s.`;
+    if (!(error instanceof BrokerError))
+      deps.log.warn({ err: error, source: source.id }, 'a test of a broker failed');
+    return reasonOf(error);
+  }
+}

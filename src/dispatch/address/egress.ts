@@ -1,0 +1,35 @@
+import type { AddressGuard } from './address-guard.ts';
+import type { NameResolver } from './name-resolver.ts';
+
+/** The egress rule for connections that other libraries make: they are given vetted addresses instead of names. */
+export class BlockedAddress extends Error {}
+
+export class Egress {
+  readonly #guard: AddressGuard;
+  readonly #resolver: NameResolver;
+
+  constructor(guard: AddressGuard, resolver: NameResolver) {
+    this.#guard = guard;
+    this.#resolver = resolver;
+  }
+
+  /**
+   * The addresses of a host that may be connected to, one at least.
+   * @throws BlockedAddress where there is none, with the reason
+   */
+  async addresses(host: string): Promise<string[]> {
+    const resolution = await this.#resolver.resolve(host);
+    if (resolution.kind === 'not_found') throw new BlockedAddress(`the name ${host} does not exist`);
+    if (resolution.kind === 'failed')
+      throw new BlockedAddress(`the name ${host} cannot be resolved: ${resolution.reason}`);
+    const reasons: string[] = [];
+    const allowed = resolution.addresses.filter((address) => {
+      const verdict = this.#guard.verdict(address);
+      if (!verdict.allowed) reasons.push(verdict.reason);
+      return verdict.allowed;
+    });
+    if (allowed.length === 0)
+      throw new BlockedAddress(`not allowed to connect to ${host}: ${reasons[0] ?? 'it has no address'}`);
+    return allowed;
+  }
+}

@@ -1,0 +1,50 @@
+import { AppError } from '../domain/errors.ts';
+import type { ProjectId } from '../domain/ids.ts';
+import type { Lot, LotAnswer } from './lot.ts';
+import type { NewEvent } from './new-event.ts';
+import type { PreparedEvent } from './prepare-event.ts';
+import { type LotResult, type PreparedLot, STALE } from './store-lots.ts';
+import type { WaitingRoom } from './waiting-room.ts';
+
+const MAX_ROUNDS = 20;
+
+export interface LotDoor {
+  room: WaitingRoom;
+  prepare(event: NewEvent): Promise<PreparedEvent>;
+  refresh(projectId: ProjectId): Promise<unknown>;
+  /** Waits for a place in a batch, and stores it. */
+  store(lot: PreparedLot): Promise<LotResult | Error>;
+}
+
+/** Matches the messages of a lot and stores them; those whose project's config moves on are matched again. */
+export async function acceptLot(door: LotDoor, lot: Lot): Promise<LotAnswer> {
+  const { projectId, messages } = lot;
+  const bytes = messages.reduce((sum, { event }) => sum + event.payload.length, 0);
+  const visitor = { projectId, bytes, events: messages.length };
+  const overloaded = () => new AppError('overloaded', { retry: 1 });
+  const answer: LotAnswer = { done: 0, stored: 0, repeats: 0, error: null };
+  if (!door.room.enter(visitor)) return { ...answer, error: overloaded() };
+  try {
+    for (let rounds = 0; answer.done < messages.length; rounds++) {
+      if (rounds === MAX_ROUNDS) return { ...answer, error: overloaded() };
+      const { error, ...result } = await tryLot(door, { ...lot, messages: messages.slice(answer.done) });
+      answer.done += result.done;
+      answer.stored += result.stored;
+      answer.repeats += result.repeats;
+      if (error === STALE) await door.refresh(projectId);
+      else if (error !== null) return { ...answer, error };
+    }
+    return answer;
+  } catch (error) {
+    return { ...answer, error: error as Error };
+  } finally {
+    door.room.leave(visitor);
+  }
+}
+
+async function tryLot(door: LotDoor, lot: Lot): Promise<LotResult> {
+  const items: PreparedEvent[] = [];
+  for (const { event } of lot.messages) items.push(await door.prepare(event));
+  const result = await door.store({ lot, items });
+  return result instanceof Error ? { done: 0, stored: 0, repeats: 0, error: result } : result;
+}

@@ -1,0 +1,217 @@
+import { isUtf8 } from 'node:buffer';
+import { compactJson, cutTopLevel } from '../platform/raw-json.ts';
+import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { SourceRow } from '../store/config/sources.ts';
+import type { NewEvent } from './new-event.ts';
+import { applySourceFunctions } from './source-functions.ts';
+
+/**
+ * What a message of a broker says: a JSON object with `event_type`, `data` and where it goes, as Convoy reads it. The
+ * source's functions run first, on the whole message and its headers, so that other JSON can be turned into that form.
+ *
+ * A message that can never be an event becomes one that failed: type `broker.unreadable`, with the reason and the bytes
+ * as they came. It can be replayed: then it is read again, by the functions as they are at that time.
+ */
+export interface BrokerMessage {
+  body: Buffer;
+  /** Headers or attributes. Names are compared in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** As the broker or the sender names it; null: not at all. */
+  id: string | null;
+}
+
+export interface MessageReader {
+  sandbox: Sandbox;
+  source: SourceRow;
+  routing: ProjectRouting;
+  /** The config as it is now. */
+  refresh(): Promise<ProjectRouting>;
+  /** Randomness and clock of the functions. */
+  seed: string;
+  nowMs: number;
+}
+
+export const UNREADABLE = 'broker.unreadable';
+const TYPE_HEADER = 'x-convoy-message-type';
+const ID_HEADER = 'x-broker-message-id';
+const MAX_KEPT_BYTES = 65_536;
+const MAX_EVENT_TYPE_CHARS = 256;
+
+export async function readBrokerMessage(reader: MessageReader, message: BrokerMessage): Promise<NewEvent> {
+  const { source, routing } = reader;
+  const raw = rawEvent(source, message);
+  const limit = routing.project.config.max_payload_read_size;
+  if (message.body.length > limit)
+    return unreadable(raw, `The message is larger than the ${limit} bytes that the project takes.`);
+  const { sandbox, seed, nowMs } = reader;
+  const made = await applySourceFunctions(sandbox, source, { event: raw, seed, nowMs });
+  if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);
+  const envelope = readEnvelope(made.payload);
+  if (typeof envelope === 'string') return unreadable(raw, envelope);
+  const own = lowerCaseNames(made.headers);
+  const target = await readTarget(envelope, own, reader);
+  if (typeof target === 'string') return unreadable(raw, target);
+  // Those of the broker go before those of the envelope.
+  const headers = { ...lowerCaseNames(customHeaders(envelope)), ...own };
+  return {
+    ...raw,
+    target,
+    eventType: envelope.event_type,
+    payload: envelope.data,
+    contentType: null,
+    headers,
+    forwardedHeaders: forwardedHeaders(headers),
+    idempotencyKey: envelope.idempotency_key || null,
+  };
+}
+
+/** The same, of a failed event that is replayed. Null: its message was not kept whole. */
+export async function readAgain(reader: MessageReader, event: NewEvent): Promise<NewEvent | null> {
+  if (event.payload.length >= MAX_KEPT_BYTES) return null;
+  const headers = Object.entries(event.headers).map(([name, values]) => [name, values.join(', ')]);
+  return readBrokerMessage(reader, { body: event.payload, headers: Object.fromEntries(headers), id: null });
+}
+
+/** What is stored where the event that a message makes cannot be. */
+export function unreadableMessage(source: SourceRow, message: BrokerMessage, reason: string): NewEvent {
+  return unreadable(rawEvent(source, message), reason);
+}
+
+/** The message as it came, as its functions get it. */
+function rawEvent(source: SourceRow, { body, headers, id }: BrokerMessage): NewEvent {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]] as const);
+  return {
+    projectId: source.project_id,
+    target: { kind: 'subscribers' },
+    eventType: UNREADABLE,
+    payload: body,
+    contentType: contentType(body),
+    headers: Object.fromEntries([...named, ...(id === null ? [] : [[ID_HEADER, [id]] as const])]),
+    forwardedHeaders: null,
+    credentials: [],
+    trace: null,
+    functionFailure: null,
+    idempotencyKey: null,
+    sourceId: source.id,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+  };
+}
+
+/** A message that is cut has MAX_KEPT_BYTES. So one of just that size counts as cut, and cannot be replayed. */
+function unreadable(raw: NewEvent, reason: string): NewEvent {
+  const { length } = raw.payload;
+  if (length < MAX_KEPT_BYTES) return { ...raw, functionFailure: reason };
+  const payload = Buffer.from(raw.payload.subarray(0, MAX_KEPT_BYTES));
+  const functionFailure = `${reason} The message has ${length} bytes.`;
+  return { ...raw, payload, contentType: contentType(payload), functionFailure };
+}
+
+/** Null where it is JSON. */
+function contentType(body: Buffer): string | null {
+  if (!isUtf8(body)) return 'application/octet-stream';
+  try {
+    JSON.parse(body.toString());
+    return null;
+  } catch {
+    return 'text/plain';
+  }
+}
+
+interface Envelope {
+  endpoint_id?: string;
+  owner_id?: string;
+  event_type: string;
+  data: Buffer;
+  custom_headers?: Record<string, string>;
+  idempotency_key?: string;
+}
+
+const FIELDS = ['endpoint_id', 'owner_id', 'event_type', 'data', 'custom_headers', 'idempotency_key'];
+const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key'];
+
+/** The envelope, or why there is none. */
+function readEnvelope(payload: Buffer): Envelope | string {
+  const text = payload.toString();
+  const value = isUtf8(payload) ? parse(text) : undefined;
+  if (value === undefined) return 'The message is not JSON.';
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return 'The message is not a JSON object.';
+  const fields = value as Record<string, unknown>;
+  const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) return `The message has an unknown field: ${unknown.slice(0, 100)}.`;
+  const wrong = TEXTS.find((name) => (fields[name] ?? '') !== '' && typeof fields[name] !== 'string');
+  if (wrong !== undefined) return `The field ${wrong} of the message must be a string.`;
+  const { event_type: type, custom_headers: headers } = fields;
+  if (typeof type !== 'string' || type === '') return 'The message has no event_type.';
+  if (type.length > MAX_EVENT_TYPE_CHARS)
+    return `The event_type of the message is longer than ${MAX_EVENT_TYPE_CHARS} characters.`;
+  if (!('data' in fields)) return 'The message has no data.';
+  if (!isTexts(headers ?? {})) return 'The field custom_headers of the message must be an object of strings.';
+  return { ...fields, event_type: type, data: Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null')) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isTexts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((one) => typeof one === 'string');
+}
+
+/** Where it goes, or why nowhere. */
+async function readTarget(
+  { endpoint_id: endpointId = '', owner_id: ownerId = '' }: Envelope,
+  headers: NewEvent['headers'],
+  { routing, refresh }: MessageReader,
+): Promise<EventTarget | string> {
+  const type = headers[TYPE_HEADER]?.[0] || 'single';
+  switch (type) {
+    case 'single':
+      if (endpointId === '') return 'The message has no endpoint_id, which its message type, single, needs.';
+      // It may have been created a moment ago, by another node.
+      if (!routing.endpoints.has(endpointId) && !(await refresh()).endpoints.has(endpointId))
+        return `No endpoint has the id ${endpointId.slice(0, 100)}.`;
+      return { kind: 'endpoints', endpointIds: [endpointId] };
+    case 'fanout':
+      if (ownerId === '') return 'The message has no owner_id, which its message type, fanout, needs.';
+      return { kind: 'owner', ownerId };
+    case 'broadcast':
+      return { kind: 'broadcast' };
+    default:
+      return `The header ${TYPE_HEADER} must be single, fanout or broadcast.`;
+  }
+}
+
+const customHeaders = ({ custom_headers: given = {} }: Envelope): NewEvent['headers'] =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, [value]]));
+
+const lowerCaseNames = (headers: NewEvent['headers']): NewEvent['headers'] =>
+  Object.fromEntries(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]));
+
+const HOP_BY_HOP =
+  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+// oxlint-disable-next-line no-control-regex -- header values may hold none of these
+const NO_HEADER_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/;
+
+/** Headers of brokers are free text; a delivery carries those that can be headers of a request. Null: all of them. */
+function forwardedHeaders(headers: NewEvent['headers']): NewEvent['forwardedHeaders'] {
+  const entries = Object.entries(headers);
+  const sent = entries.filter(
+    ([name, values]) =>
+      HEADER_NAME.test(name) &&
+      !HOP_BY_HOP.test(name) &&
+      !values.some((value) => NO_HEADER_VALUE.test(value)),
+  );
+  return sent.length === entries.length ? null : Object.fromEntries(sent);
+}

@@ -1,0 +1,35 @@
+import { LANE } from '../domain/delivery.ts';
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { heldDelivery, type PreparedEvent } from './prepare-event.ts';
+
+/** Places in the dispatcher's window for the deliveries of events that are about to be stored. */
+export class DeliveryPlaces {
+  readonly #sink: DeliverySink;
+
+  constructor(sink: DeliverySink) {
+    this.#sink = sink;
+  }
+
+  reserve(items: readonly PreparedEvent[]): void {
+    for (const { deliveries } of items) {
+      for (const delivery of deliveries)
+        delivery.held = delivery.isUngated && this.#sink.reserve(delivery.id, delivery);
+    }
+  }
+
+  unreserve(items: readonly PreparedEvent[]): void {
+    for (const delivery of items.flatMap((item) => item.deliveries)) {
+      if (delivery.held) this.#sink.unreserve(delivery.id);
+      delivery.held = false;
+    }
+  }
+
+  /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
+  stored(item: PreparedEvent): void {
+    if (item.expansion !== null) this.#sink.expansionStored();
+    for (const delivery of item.deliveries) {
+      if (delivery.held) this.#sink.start(heldDelivery(delivery, item.event));
+      else this.#sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import type { DeliverySink } from '../domain/delivery-sink.ts';
+import { AppError } from '../domain/errors.ts';
+import type { EventId } from '../domain/ids.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Database, HotQueryable } from '../store/database/database.ts';
+import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
+import { acceptEventsIn, type Duplicates } from '../store/queue/accept-events.ts';
+import {
+  keepMessages,
+  lockPositions,
+  messageName,
+  movePositions,
+  type StreamPosition,
+  streamName,
+} from '../store/queue/broker-lots.ts';
+import type { DeliveryPlaces } from './delivery-places.ts';
+import type { IntakeLimits } from './intake-limits.ts';
+import type { Lot, LotMessage } from './lot.ts';
+import type { NewEvent } from './new-event.ts';
+import { acceptBatch, type PreparedEvent } from './prepare-event.ts';
+import { RETRY_SECONDS } from './store-error.ts';
+
+/**
+ * Stores lots of brokers, all of a batch in one transaction: positions are locked, repeats dropped, the rest stored by
+ * the statement that stores every event, the positions moved, commit. So an event is there exactly if its place in the
+ * broker is noted, and a redelivery, after whatever was lost, finds it noted and writes nothing.
+ *
+ * What becomes of a lot:
+ *   stored     -> all its messages may be acknowledged;
+ *   over limit -> those before the limit are stored, the rest is handed back;
+ *   stale      -> its project's config moved on since matching: nothing of it is stored, it is matched again;
+ *   poisoned   -> lots, then their messages, are halved until the one that the database refuses stands alone, and
+ *                 what `refused` makes of it is stored in its place;
+ *   no partition -> partitions are made and the batch goes again;
+ *   failed     -> nothing of it is known to be stored; handed in again, it is stored or found to be.
+ */
+export interface PreparedLot {
+  lot: Lot;
+  /** One for each message, in order. */
+  items: PreparedEvent[];
+}
+
+export const STALE = Symbol('stale');
+
+export interface LotResult {
+  done: number;
+  stored: number;
+  repeats: number;
+  error: Error | typeof STALE | null;
+}
+
+export interface LotStoreDeps {
+  db: Database;
+  nodeId: string;
+  sink: DeliverySink;
+  metrics: Metrics;
+  limits: IntakeLimits;
+  places: DeliveryPlaces;
+  makePartitions(): Promise<void>;
+  prepare(event: NewEvent, eventId?: EventId): Promise<PreparedEvent>;
+}
+
+/** Thrown inside of a transaction, to undo it. */
+class StaleProjects extends Error {
+  readonly ids: ReadonlySet<string>;
+
+  constructor(ids: ReadonlySet<string>) {
+    super('the config of a project moved on');
+    this.ids = ids;
+  }
+}
+
+const REFUSED = 'The message holds text that cannot be stored.';
+
+export class LotStore {
+  readonly #deps: LotStoreDeps;
+
+  constructor(deps: LotStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** One result for each lot, in order. */
+  async store(lots: readonly PreparedLot[]): Promise<LotResult[]> {
+    const aligned = await this.#alignVersions(lots);
+    const refused = await this.#deps.limits.refused(aligned.flatMap(({ items }) => items));
+    const admitted = aligned.map((one) => {
+      const end = one.items.findIndex((item) => refused.has(item));
+      return end === -1 ? one : slice(one, 0, end);
+    });
+    const results = await this.#storeTogether(admitted);
+    return results.map((result, n) => {
+      const next = aligned[n]?.items[result.done];
+      const overLimit = next === undefined ? undefined : refused.get(next);
+      return result.error === null && overLimit !== undefined ? { ...result, error: overLimit } : result;
+    });
+  }
+
+  /** A batch compares one config version per project, so a lot matched before a refresh is matched again. */
+  async #alignVersions(lots: readonly PreparedLot[]): Promise<PreparedLot[]> {
+    const newest = new Map<string, number>();
+    for (const { event } of lots.flatMap(({ items }) => items))
+      newest.set(event.projectId, Math.max(newest.get(event.projectId) ?? 0, event.configVersion));
+    const aligned: PreparedLot[] = [];
+    for (const { lot, items } of lots) {
+      const isCurrent = ({ event }: PreparedEvent) => event.configVersion === newest.get(event.projectId);
+      if (items.every(isCurrent)) aligned.push({ lot, items });
+      else
+        aligned.push({
+          lot,
+          items: await Promise.all(items.map(({ source, event }) => this.#deps.prepare(source, event.id))),
+        });
+    }
+    return aligned;
+  }
+
+  async #storeTogether(lots: PreparedLot[]): Promise<LotResult[]> {
+    if (lots.length === 0) return [];
+    try {
+      return await this.#commit(lots);
+    } catch (error) {
+      if (error instanceof StaleProjects) return this.#withoutStale(lots, error.ids);
+      if (isDataError(error)) return lots.length > 1 ? this.#halved(lots) : [await this.#sifted(lots[0]!)];
+      return lots.map(() => ({ done: 0, stored: 0, repeats: 0, error: lotError(error) }));
+    }
+  }
+
+  async #withoutStale(lots: PreparedLot[], stale: ReadonlySet<string>): Promise<LotResult[]> {
+    const others = lots.filter(({ lot }) => !stale.has(lot.projectId));
+    const results = (await this.#storeTogether(others)).values();
+    return lots.map(({ lot }) =>
+      stale.has(lot.projectId)
+        ? { done: 0, stored: 0, repeats: 0, error: STALE }
+        : (results.next().value as LotResult),
+    );
+  }
+
+  async #halved(lots: PreparedLot[]): Promise<LotResult[]> {
+    const half = Math.ceil(lots.length / 2);
+    const first = await this.#storeTogether(lots.slice(0, half));
+    return [...first, ...(await this.#storeTogether(lots.slice(half)))];
+  }
+
+  /** One lot with a message that the database refuses. */
+  async #sifted(one: PreparedLot): Promise<LotResult> {
+    const { lot, items } = one;
+    if (items.length > 1) {
+      const half = Math.ceil(items.length / 2);
+      const [first] = (await this.#storeTogether([slice(one, 0, half)])) as [LotResult];
+      if (first.error !== null) return first;
+      const [second] = (await this.#storeTogether([slice(one, half)])) as [LotResult];
+      return {
+        done: first.done + second.done,
+        stored: first.stored + second.stored,
+        repeats: first.repeats + second.repeats,
+        error: second.error,
+      };
+    }
+    const message = lot.messages[0] as LotMessage;
+    const instead = await this.#deps.prepare(message.refused(REFUSED), items[0]?.event.id);
+    try {
+      const [result] = (await this.#commit([{ lot, items: [instead] }])) as [LotResult];
+      return result;
+    } catch (error) {
+      const isStale = error instanceof StaleProjects;
+      return { done: 0, stored: 0, repeats: 0, error: isStale ? STALE : lotError(error) };
+    }
+  }
+
+  async #commit(lots: readonly PreparedLot[]): Promise<LotResult[]> {
+    const { db, places, sink, makePartitions } = this.#deps;
+    for (let tries = 1; ; tries++) {
+      const reserved: PreparedEvent[] = [];
+      try {
+        const { fresh, duplicates } = await db.hotTransaction((tx) => this.#insert(tx, lots, reserved));
+        return fresh.map((items, n) => this.#stored(items, duplicates, lots[n]!));
+      } catch (error) {
+        places.unreserve(reserved);
+        // The commit may have been done: then deliveries are held by this node that the dispatcher does not know.
+        if (isConnectionError(error) && !isUndone(error)) sink.unsure();
+        if (!isMissingPartition(error) || tries > 1) throw error;
+        await makePartitions();
+      }
+    }
+  }
+
+  async #insert(
+    tx: HotQueryable,
+    lots: readonly PreparedLot[],
+    reserved: PreparedEvent[],
+  ): Promise<{ fresh: PreparedEvent[][]; duplicates: Duplicates }> {
+    const { fresh, positions } = await freshItems(tx, lots);
+    const items = fresh.flat();
+    if (items.length === 0) return { fresh, duplicates: new Map() };
+    this.#deps.places.reserve(items);
+    reserved.push(...items);
+    const accepted = await acceptEventsIn(tx, acceptBatch(items, this.#deps.nodeId));
+    if (accepted.staleProjects.size > 0) throw new StaleProjects(accepted.staleProjects);
+    await movePositions(tx, positions);
+    return { fresh, duplicates: accepted.duplicates };
+  }
+
+  #stored(items: readonly PreparedEvent[], duplicates: Duplicates, { lot }: PreparedLot): LotResult {
+    const { metrics, places } = this.#deps;
+    if (items.length > 0) metrics.batchSize.accept.observe(items.length);
+    for (const item of items) {
+      if (duplicates.has(item.event.id)) {
+        places.unreserve([item]);
+        metrics.events.duplicate.inc();
+        continue;
+      }
+      places.stored(item);
+      if (item.event.status === 'Failure') metrics.events.unmatched.inc();
+      else metrics.events.stored.inc();
+    }
+    const { length } = lot.messages;
+    return { done: length, stored: items.length, repeats: length - items.length, error: null };
+  }
+}
+
+export function isLot(item: PreparedEvent | PreparedLot): item is PreparedLot {
+  return 'lot' in item;
+}
+
+const BYTES_PER_WEIGHT = 4_096;
+
+/** How much of a batch it takes up. */
+export function weigh(item: PreparedEvent | PreparedLot): number {
+  if (isLot(item)) return item.items.reduce((sum, one) => sum + weigh(one), 0);
+  return 1 + item.deliveries.length + item.event.payload.length / BYTES_PER_WEIGHT;
+}
+
+const slice = ({ lot, items }: PreparedLot, from: number, to?: number): PreparedLot => ({
+  lot: { ...lot, messages: lot.messages.slice(from, to) },
+  items: items.slice(from, to),
+});
+
+/** The messages of each lot that were not stored before, and the positions of the streams after them. */
+async function freshItems(
+  tx: HotQueryable,
+  lots: readonly PreparedLot[],
+): Promise<{ fresh: PreparedEvent[][]; positions: StreamPosition[] }> {
+  const ordered = lots
+    .filter(({ lot }) => lot.order === 'ordered')
+    .map(({ lot }) => [streamName(lot), lot] as const);
+  const streams = new Map(ordered);
+  const positions = await lockPositions(tx, [...streams.values()]);
+  const keyed = lots.flatMap(({ lot }) => {
+    const { order } = lot;
+    if (order === 'ordered') return [];
+    return lot.messages.map(({ key }) => ({ ...lot, messageId: key, keepMs: order.keepMs }));
+  });
+  const news = await keepMessages(tx, keyed);
+  // A message may come twice in a batch, even in a lot.
+  const isNew = (lot: Lot, { key }: LotMessage): boolean => {
+    if (lot.order !== 'ordered') return news.delete(messageName(lot, key));
+    const name = streamName(lot);
+    if (!isAfter(key, positions.get(name) ?? '')) return false;
+    positions.set(name, key);
+    return true;
+  };
+  const fresh = lots.map(({ lot, items }) =>
+    items.filter((_, n) => isNew(lot, lot.messages[n] as LotMessage)),
+  );
+  return {
+    fresh,
+    positions: [...streams].map(([name, lot]) => ({ ...lot, position: positions.get(name) ?? '' })),
+  };
+}
+
+/** As the database compares them, by bytes. */
+const isAfter = (key: string, position: string): boolean =>
+  Buffer.compare(Buffer.from(key), Buffer.from(position)) > 0;
+
+function lotError(error: unknown): Error {
+  if (isConnectionError(error))
+    return new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error });
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,38 @@
+import { BrokerRunner } from '../brokers/broker-runner.ts';
+import { ByteBudget } from '../brokers/byte-budget.ts';
+import { MessageStore, type MessageStoreDeps } from '../brokers/message-store.ts';
+import { SourceAlarms } from '../brokers/source-alarms.ts';
+import { StatusBoard } from '../brokers/status-board.ts';
+import { testConnection } from '../brokers/test-connection.ts';
+import type { ConfigChanges } from '../control/config-changes.ts';
+import type { HttpClient } from '../dispatch/client/http-client.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { SourceRow, SourceStore } from '../store/config/sources.ts';
+import type { Database } from '../store/database/database.ts';
+
+/** Of messages of brokers that are on their way into the database. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface Brokers {
+  runner: BrokerRunner;
+  board: StatusBoard;
+  testSource(source: SourceRow): Promise<string | null>;
+}
+
+export function createBrokers(
+  deps: Omit<MessageStoreDeps, 'budget'> & {
+    db: Database;
+    http: HttpClient;
+    changes: ConfigChanges;
+    sources: SourceStore;
+    nodeId: string;
+    log: Logger;
+  },
+): Brokers {
+  const { http, log } = deps;
+  const board = new StatusBoard(deps);
+  const connect = { egress: http.egress, secureContext: () => http.secureContext() };
+  const messages = new MessageStore({ ...deps, budget: new ByteBudget(MAX_BYTES) });
+  const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
+  return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };
+}

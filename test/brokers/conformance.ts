@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
+import { startDatabaseRelay } from '../support/database-relay.ts';
+import { eventually } from '../support/eventually.ts';
+import { Program } from '../support/program.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { BrokerDriver } from './broker-driver.ts';
+import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+
+/**
+ * What every kind of broker must pass: received = stored, each once, whatever dies when. `isOrdered`: a queue keeps the
+ * order of what is published to one part of it.
+ */
+export interface Conformance {
+  start(): Promise<BrokerDriver | string>;
+  isOrdered: boolean;
+}
+
+export function conformance(kind: string, { start, isOrdered }: Conformance): void {
+  describe(kind, () => {
+    let driver: BrokerDriver;
+    let app: TestApp;
+    let missing: string | undefined;
+
+    beforeAll(async () => {
+      const started = await start();
+      if (typeof started === 'string') {
+        missing = started;
+        return;
+      }
+      driver = started;
+      app = await startScene();
+    }, 1_000_000);
+
+    afterAll(async () => {
+      await app?.stop();
+      await driver?.close();
+    });
+
+    const check = (name: string, run: () => Promise<void>, timeout = 300_000) =>
+      test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), timeout);
+
+    check('messages are stored once, delivered, and acknowledged after that', async () => {
+      const scene = await BrokerScene.on(app);
+      const receiver = await Receiver.start();
+      await subscribe(scene.project, receiver.url);
+      const queue = await driver.open();
+      const source = await scene.source(queue.settings);
+      await queue.publish(range(0, 300).map((n) => numbered(n)));
+      await scene.waitFor(source, 300);
+      await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+      const numbers = await scene.numbers(source);
+      expect(isOrdered ? numbers : numbers.toSorted((a, b) => a - b)).toEqual(range(0, 300));
+      await receiver.received(300);
+      const status = await scene.status(source, 'running');
+      expect(status).toMatchObject({ reason: '', last_error: '' });
+      expect(Date.parse(status.last_message_at)).toBeGreaterThan(Date.now() - 600_000);
+      await receiver.stop();
+    });
+
+    check('a message says where it goes, and its headers and key come along', async () => {
+      const scene = await BrokerScene.on(app);
+      const receiver = await Receiver.start();
+      const { endpoint } = await subscribe(scene.project, `${receiver.url}/one`);
+      await subscribe(scene.project, `${receiver.url}/owned`, { endpoint: { owner_id: 'acme' } });
+      const queue = await driver.open();
+      const source = await scene.source(queue.settings);
+      const body = (fields: object) => JSON.stringify({ event_type: 'a.b', data: { amount: 1 }, ...fields });
+      const typed = (type: string) => ({ 'X-Convoy-Message-Type': type, 'X-Mine': 'broker' });
+      await queue.publish([
+        {
+          body: body({
+            endpoint_id: endpoint.uid,
+            custom_headers: { 'x-mine': 'theirs', 'X-Other': 'kept' },
+          }),
+          headers: { 'X-Mine': 'broker' },
+        },
+        { body: body({ owner_id: 'acme' }), headers: typed('fanout') },
+        { body: body({ idempotency_key: 'k' }), headers: typed('broadcast') },
+        { body: body({ idempotency_key: 'k' }), headers: typed('broadcast') },
+      ]);
+      await scene.waitFor(source, 4);
+      await receiver.received(4);
+      const paths = receiver.requests.map(({ path }) => path).toSorted();
+      expect(paths).toEqual(['/one', '/one', '/owned', '/owned']);
+      const single = receiver.requests.find(({ headers }) => headers['x-other'] === 'kept');
+      expect(single).toMatchObject({ path: '/one', headers: { 'x-mine': 'broker' }, json: { amount: 1 } });
+      expect((await scene.stored(source)).filter((event) => event.is_duplicate)).toHaveLength(1);
+      await receiver.stop();
+    });
+
+    check(
+      'a message that can never be an event is stored as failed with its bytes; those after it are taken',
+      async () => {
+        const scene = await BrokerScene.on(app);
+        await scene.project.put('', { config: { max_payload_read_size: 100_000 } });
+        const queue = await driver.open();
+        const source = await scene.source(queue.settings);
+        const bad = [
+          ['not JSON', 'not JSON'],
+          ['[1]', 'not a JSON object'],
+          [JSON.stringify({ event_type: 'a', data: 1, other: 1 }), 'unknown field: other'],
+          [JSON.stringify({ data: 1 }), 'no event_type'],
+          [JSON.stringify({ event_type: 'a' }), 'no data'],
+          [JSON.stringify({ event_type: 'a\u0000b', data: 1 }), 'cannot be stored'],
+          ['x'.repeat(150_000), '150000 bytes'],
+        ] as const;
+        await queue.publish([
+          ...bad.map(([body]) => ({ body, headers: BROADCAST })),
+          { body: Buffer.from([0xff, 0x00, 0xfe]), headers: BROADCAST },
+          { body: JSON.stringify({ event_type: 'a', data: 1 }) },
+          numbered(7),
+        ]);
+        await scene.waitFor(source, bad.length + 3);
+        await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+        const events = await scene.stored(source);
+        const failed = events.filter((event) => event.event_type === 'broker.unreadable');
+        expect(failed).toHaveLength(bad.length + 2);
+        expect(failed.every(({ status }) => status === 'Failure')).toBe(true);
+        for (const [body, reason] of bad) {
+          const event = failed.find(({ failure_reason }) => failure_reason?.includes(reason));
+          expect(event?.payload.toString().length, reason).toBe(Math.min(body.length, 65_536));
+        }
+        expect(failed.find(({ payload }) => payload[0] === 0xff)?.failure_reason).toBe(
+          'The message is not JSON.',
+        );
+        expect(failed.some(({ failure_reason }) => failure_reason?.includes('no endpoint_id'))).toBe(true);
+        expect(events.filter((event) => event.event_type === 'broker.test')).toHaveLength(1);
+      },
+    );
+
+    check(
+      'functions turn foreign messages into events, and a failed message can be replayed through a mended one',
+      async () => {
+        const scene = await BrokerScene.on(app);
+        const receiver = await Receiver.start();
+        await subscribe(scene.project, receiver.url, { eventTypes: ['order.paid'] });
+        const queue = await driver.open();
+        const source = await scene.source(queue.settings, {
+          header_function: `function transform(headers) { return { ...headers, 'x-convoy-message-type': 'broadcast' }; }`,
+          body_function: `function transform(message) { return { event_type: 'order.' + message.kind, data: message.order.total }; }`,
+        });
+        await queue.publish([
+          { body: JSON.stringify({ kind: 'paid', order: { total: 12 } }) },
+          { body: JSON.stringify({ kind: 'paid', no: 'order' }) },
+        ]);
+        await scene.waitFor(source, 2);
+        await receiver.received(1);
+        expect(receiver.requests[0]?.json).toBe(12);
+        const [failed] = (await scene.stored(source)).filter(
+          ({ event_type }) => event_type === 'broker.unreadable',
+        );
+        expect(failed?.failure_reason).toContain('A function of the source failed');
+        await scene.project.put(`/sources/${source.uid}`, {
+          body_function: `function transform(message) { return { event_type: 'order.paid', data: message.no ?? message.order.total }; }`,
+        });
+        await scene.project.put(`/events/${failed?.id}/replay`, undefined, 200);
+        await receiver.received(2);
+        expect(receiver.requests[1]?.json).toBe('order');
+        // The function takes effect for new messages too, without a new connection.
+        await queue.publish([{ body: JSON.stringify({ no: 'more' }) }]);
+        await receiver.received(3);
+        await receiver.stop();
+      },
+    );
+
+    check(
+      'while the database is away nothing is acknowledged; when it is back all is stored once',
+      async () => {
+        const relay = await startDatabaseRelay();
+        const quiet = await startScene({ POSTHORN_ROLES: 'api' });
+        const node = await quiet.addNode({
+          POSTHORN_ROLES: 'broker',
+          DATABASE_URL: relay.urlOf(quiet.database.name),
+        });
+        const scene = await BrokerScene.on(quiet);
+        const queue = await driver.open();
+        const source = await scene.source(queue.settings);
+        await queue.publish([numbered(0)]);
+        await scene.waitFor(source, 1);
+        // Between receiving and committing: the statement is done, its answer and the commit are lost.
+        relay.loseAnswersTo('accept-events');
+        await queue.publish(range(1, 100).map((n) => numbered(n)));
+        await eventually(
+          async () => metric(await node.metrics(), 'posthorn_broker_sources{state="waiting"}'),
+          (n) => n === 1,
+          PATIENCE_MS,
+        );
+        expect(await scene.count(source)).toBe(1);
+        expect(await queue.depth()).toBe(99);
+        relay.loseAnswersTo(null);
+        await scene.waitFor(source, 100);
+        await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+        expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, 100));
+        await quiet.stop();
+        relay.close();
+      },
+    );
+
+    check(
+      'wrong credentials show in the status and cause no hot loop; right ones take effect within seconds',
+      async () => {
+        const scene = await BrokerScene.on(app);
+        const [queue, other] = [await driver.open(), await driver.open()];
+        const untouched = await scene.source(other.settings);
+        const source = await scene.source(queue.refused);
+        await queue.publish([numbered(1)]);
+        const waiting = await scene.status(source, 'waiting');
+        expect(waiting.reason).toBe('The broker refused the user name or the password.');
+        expect(waiting.last_error).toBe(waiting.reason);
+        const [listed] = (await scene.project.get('/sources')).content.filter(
+          ({ uid }: { uid: string }) => uid === source.uid,
+        );
+        expect(listed.status.state).toMatch(/waiting|connecting/);
+        const tested = await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+        expect(tested).toEqual({ ok: false, reason: waiting.reason });
+        await scene.project.put(`/sources/${source.uid}`, { pub_sub: queue.authenticated });
+        await scene.waitFor(source, 1);
+        await scene.status(source, 'running');
+        expect(await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200)).toEqual({
+          ok: true,
+          reason: '',
+        });
+        await other.publish([numbered(2)]);
+        await scene.waitFor(untouched, 1);
+        expect((await scene.status(untouched, 'running')).last_error).toBe('');
+      },
+    );
+
+    check('a disabled source takes nothing, an enabled one goes on, a deleted one ends', async () => {
+      const scene = await BrokerScene.on(app);
+      const queue = await driver.open();
+      const source = await scene.source(queue.settings, { is_disabled: true });
+      await queue.publish([numbered(1)]);
+      expect((await scene.status(source, 'disabled')).reason).toBe('');
+      const gone = async () =>
+        app.database.query('select 1 from broker_status where source_id = $1', [source.uid]);
+      await scene.project.put(`/sources/${source.uid}`, { is_disabled: false });
+      await scene.waitFor(source, 1);
+      await scene.project.put(`/sources/${source.uid}`, { is_disabled: true });
+      await eventually(gone, (rows) => rows.length === 0, PATIENCE_MS);
+      await queue.publish([numbered(2)]);
+      await scene.project.put(`/sources/${source.uid}`, { is_disabled: false });
+      await scene.waitFor(source, 2);
+      await scene.project.delete(`/sources/${source.uid}`);
+      await eventually(gone, (rows) => rows.length === 0, PATIENCE_MS);
+      await queue.publish([numbered(3)]);
+      const depth = await eventually(queue.depth, (waiting) => waiting === 1, PATIENCE_MS);
+      expect(depth).toBe(1);
+      expect(await scene.count(source)).toBe(2);
+    });
+
+    check('a full limit is waited for: nothing is lost, dropped or refused', async () => {
+      const scene = await BrokerScene.on(app);
+      const queue = await driver.open();
+      const source = await scene.source(queue.settings, { rate_limit: 20, rate_limit_duration: 3600 });
+      await queue.publish(range(0, 50).map((n) => numbered(n)));
+      await eventually(
+        () => scene.count(source),
+        (count) => count === 20,
+        PATIENCE_MS,
+      );
+      const { reason } = await scene.status(source, 'waiting');
+      expect(reason).toContain('The limit of 20 per 3600 s is used up');
+      await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
+      await scene.waitFor(source, 50);
+      const numbers = await scene.numbers(source);
+      expect(isOrdered ? numbers : numbers.toSorted((a, b) => a - b)).toEqual(range(0, 50));
+    });
+
+    check('three nodes take 10,000 messages once, and what waits stays in the broker', async () => {
+      const three = await startScene();
+      await Promise.all([three.addNode(), three.addNode()]);
+      const scene = await BrokerScene.on(three);
+      const queue = await driver.open(6);
+      const text = 'x'.repeat(4_000);
+      for (const from of range(0, 10))
+        await queue.publish(
+          range(from * 1_000, from * 1_000 + 1_000).map((n) => ({ ...numbered(n, { text }), part: n % 6 })),
+        );
+      const before = process.memoryUsage().arrayBuffers;
+      const source = await scene.source(queue.settings, { rate_limit: 1, rate_limit_duration: 3600 });
+      await scene.status(source, 'waiting');
+      let most = 0;
+      for (const _ of range(0, 30)) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      expect(most, 'bytes that three nodes hold of 40 MB').toBeLessThan(24_000_000);
+      await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
+      await scene.waitFor(source, 10_000);
+      await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+      expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, 10_000));
+      await three.stop();
+    });
+
+    check(
+      'neither kill -9 between commit and acknowledgement nor a broker that dies loses or repeats a message',
+      async () => {
+        const own = await driver.startOwn();
+        const quiet = await startScene({ POSTHORN_ROLES: 'api' });
+        const scene = await BrokerScene.on(quiet);
+        const source = await scene.source(own.queue.settings);
+        const start = () => {
+          const env = {
+            DATABASE_URL: quiet.database.url,
+            POSTHORN_SECRET_KEY: SECRET_KEY,
+            POSTHORN_PORT: '0',
+          };
+          return new Program({
+            args: ['serve'],
+            env: { ...env, POSTHORN_EGRESS: 'any', POSTHORN_ROLES: 'broker,deliver' },
+          });
+        };
+        const first = start();
+        let second: Program | undefined;
+        try {
+          await own.queue.publish([numbered(0)]);
+          await scene.waitFor(source, 1);
+          // The lot waits here after its events are written, and before it is committed.
+          const holder = await quiet.app.db.dedicated();
+          await holder.query('begin; lock table broker_positions, broker_messages in exclusive mode');
+          await own.queue.publish(range(1, 60).map((n) => numbered(n)));
+          const waits = async () =>
+            quiet.database.query("select 1 from pg_locks where not granted and mode like '%Lock'");
+          await eventually(waits, (rows) => rows.length > 0, PATIENCE_MS);
+          own.muteService();
+          await holder.query('commit');
+          await holder.end();
+          await scene.waitFor(source, 60);
+          await first.kill();
+          own.unmuteService();
+          expect(await own.queue.depth()).toBe(59);
+          second = start();
+          await eventually(own.queue.depth, (depth) => depth === 0, PATIENCE_MS);
+          expect(await scene.numbers(source)).toEqual(range(0, 60));
+
+          await own.kill();
+          await scene.status(source, 'waiting');
+          await own.resume();
+          await own.queue.publish(range(60, 120).map((n) => numbered(n)));
+          await scene.waitFor(source, 120);
+          await scene.status(source, 'running');
+          expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, 120));
+        } finally {
+          await first.end();
+          await second?.end();
+          await quiet.stop();
+          await own.stop();
+        }
+      },
+      600_000,
+    );
+  });
+}
+
+export function metric(page: string, series: string): number {
+  const line = page.split('\n').find((one) => one.startsWith(series));
+  return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ')));
+}

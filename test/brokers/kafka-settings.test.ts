@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Consumer } from '@platformatic/kafka';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestApp } from '../support/app.ts';
+import { brokerFacts } from '../support/brokers/broker.ts';
+import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../support/brokers/kafka-server.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import { KafkaSide } from './kafka-driver.ts';
+
+/** What only Kafka has: its ways in, groups, topics, and the addresses that it advertises. */
+const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
+
+let ports: KafkaPorts;
+let missing: string | undefined;
+let app: TestApp;
+let side: KafkaSide;
+
+beforeAll(async () => {
+  const facts = await brokerFacts<KafkaPorts>('kafka');
+  if (typeof facts === 'string') {
+    missing = facts;
+    return;
+  }
+  ports = facts;
+  side = new KafkaSide(ports.plaintext);
+  app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
+}, 1_000_000);
+
+afterAll(async () => {
+  await app?.stop();
+  await side?.close();
+});
+
+const check = (name: string, run: () => Promise<void>) =>
+  test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
+
+const name = () => `t-${randomBytes(6).toString('hex')}`;
+
+const settings = (kafka: object) => ({ type: 'kafka', workers: 1, kafka });
+
+/** The answer to the first question is that it does not exist. */
+async function createByAsking(brokers: string[], topic: string): Promise<void> {
+  const consumer = new Consumer({
+    clientId: 'tests',
+    groupId: 'tests',
+    bootstrapBrokers: brokers,
+    retries: 0,
+  });
+  const ask = () =>
+    consumer.metadata({ topics: [topic], autocreateTopics: true, forceUpdate: true }).catch(() => null);
+  await eventually(ask, (answer) => answer !== null, PATIENCE_MS);
+  await consumer.close(true);
+}
+
+const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
+  scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+
+check('every way in works: PLAIN, SCRAM with both hashes, TLS with and without them', async () => {
+  const scene = await BrokerScene.on(app);
+  const topic = name();
+  await side.createTopic(topic, 1);
+  const { plain, scram256, scram512 } = KAFKA_USERS;
+  const ways: [keyof KafkaPorts, object][] = [
+    ['sasl', { type: 'plain', ...plain }],
+    ['sasl', { type: 'scram', hash: 'SHA256', ...scram256 }],
+    ['sasl', { type: 'scram', hash: 'SHA512', ...scram512 }],
+    ['tls', { type: '', tls: true }],
+    ['saslTls', { type: 'plain', ...plain, tls: true }],
+    ['saslTls', { type: 'scram', ...scram512, tls: true }],
+  ];
+  const sources = await Promise.all(
+    ways.map(([way, auth]) =>
+      scene.source(
+        settings({
+          brokers: [`localhost:${ports[way]}`],
+          topic_name: topic,
+          consumer_group_id: name(),
+          auth,
+        }),
+      ),
+    ),
+  );
+  await side.publish(topic, [numbered(1)]);
+  for (const source of sources) await scene.waitFor(source, 1);
+});
+
+check('what is wrong is said in plain words', async () => {
+  const scene = await BrokerScene.on(app);
+  const topic = name();
+  await side.createTopic(topic, 1);
+  const wrong: [object, string][] = [
+    [
+      { brokers: ['127.0.0.1:1'] },
+      'The broker refused the connection: check the address and that it is running.',
+    ],
+    [{ brokers: [`127.0.0.1:${ports.tls}`] }, 'The broker wants TLS: set auth.tls.'],
+    [
+      { brokers: [`127.0.0.1:${ports.plaintext}`], auth: { tls: true } },
+      'The broker does not speak TLS on this port: unset auth.tls or use another port.',
+    ],
+    [
+      { brokers: [`127.0.0.1:${ports.sasl}`] },
+      'The broker closed the connection: it may want authentication or TLS.',
+    ],
+    [{ brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: 'none' }, 'The topic does not exist.'],
+  ];
+  for (const [kafka, reason] of wrong) {
+    const source = await scene.source(settings({ topic_name: topic, ...kafka }), { is_disabled: true });
+    expect(await tested(scene, source)).toEqual({ ok: false, reason });
+  }
+});
+
+check(
+  'a topic that is created later is taken from then on, without a group id in the group of one space',
+  async () => {
+    const scene = await BrokerScene.on(app);
+    const topic = name();
+    const source = await scene.source(
+      settings({ brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic }),
+    );
+    expect((await scene.status(source, 'waiting')).reason).toBe('The topic does not exist.');
+    await side.createTopic(topic, 1);
+    await side.publish(topic, [numbered(1)]);
+    await scene.waitFor(source, 1);
+    await eventually(
+      () => side.depth(topic, ' ', 1),
+      (depth) => depth === 0,
+      PATIENCE_MS,
+    );
+  },
+);
+
+check('nothing of a topic that was deleted and made again is taken for a repeat', async () => {
+  const scene = await BrokerScene.on(app);
+  const topic = name();
+  await side.createTopic(topic, 1);
+  const kafka = { brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic, consumer_group_id: name() };
+  const source = await scene.source(settings(kafka));
+  await side.publish(
+    topic,
+    range(0, 10).map((n) => numbered(n)),
+  );
+  await scene.waitFor(source, 10);
+  await side.deleteTopic(topic);
+  await scene.status(source, 'waiting');
+  await side.createTopic(topic, 1);
+  await side.publish(
+    topic,
+    range(10, 15).map((n) => numbered(n)),
+  );
+  await scene.waitFor(source, 15);
+  expect(await scene.numbers(source)).toEqual(range(0, 15));
+});
+
+check('an address that the broker advertises obeys the egress rule', async () => {
+  const other = await KafkaServer.start({ advertisedHost: '127.0.0.2' });
+  const strict = await startScene({ POSTHORN_EGRESS: 'public', POSTHORN_EGRESS_ALLOW: '127.0.0.1/32' });
+  try {
+    const scene = await BrokerScene.on(strict);
+    const blocked = '127.0.0.2 is a loopback address, not allowed by POSTHORN_EGRESS=public';
+    for (const [way, auth] of [
+      ['plaintext', undefined],
+      ['tls', { tls: true }],
+    ] as const) {
+      const kafka = { brokers: [`127.0.0.1:${other.ports[way]}`], topic_name: 't', ...(auth && { auth }) };
+      const direct = await scene.source(settings({ ...kafka, brokers: [`127.0.0.2:${other.ports[way]}`] }), {
+        is_disabled: true,
+      });
+      expect((await tested(scene, direct)).reason).toContain(blocked);
+    }
+    const brokers = [`127.0.0.1:${other.ports.plaintext}`];
+    await createByAsking(brokers, 't');
+    const source = await scene.source(settings({ brokers, topic_name: 't' }));
+    expect((await scene.status(source, 'waiting')).reason).toContain('127.0.0.2');
+  } finally {
+    await strict.stop();
+    await other.stop();
+  }
+});

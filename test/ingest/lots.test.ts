@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ProjectId, SourceId } from '../../src/domain/ids.ts';
+import type { Lot, LotAnswer, LotMessage } from '../../src/ingest/lot.ts';
+import type { NewEvent } from '../../src/ingest/new-event.ts';
+import type { App } from '../../src/start/app.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { type DatabaseRelay, startDatabaseRelay } from '../support/database-relay.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** Lots of brokers through the one door, without a broker: what is stored, what is dropped, what may be acknowledged. */
+let app: TestApp;
+let second: App;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  second = await app.addNode();
+  receiver = await Receiver.start();
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+interface Scene {
+  project: ApiClient;
+  projectId: ProjectId;
+  source: Json;
+}
+
+/** Disabled, so that no node tries to reach a broker. */
+async function scene(source: object = {}): Promise<Scene> {
+  const made = await app.instance.post('/projects', { name: `p ${Math.random()}`, type: 'outgoing' });
+  const projectId = made.project.uid as ProjectId;
+  const project = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, made.api_key.key);
+  const created = await project.post('/sources', {
+    name: 'lots',
+    type: 'pub_sub',
+    is_disabled: true,
+    pub_sub: { type: 'kafka', workers: 1, kafka: { brokers: ['127.0.0.1:1'], topic_name: 't' } },
+    ...source,
+  });
+  return { project, projectId, source: created };
+}
+
+const position = (n: number) => String(n).padStart(19, '0');
+
+function message({ projectId, source }: Scene, n: number, change: Partial<NewEvent> = {}): LotMessage {
+  const event: NewEvent = {
+    projectId,
+    target: { kind: 'broadcast' },
+    eventType: 'lot',
+    payload: Buffer.from(JSON.stringify({ n })),
+    contentType: null,
+    headers: {},
+    forwardedHeaders: null,
+    credentials: [],
+    trace: null,
+    functionFailure: null,
+    idempotencyKey: null,
+    sourceId: source.uid as SourceId,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata: null,
+    ...change,
+  };
+  return {
+    key: position(n),
+    event,
+    refused: (reason) => ({
+      ...event,
+      eventType: 'broker.unreadable',
+      headers: {},
+      metadata: null,
+      functionFailure: reason,
+    }),
+  };
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n);
+
+function lot(of: Scene, messages: LotMessage[], change: Partial<Lot> = {}): Lot {
+  const { projectId, source } = of;
+  return {
+    projectId,
+    sourceId: source.uid as SourceId,
+    stream: 'topic/0',
+    order: 'ordered',
+    messages,
+    ...change,
+  };
+}
+
+const ordered = (of: Scene, from: number, to: number) =>
+  lot(
+    of,
+    range(from, to).map((n) => message(of, n)),
+  );
+
+const accept = (given: Lot, node: App = app.app): Promise<LotAnswer> => node.acceptor.acceptLot(given);
+
+const payloads = async ({ projectId }: Scene): Promise<number[]> => {
+  const rows = await app.database.query(
+    `select convert_from(payload, 'UTF8')::json ->> 'n' as n from events where project_id = $1 order by id`,
+    [projectId],
+  );
+  return rows.map(({ n }) => Number(n));
+};
+
+test('a lot is stored once, in its order, and delivered; a repeat of it writes nothing', async () => {
+  const of = await scene();
+  await subscribe(of.project, receiver.url);
+  expect(await accept(ordered(of, 0, 50))).toEqual({ done: 50, stored: 50, repeats: 0, error: null });
+  expect(await accept(ordered(of, 0, 50))).toEqual({ done: 50, stored: 0, repeats: 50, error: null });
+  expect(await accept(ordered(of, 40, 60), second)).toEqual({
+    done: 20,
+    stored: 10,
+    repeats: 10,
+    error: null,
+  });
+  expect(await payloads(of)).toEqual(range(0, 60));
+  const open = () => app.database.query('select 1 from delivery_queue where project_id = $1', [of.projectId]);
+  await eventually(open, (rows) => rows.length === 0);
+  const [{ sent }] = (await app.database.query(
+    "select count(*)::int as sent from event_deliveries where project_id = $1 and status = 'Success'",
+    [of.projectId],
+  )) as [{ sent: number }];
+  expect(sent).toBe(60);
+});
+
+test('streams are kept apart: another partition, another topic of the same name, another source', async () => {
+  const of = await scene();
+  const other = await scene();
+  for (const stream of ['topic/0', 'topic/1', 'new topic/0'])
+    expect(await accept({ ...ordered(of, 0, 5), stream })).toMatchObject({ stored: 5, repeats: 0 });
+  expect(await accept(ordered(other, 0, 5))).toMatchObject({ stored: 5, repeats: 0 });
+});
+
+test('two nodes with the same lot at the same time store it once', async () => {
+  const of = await scene();
+  const both = range(0, 8).flatMap((n) => [
+    accept({ ...ordered(of, 0, 30), stream: `p/${n % 4}` }),
+    accept({ ...ordered(of, 0, 30), stream: `p/${n % 4}` }, second),
+  ]);
+  const answers = await Promise.all(both);
+  expect(answers.every(({ done, error }) => done === 30 && error === null)).toBe(true);
+  expect(answers.reduce((sum, { stored }) => sum + stored, 0)).toBe(4 * 30);
+  expect(await payloads(of)).toHaveLength(4 * 30);
+});
+
+test('a message without an order is a repeat if its key was stored before', async () => {
+  const of = await scene();
+  const keyed = (...numbers: number[]) =>
+    lot(
+      of,
+      numbers.map((n) => message(of, n)),
+      { stream: 'queue', order: { keepMs: 60_000 } },
+    );
+  expect(await accept(keyed(3, 1, 2, 1))).toEqual({ done: 4, stored: 3, repeats: 1, error: null });
+  expect(await accept(keyed(2, 0, 3), second)).toEqual({ done: 3, stored: 1, repeats: 2, error: null });
+  expect((await payloads(of)).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3]);
+});
+
+test('what is over the limit of the source is handed back, and what is before it may be acknowledged', async () => {
+  const of = await scene({ rate_limit: 30, rate_limit_duration: 600 });
+  const first = await accept(ordered(of, 0, 50));
+  expect(first).toMatchObject({ done: 30, stored: 30, error: { code: 'rate_limited' } });
+  expect(await accept(ordered(of, 30, 50))).toMatchObject({
+    done: 0,
+    stored: 0,
+    error: { code: 'rate_limited' },
+  });
+  await of.project.put(`/sources/${of.source.uid}`, { rate_limit: 0 });
+  expect(await accept(ordered(of, 30, 50))).toMatchObject({ done: 20, stored: 20, error: null });
+  expect(await payloads(of)).toEqual(range(0, 50));
+});
+
+test('a message that the database refuses is stored as unreadable in its place, the others as they are', async () => {
+  const of = await scene();
+  const messages = range(0, 21).map((n) => message(of, n, n % 10 === 3 ? { metadata: 'no\u0000text' } : {}));
+  expect(await accept(lot(of, messages))).toEqual({ done: 21, stored: 21, repeats: 0, error: null });
+  const rows = await app.database.query(
+    'select event_type, status, failure_reason from events where project_id = $1 order by id',
+    [of.projectId],
+  );
+  expect(await payloads(of)).toEqual(range(0, 21));
+  const bad = rows.filter(({ event_type }) => event_type === 'broker.unreadable');
+  expect(bad).toHaveLength(2);
+  expect(bad[0]).toMatchObject({
+    status: 'Failure',
+    failure_reason: 'The message holds text that cannot be stored.',
+  });
+});
+
+test('a poisoned lot does not fail the lots and events that share its batch', async () => {
+  const [of, other] = [await scene(), await scene()];
+  const poisoned = lot(of, [message(of, 0), message(of, 1, { metadata: '\u0000' })]);
+  const [bad, good, event] = await Promise.all([
+    accept(poisoned),
+    accept(ordered(other, 0, 5)),
+    other.project.post('/events/broadcast', { event_type: 'single', data: {} }),
+  ]);
+  expect(bad).toMatchObject({ done: 2, stored: 2, error: null });
+  expect(good).toMatchObject({ done: 5, stored: 5, error: null });
+  expect(event.event_type).toBe('single');
+});
+
+test('a duplicate by idempotency key is stored as one, and is done', async () => {
+  const of = await scene();
+  const messages = range(0, 3).map((n) => message(of, n, { idempotencyKey: 'same' }));
+  expect(await accept(lot(of, messages))).toEqual({ done: 3, stored: 3, repeats: 0, error: null });
+  const rows = await app.database.query('select is_duplicate from events where project_id = $1 order by id', [
+    of.projectId,
+  ]);
+  expect(rows.map(({ is_duplicate }) => is_duplicate)).toEqual([false, true, true]);
+});
+
+test('config that moves on while a lot is stored is taken into account', async () => {
+  const of = await scene();
+  await accept(ordered(of, 0, 1), second);
+  // The second node may not have heard of the subscription when it matches.
+  await subscribe(of.project, receiver.url);
+  expect(await accept(ordered(of, 1, 20), second)).toMatchObject({ done: 19, stored: 19, error: null });
+  const rows = await app.database.query(`select 1 from event_deliveries where project_id = $1`, [
+    of.projectId,
+  ]);
+  expect(rows).toHaveLength(19);
+});
+
+test('while the database is away nothing may be acknowledged, and a lost answer stores nothing twice', async () => {
+  const relay: DatabaseRelay = await startDatabaseRelay();
+  const node = await app.addNode({ DATABASE_URL: relay.urlOf(app.database.name), POSTHORN_GRACE: '1' });
+  try {
+    const of = await scene();
+    expect(await accept(ordered(of, 0, 10), node)).toMatchObject({ done: 10, error: null });
+    for (const text of ['lock-positions', 'move-positions', 'commit']) {
+      relay.loseAnswersTo(text);
+      expect(await accept(ordered(of, 0, 30), node)).toMatchObject({
+        done: 0,
+        error: { code: 'database_unavailable' },
+      });
+      relay.loseAnswersTo(null);
+    }
+    const again = await accept(ordered(of, 0, 30), node);
+    // The commit whose answer was lost had been done.
+    expect(again).toEqual({ done: 30, stored: 0, repeats: 30, error: null });
+    expect(await payloads(of)).toEqual(range(0, 30));
+  } finally {
+    relay.loseAnswersTo(null);
+    await node.stop();
+    relay.close();
+  }
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server of the tests that can be muted: what clients send is swallowed, and their connections stay open. */
+export interface TcpRelay {
+  readonly port: number;
+  to(port: number): void;
+  mute(): void;
+  unmute(): void;
+  close(): void;
+}
+
+export async function startTcpRelay(): Promise<TcpRelay> {
+  const sockets = new Set<Socket>();
+  let target = 0;
+  let isMuted = false;
+  const relay = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => from.destroy());
+      from.on('data', (chunk) => {
+        if (from === upstream || !isMuted) to.write(chunk);
+      });
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  return {
+    port: (relay.address() as AddressInfo).port,
+    to: (port) => {
+      target = port;
+    },
+    mute: () => {
+      isMuted = true;
+    },
+    unmute: () => {
+      isMuted = false;
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      relay.close();
+    },
+  };
+}
