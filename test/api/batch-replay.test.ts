@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -11,13 +11,6 @@ import { shared } from '../support/shared.ts';
 const { log, lines } = linesOf('debug');
 const app = await shared(startTestApp({}, log));
 const receiver = await shared(Receiver.start());
-
-async function newProject(name: string): Promise<ApiClient> {
-  const { project, api_key } = await app.instance.post('/projects', { name, type: 'outgoing' });
-  return new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, api_key.key);
-}
-
-const projectOf = (client: ApiClient) => client.base.split('/').at(-1) ?? '';
 
 async function start(
   client: ApiClient,
@@ -36,7 +29,7 @@ const ended = (client: ApiClient, job: Json) =>
   );
 
 test('a batch replay returns null and the job, other jobs return the job; all name its path', async () => {
-  const client = await newProject('jobs');
+  const client = await app.newProject();
   const replay = await start(client, '/events/batchreplay');
   expect(replay.answer).toMatchObject({ status: true, data: null, job: { type: 'batch_replay' } });
   const jobs = [
@@ -50,14 +43,14 @@ test('a batch replay returns null and the job, other jobs return the job; all na
     )),
   ];
   for (const { job, location } of jobs) {
-    expect(location).toBe(`/api/v1/projects/${projectOf(client)}/jobs/${job.uid}`);
+    expect(location).toBe(`/api/v1/projects/${client.projectId}/jobs/${job.uid}`);
     const read = await fetch(`${app.url}${location}`, { headers: { authorization: client.key } });
     expect(await read.json()).toMatchObject({ data: { uid: job.uid } });
   }
 });
 
 test('with only_endpoint a batch replay sends to the endpoints of the filter alone', async () => {
-  const client = await newProject('only');
+  const client = await app.newProject();
   const [one] = [
     await subscribe(client, `${receiver.url}/one`),
     await subscribe(client, `${receiver.url}/two`),
@@ -78,14 +71,14 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
 });
 
 test('a replay whose filter ends before uncommitted events runs at once', async () => {
-  const client = await newProject('old');
+  const client = await app.newProject();
   await subscribe(client, receiver.url, { eventTypes: ['old'] });
   const hourAgo = Date.now() - 3_600_000;
   await ensurePartitions(app.app.db, hourAgo, 86_400_000);
   await app.database.query(
     `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
      values ($1, $2, 'old', 'Success', false, '{}', '{}', now())`,
-    [firstIdAt(hourAgo), projectOf(client)],
+    [firstIdAt(hourAgo), client.projectId],
   );
   const endDate = new Date(hourAgo + 60_000).toISOString().slice(0, 19);
   const { job } = (await start(client, `/events/batchreplay?endDate=${endDate}`)).answer;
@@ -96,7 +89,7 @@ test('a replay whose filter ends before uncommitted events runs at once', async 
 });
 
 test('the jobs of a deleted project are cancelled, and no error is logged', async () => {
-  const client = await newProject('gone');
+  const client = await app.newProject();
   await subscribe(client, receiver.url);
   await client.post('/events/broadcast', { event_type: 'a', data: {} });
   const { job } = (await start(client, '/events/batchreplay')).answer;
@@ -113,7 +106,7 @@ test('the jobs of a deleted project are cancelled, and no error is logged', asyn
 });
 
 test('failure rates of a period count deliveries, not attempts', async () => {
-  const client = await newProject('rates');
+  const client = await app.newProject();
   await client.put('', { config: { strategy: { type: 'linear', duration: 1, retry_count: 3 } } });
   const { endpoint } = await subscribe(client, `${receiver.url}/fail`);
   const rates = async () =>
@@ -138,7 +131,7 @@ test('failure rates of a period count deliveries, not attempts', async () => {
 });
 
 test('a search finds events by the name of their source, and by text and JSON together', async () => {
-  const client = await newProject('search');
+  const client = await app.newProject();
   const source = await client.post('/sources', { name: 'Billing System', type: 'rest_api' });
   const send = (event_type: string, data: object, rest = {}) =>
     client.post('/events/broadcast', { event_type, data, ...rest });

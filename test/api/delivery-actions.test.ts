@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -10,14 +10,9 @@ const receiver = await shared(Receiver.start());
 let project: ApiClient;
 
 /** A project of its own for each test, whose deliveries are tried once. */
-beforeEach(async ({ task }) => {
+beforeEach(async () => {
   const strategy = { type: 'linear', duration: 600, retry_count: 1 };
-  const made = await app.instance.post('/projects', {
-    name: task.name,
-    type: 'outgoing',
-    config: { strategy },
-  });
-  project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  project = await app.newProject({ strategy });
   receiver.requests.length = 0;
   receiver.answerAlways(200);
 });

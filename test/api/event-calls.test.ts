@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -10,20 +10,11 @@ const receiver = await shared(Receiver.start());
 let project: ApiClient;
 
 /** A project of its own for each test. */
-beforeEach(async ({ task }) => {
-  project = await newProject(task.name);
+beforeEach(async () => {
+  project = await app.newProject();
   receiver.requests.length = 0;
   receiver.answerAlways(200);
 });
-
-async function newProject(name: string, config: object = {}): Promise<ApiClient> {
-  const made = await app.instance.post('/projects', {
-    name: `${name} ${Math.random()}`,
-    type: 'outgoing',
-    config,
-  });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-}
 
 const deliveriesOf = async (eventId: string): Promise<Json[]> =>
   (await project.get(`/eventdeliveries?eventId=${eventId}`)).content;
@@ -86,7 +77,7 @@ test('a dynamic event passes the filter of the endpoint it finds, and may change
 });
 
 test('if new URLs are not allowed a dynamic event is stored as failed, and can be replayed once there is an endpoint', async () => {
-  project = await newProject('closed', { allow_unmatched_dynamic_urls: false });
+  project = await app.newProject({ allow_unmatched_dynamic_urls: false });
   const url = `${receiver.url}/later`;
   const event = await project.post('/events/dynamic', { url, event_type: 'a', data: {} });
   expect(event.status).toBe('Failure');
@@ -123,20 +114,20 @@ test('a dynamic event to what is no http URL is refused', async () => {
 
 test('with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored', async () => {
   const secureOnly = { ssl: { enforce_secure_endpoints: true } };
-  project = await newProject('verifying', { ...secureOnly, verify_dynamic_events: true });
+  project = await app.newProject({ ...secureOnly, verify_dynamic_events: true });
   const insecure = { url: `${receiver.url}/insecure`, event_type: 'a', data: {} };
   expect((await project.post('/events/dynamic', insecure, 400)).message).toContain(
     'url: must start with https',
   );
   expect((await project.get('/events')).content).toEqual([]);
-  project = await newProject('lenient', secureOnly);
+  project = await app.newProject(secureOnly);
   expect(await project.post('/events/dynamic', insecure)).toMatchObject({ status: 'Failure', endpoints: [] });
 });
 
 test('metadata is stored with an event, and a custom header for the key makes the key required', async () => {
   const event = await project.post('/events/broadcast', { event_type: 'a', data: 1, metadata: 'note' });
   expect(event.metadata).toBe('note');
-  project = await newProject('keyed', { request_id_header: 'X-Mine' });
+  project = await app.newProject({ request_id_header: 'X-Mine' });
   for (const [path, more] of [
     ['/events/broadcast', {}],
     ['/events/fanout', { owner_id: 'a' }],
@@ -228,7 +219,7 @@ test('a payload search is paged both ways and reaches back as far as the search 
     `/events?body=${body}&perPage=2&direction=prev&prev_page_cursor=${next.pagination.prev_page_cursor}`,
   );
   expect(uids(back)).toEqual(uids(first));
-  const me = await app.instance.get(`/projects/${project.base.split('/').at(-1)}`);
+  const me = await app.instance.get(`/projects/${project.projectId}`);
   await app.instance.put(`/projects/${me.uid}`, { name: me.name, config: { search_policy: '1ms' } });
   expect((await project.get(`/events?body=${body}`)).content).toEqual([]);
   expect((await project.get(`/events?body=${body}&startDate=2020-01-01T00:00:00`)).content).toHaveLength(3);
@@ -294,7 +285,7 @@ test('one project cannot read or change another', async () => {
   const [delivery] = await deliveriesOf(event.uid);
   const { job } = (await (await project.raw('POST', '/events/batchreplay')).json()) as Json;
   const { content } = await project.get('/endpoints');
-  const stranger = await newProject('stranger');
+  const stranger = await app.newProject();
   const missing: [string, string][] = [
     ['GET', `/events/${event.uid}`],
     ['PUT', `/events/${event.uid}/replay`],

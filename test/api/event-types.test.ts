@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
 
-async function makeProject(name: string): Promise<ApiClient> {
-  const made = await app.instance.post('/projects', { name, type: 'outgoing' });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-}
 const names = async (client: ApiClient) => (await client.get('/event-types')).map((type: Json) => type.name);
 
 test('every project starts with the wildcard type', async () => {
@@ -21,11 +17,11 @@ test('every project starts with the wildcard type', async () => {
     deprecated_at: null,
   };
   expect(await app.project.get('/event-types')).toEqual([star]);
-  expect(await (await makeProject('fresh')).get('/event-types')).toEqual([star]);
+  expect(await (await app.newProject()).get('/event-types')).toEqual([star]);
 });
 
 test('types that subscriptions use are added once, globs are not', async () => {
-  const client = await makeProject('used');
+  const client = await app.newProject();
   await subscribe(client, 'http://127.0.0.1:9', { eventTypes: ['b', 'a', 'inv.*'] });
   const { subscription } = await subscribe(client, 'http://127.0.0.1:9', { eventTypes: ['a'] });
   await client.put(`/subscriptions/${subscription.uid}`, { filter_config: { event_types: ['a', 'c'] } });
@@ -104,7 +100,7 @@ test('one of two callers who create the same type is refused', async () => {
 });
 
 test('a project sees and changes only its own types', async () => {
-  const other = await makeProject('foreign');
+  const other = await app.newProject();
   const made = await app.project.post('/event-types', { name: 'mine' });
   expect(await names(other)).toEqual(['*']);
   await other.put(`/event-types/${made.uid}`, { description: 'x' }, 404);
@@ -125,7 +121,7 @@ const importSpec = (client: ApiClient, spec: unknown, expected = 200): Promise<J
   );
 
 test('the webhooks of an OpenAPI document become types, with the components they refer to', async () => {
-  const client = await makeProject('import');
+  const client = await app.newProject();
   await client.post('/event-types', { name: 'pet.sold', description: 'kept', category: 'old' });
   const pet = { type: 'object', properties: { owner: { $ref: '#/components/schemas/Owner' } } };
   const owner = { properties: { pets: { items: { $ref: '#/components/schemas/Pet' } } } };
@@ -156,7 +152,7 @@ test('the webhooks of an OpenAPI document become types, with the components they
 });
 
 test('YAML is accepted, and POST paths with "webhook" are used if there are no webhooks', async () => {
-  const client = await makeProject('yaml');
+  const client = await app.newProject();
   const spec = `
 openapi: 3.0.0
 paths:

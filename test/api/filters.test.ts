@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -220,8 +220,7 @@ test('a test of the filters of a type uses the deciding one', async () => {
 });
 
 test('filters of a subscription are reached only through it, and only by its project', async () => {
-  const made = await app.instance.post('/projects', { name: 'foreign', type: 'outgoing' });
-  const other = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const other = await app.newProject();
   const { path } = await subscription(['a']);
   const neighbour = await subscription(['b']);
   const [filter] = await list(path);

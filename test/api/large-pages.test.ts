@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
 /** Lists are bounded by bytes too: a page of large payloads ends early, with the right cursor. */
 const EVENTS = 30;
@@ -8,16 +9,13 @@ const PAYLOAD_BYTES = 900_000;
 /** Twice the bound of a page, since an event shows its payload as `data` and as `raw`, and room for the rest. */
 const MOST_BYTES = 17_000_000;
 
-let app: TestApp;
+const app = await shared(startTestApp());
 
 beforeAll(async () => {
-  app = await startTestApp();
   await subscribe(app.project, 'http://127.0.0.1:1/');
   const data = 'x'.repeat(PAYLOAD_BYTES);
   for (let n = 0; n < EVENTS; n++) await app.project.post('/events/broadcast', { event_type: 'large', data });
 });
-
-afterAll(() => app?.stop());
 
 interface Walk {
   ids: string[];

@@ -8,12 +8,7 @@ const app = await shared(startTestApp());
 
 async function limitedProject(count: number, duration: number): Promise<ApiClient> {
   const config = { ratelimit: { count, duration } };
-  const made = await app.instance.post('/projects', {
-    name: `limited ${Math.random()}`,
-    type: 'outgoing',
-    config,
-  });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  return app.newProject(config);
 }
 
 const send = (client: ApiClient) =>

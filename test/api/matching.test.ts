@@ -8,12 +8,9 @@ import { shared } from '../support/shared.ts';
 const app = await shared(startTestApp());
 let receiver: Receiver;
 let client: ApiClient;
-let projects = 0;
-
 beforeEach(async () => {
   receiver = await Receiver.start();
-  const made = await app.instance.post('/projects', { name: `p${projects++}`, type: 'outgoing' });
-  client = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  client = await app.newProject();
 });
 afterEach(() => receiver.stop());
 
@@ -25,7 +22,7 @@ const filtered = (event_types: string[], filter: object) => ({
 
 /** The paths at which the receiver was called, once nothing is on its way any more. */
 async function paths(): Promise<string[]> {
-  const project = client.base.split('/').at(-1);
+  const project = client.projectId;
   const count = 'select count(*)::int as count from delivery_queue where project_id = $1';
   const open = () => app.database.query(count, [project]);
   await eventually(open, ([row]) => row?.['count'] === 0);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -9,9 +9,8 @@ const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 let project: ApiClient;
 
-beforeEach(async ({ task }) => {
-  const made = await app.instance.post('/projects', { name: task.name, type: 'outgoing' });
-  project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+beforeEach(async () => {
+  project = await app.newProject();
 });
 
 const ended = (job: Json): Promise<Json> =>

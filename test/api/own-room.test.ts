@@ -9,12 +9,11 @@ test("one tenant's hanging statements take no connection from others' keys and e
 }) => {
   const app = await startTestApp();
   onTestFinished(() => app.stop());
-  const made = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
-  const other = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const other = await app.newProject();
   const send = (client: ApiClient) => client.post('/events/broadcast', { event_type: 'a', data: {} });
   await send(other);
   await app.project.get('/endpoints');
-  const fresh = await app.instance.post(`/projects/${made.project.uid}/keys`, { name: 'not used yet' });
+  const fresh = await app.instance.post(`/projects/${other.projectId}/keys`, { name: 'not used yet' });
 
   const holder = new pg.Client(app.database.url);
   await holder.connect();
@@ -39,8 +38,7 @@ async function whileListsHang(
 ): Promise<void> {
   const app = await startTestApp();
   onTestFinished(() => app.stop());
-  const made = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
-  const other = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  const other = await app.newProject();
   for (const client of [app.project, other]) await client.get('/endpoints');
   const holder = new pg.Client(app.database.url);
   await holder.connect();

@@ -123,8 +123,7 @@ describe('a portal link', () => {
   });
 
   test('of another project is not found', async () => {
-    const { project, api_key } = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
-    const other = new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, api_key.key);
+    const other = await app.newProject();
     const made = await link();
     await other.get(`/portal-links/${made.uid}`, 404);
     await other.put(`/portal-links/${made.uid}`, { name: 'x' }, 404);
@@ -250,10 +249,9 @@ describe('tokens', () => {
   });
 
   test('those of a deleted project stop', async () => {
-    const { project, api_key } = await app.instance.post('/projects', { name: 'doomed', type: 'outgoing' });
-    const other = new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, api_key.key);
+    const other = await app.newProject();
     const made = await other.post('/portal-links', { name: 'x', owner_id: 'o' });
-    await app.instance.delete(`/projects/${project.uid}`);
+    await app.instance.delete(`/projects/${other.projectId}`);
     await portal(made.token).get('/portal_link', 401);
   });
 });

@@ -8,13 +8,6 @@ import { storedRows } from '../support/stored-rows.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
-let projects = 0;
-
-async function newProject(): Promise<ApiClient> {
-  const made = await app.instance.post('/projects', { name: `preview ${projects++}`, type: 'outgoing' });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-}
-
 const send = (client: ApiClient, data: unknown, fields: object = {}): Promise<Json> =>
   client.post('/events/broadcast', { event_type: 'order', data, ...fields });
 
@@ -22,7 +15,7 @@ const preview = (client: ApiClient, subscription: Json, body: object = {}): Prom
   client.post(`/subscriptions/${subscription.uid}/preview`, body, 200);
 
 test('a preview applies a changed filter and function to the latest events; nothing is saved or sent', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/one`, { eventTypes: ['none'] });
   await send(project, { amount: 5 });
   const big = await send(project, { amount: 50.0 });
@@ -58,7 +51,7 @@ test('a preview applies a changed filter and function to the latest events; noth
 });
 
 test('the events are the latest of the types subscribed to, by name and by glob', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/types`, { eventTypes: ['rare'] });
   const rare = await send(project, {}, { event_type: 'rare' });
   const glob = await send(project, {}, { event_type: 'often.not' });
@@ -74,7 +67,7 @@ test('the events are the latest of the types subscribed to, by name and by glob'
 });
 
 test('the preview equals the later delivery, random numbers included', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const code = 'function transform() { return { luck: Math.random(), at: Date.now() } }';
   const { subscription } = await subscribe(project, `${receiver.url}/same`, {
     subscription: { function: code },
@@ -89,7 +82,7 @@ test('the preview equals the later delivery, random numbers included', async () 
 });
 
 test('a function that fails shows its error per event, and one that does not compile is refused', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/fails`, { eventTypes: ['order'] });
   await send(project, { customer: { name: 'Ada' } });
   await send(project, {});
@@ -116,7 +109,7 @@ test('a function that fails shows its error per event, and one that does not com
 });
 
 test('the number of events is limited, and an inactive subscription is treated as active', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/many`);
   await project.put(`/subscriptions/${subscription.uid}/toggle_status`);
   for (let n = 0; n < 25; n++) await send(project, { n });
@@ -126,7 +119,7 @@ test('the number of events is limited, and an inactive subscription is treated a
 });
 
 test('a preview is cut after too many bytes, and reports that', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/cut`, { eventTypes: ['never'] });
   const text = 'x'.repeat(1_000_000);
   for (let n = 0; n < 12; n++) await send(project, { text });
@@ -141,7 +134,7 @@ test('a preview is cut after too many bytes, and reports that', async () => {
 });
 
 test('a function that never ends is stopped each time, and the preview ends', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const { subscription } = await subscribe(project, `${receiver.url}/loop`, { eventTypes: ['never'] });
   await Promise.all(Array.from({ length: 100 }, (_, n) => send(project, { n })));
   const answer = await preview(project, subscription, {
@@ -156,7 +149,7 @@ test('a function that never ends is stopped each time, and the preview ends', as
 });
 
 test('a portal previews its own subscriptions on its own events and learns no header values', async () => {
-  const project = await newProject();
+  const project = await app.newProject();
   const mine = await subscribe(project, `${receiver.url}/mine`, {
     eventTypes: ['order'],
     endpoint: { owner_id: 'me' },

@@ -93,14 +93,9 @@ describe('what is older', () => {
     ).length;
 
   test('than the retention_policy of its project is removed, and nothing of other projects', async () => {
-    const made = await app.instance.post('/projects', {
-      name: 'forgetful',
-      type: 'outgoing',
-      config: { retention_policy: { policy: '48h' } },
-    });
-    const forgetful = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+    const forgetful = await app.newProject({ retention_policy: { policy: '48h' } });
     for (const ageDays of [1, 3]) {
-      await storeEvent(made.project.uid, ageDays);
+      await storeEvent(forgetful.projectId, ageDays);
       await storeEvent(app.projectId, ageDays);
     }
     expect([await count(forgetful), await count(app.project)]).toEqual([2, 2]);

@@ -1,16 +1,11 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
 
 const endpoint = await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
-
-async function makeProject(name: string, config: object = {}): Promise<ApiClient> {
-  const made = await app.instance.post('/projects', { name, type: 'outgoing', config });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-}
 
 const create = (fields: object = {}, expected = 201): Promise<Json> =>
   app.project.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid, ...fields }, expected);
@@ -201,7 +196,7 @@ test('a deleted subscription is gone', async () => {
 });
 
 test('a project that allows one subscription per endpoint refuses a second, even at once', async () => {
-  const client = await makeProject('single', { multiple_endpoint_subscriptions: false });
+  const client = await app.newProject({ multiple_endpoint_subscriptions: false });
   const made = await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
   const body = { name: 's', endpoint_id: made.uid };
   const answers = await Promise.all([1, 2, 3].map(() => client.raw('POST', '/subscriptions', { body })));
@@ -215,7 +210,7 @@ test('a project that allows one subscription per endpoint refuses a second, even
 });
 
 test('a project sees and changes only its own subscriptions, and cannot link to resources of another', async () => {
-  const other = await makeProject('foreign');
+  const other = await app.newProject();
   const made = await create();
   const path = `/subscriptions/${made.uid}`;
   expect((await other.get('/subscriptions')).content).toEqual([]);
@@ -236,7 +231,7 @@ test('a project sees and changes only its own subscriptions, and cannot link to 
 });
 
 test('the list is filtered by endpoints and name and walked to its end', async () => {
-  const client = await makeProject('walked');
+  const client = await app.newProject();
   const made: Json[] = [];
   for (const name of ['alpha', 'beta', 'Alphabet'])
     made.push(await subscribe(client, 'http://127.0.0.1:9', { subscription: { name } }));

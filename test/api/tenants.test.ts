@@ -74,8 +74,7 @@ beforeAll(async () => {
     attempt: attempt.uid,
     key: key.uid,
   });
-  const made = await app.instance.post('/projects', { name: 'B', type: 'outgoing' });
-  b = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  b = await app.newProject();
 });
 
 const endpointBody = { name: 'stolen', url: 'http://127.0.0.1:1' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -35,20 +35,15 @@ async function waits(client: ApiClient, endpointId: string, gate: string): Promi
 }
 
 test('a delivery behind an open breaker reports that, its end, and the state of its endpoint', async () => {
-  const made = await app.instance.post('/projects', {
-    name: 'breaker shown',
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 100 },
-      circuit_breaker: {
-        sample_rate: 1,
-        error_timeout: 3_600,
-        minimum_request_count: 2,
-        failure_threshold: 50,
-      },
+  const project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 100 },
+    circuit_breaker: {
+      sample_rate: 1,
+      error_timeout: 3_600,
+      minimum_request_count: 2,
+      failure_threshold: 50,
     },
   });
-  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   const { endpoint, subscription } = await subscribe(project, `${receiver.url}/broken`);
   broken.add('/broken');
   await send(project, 'a');

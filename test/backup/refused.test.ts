@@ -7,17 +7,18 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeBackup } from '../../src/store/backup/write-backup.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
+import { shared } from '../support/shared.ts';
 import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
 /** Refusals of restore and backup. They leave nothing behind. */
 /** A restore makes a whole cluster, which takes a while on a busy machine. */
 const RESTORE_MS = 120_000;
 const KEY = 'a secret key for tests only, 32+ characters';
-let app: TestApp;
+const app = await shared(startTestApp());
 let folder: string;
 let file: string;
 let good: Buffer;
@@ -25,7 +26,6 @@ let atUrl: Record<string, string>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'posthorn-refused-'));
-  app = await startTestApp();
   await app.project.post('/events/broadcast', { event_type: 'one', data: { is: 'stored' } });
   // A partition past its retention that has been detached and is not dropped yet.
   await app.database.query('create table events_2020010100 (like events)');
@@ -38,7 +38,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await app.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -178,7 +177,7 @@ function pidIn(dataDir: string): number {
 describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
   test('a backup is restored into an empty database, and into no other', async () => {
     const empty = await createTestDatabase({ empty: true });
-    onTestFinished(() => empty.drop());
+    onTestFinished(() => empty.stop());
     const env = { ...atUrl, DATABASE_URL: empty.url };
     await run(['restore', file], env);
     const again = join(temporaryDirectory(), 'again.gz');
@@ -192,7 +191,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
 
   test('a damaged backup leaves the database empty, for damage at any place', async () => {
     const empty = await createTestDatabase({ empty: true });
-    onTestFinished(() => empty.drop());
+    onTestFinished(() => empty.stop());
     const text = gunzipSync(good).toString();
     const columns = changed((lines) => lines.replace(/^(\{"table":"events".*\n)/m, '$1not enough columns\n'));
     const cases: [Buffer, RegExp][] = [
@@ -209,7 +208,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
 
   test('a backup of a database without our schema is refused', async () => {
     const empty = await createTestDatabase({ empty: true });
-    onTestFinished(() => empty.drop());
+    onTestFinished(() => empty.stop());
     const target = join(temporaryDirectory(), 'x.gz');
     expect(await refusal(['backup', target], { ...atUrl, DATABASE_URL: empty.url })).toBe(
       'the database has no schema of Posthorn: there is nothing to back up',

@@ -10,7 +10,7 @@ test('a node killed with the probe of a half-open breaker frees it, and other no
   onTestFinished,
 }) => {
   const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
   const nodes: ChaosNode[] = [];

@@ -89,7 +89,7 @@ test('rows held by an unknown node are freed', async ({ onTestFinished }) => {
   const db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
   onTestFinished(async () => {
     await db.close();
-    await database.drop();
+    await database.stop();
   });
   await beat(db, { id: EARLY, roles: 'deliver', knows: '', sealKeys: [] });
   await database.query(

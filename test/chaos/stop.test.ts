@@ -54,7 +54,7 @@ const total = (counts: Record<string, number>) => Object.values(counts).reduce((
 
 test('a delivery in flight past the grace is aborted, released and sent again by another node', async (context) => {
   const database = await createTestDatabase();
-  context.onTestFinished(() => database.drop());
+  context.onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
   context.onTestFinished(() => receiver.stop());
   receiver.answerAlways(() => {});
@@ -97,7 +97,7 @@ test('a delivery in flight past the grace is aborted, released and sent again by
 
 test('a node with a short grace ends while one with a long grace still waits for its delivery', async (context) => {
   const database = await createTestDatabase();
-  context.onTestFinished(() => database.drop());
+  context.onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
   context.onTestFinished(() => receiver.stop());
   const answers = new Map<string, () => void>();
@@ -130,7 +130,7 @@ test('a node with a short grace ends while one with a long grace still waits for
 
 test('a second signal more than a second later ends the process at once', async (context) => {
   const database = await createTestDatabase();
-  context.onTestFinished(() => database.drop());
+  context.onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
   context.onTestFinished(() => receiver.stop());
   receiver.answerAlways(() => {});

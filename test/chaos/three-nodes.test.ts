@@ -10,7 +10,7 @@ import { ChaosNode } from './chaos-node.ts';
 /** Three programs on one database. Their requests are counted by delivery id, and timed by their own records. */
 async function startNodes({ onTestFinished }: TestContext) {
   const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
   const nodes = await Promise.all(['one', 'two', 'three'].map((name) => ChaosNode.place(name, database.url)));

@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { Journey, type Send } from './journey.ts';
 
 /**
  * convoy-go 2: a version and a content type on every request, `"{}"` as the body of a PUT without one and `null` of a
  * POST, every parameter of a list whether set or not, and times that were never set as the year 1.
  */
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const ALWAYS = ['next_page_cursor', 'prev_page_cursor', 'direction', 'sort', 'query', 'ownerId', 'perPage'];
 const NO_TIME = '0001-01-01T00:00:00';

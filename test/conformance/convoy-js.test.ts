@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { Journey, type Send } from './journey.ts';
 
 /** convoy.js 2: a content type only with a body, lists as repeated keys, one success code per call. */
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const send: Send = async (method, path, { body, query = {} } = {}) => {
   const pairs = Object.entries(query).flatMap(([name, value]) =>

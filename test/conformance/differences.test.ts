@@ -1,29 +1,20 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Differences from Convoy that no other test is about. */
 const DAY_MS = 86_400_000;
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 test('a key is accepted bare and after Bearer', async () => {
   for (const authorization of [app.project.key, `Bearer ${app.project.key}`])

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Check, listOf } from '../support/shape.ts';
+import { shared } from '../support/shared.ts';
 import {
   deliveryAttempt,
   endpoint,
@@ -18,13 +19,11 @@ import {
 } from './resources.ts';
 
 /** The operations of the interface, one by one: what they are asked with, answer with, and show of what was given. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   await app.project.put('', {
     name: 'default',
     config: { meta_event: { is_enabled: true, event_type: ['*'], url: `${receiver.url}/meta`, secret: 's' } },
@@ -55,11 +54,6 @@ beforeAll(async () => {
     () => app.project.get('/meta-events'),
     (page) => page.content.some((row: Json) => row.status === 'Success'),
   );
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 const withIds = (path: string): string =>

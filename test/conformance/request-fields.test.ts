@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Every request field of the interface: it is taken, and the answer and a later read show its value. */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 const ids = { endpoint: '', other: '', source: '', subscription: '', link: '' };
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   const create = (name: string) => app.project.post('/endpoints', { name, url: receiver.url });
   ids.endpoint = (await create('one')).uid;
   ids.other = (await create('two')).uid;
@@ -19,11 +18,6 @@ beforeAll(async () => {
   ids.link = (await app.project.post('/portal-links', link)).uid;
   const subscription = { name: 'subscription', endpoint_id: ids.endpoint };
   ids.subscription = (await app.project.post('/subscriptions', subscription)).uid;
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 /** A field, a value for it, and where the answer shows it; by default under the same name, as it was given. */

@@ -27,7 +27,7 @@ interface Receipt {
 
 async function startScene({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-lease-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const start = async () => {

@@ -17,7 +17,7 @@ const KILL_AT = 400;
 /** Two programs started at the same moment on one database that holds nothing yet. */
 async function startPair({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const dataDirs = await Promise.all([0, 1].map(() => mkdtemp(join(tmpdir(), 'posthorn-pair-'))));
   const programs = dataDirs.map((dataDir) => {
     onTestFinished(() => rm(dataDir, { recursive: true }));

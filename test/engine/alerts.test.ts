@@ -1,21 +1,18 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { MailServer } from '../support/mail-server.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let mailServer: MailServer;
 /** Answers deliveries as `status` says, and is Slack, Teams and the meta listener too. */
 let receiver: Receiver;
 let project: ApiClient;
 let status: number;
-let count = 0;
-
 const logged: Json[] = [];
 const log = pino(
   { level: 'warn', base: null },
@@ -27,19 +24,11 @@ const log = pino(
   }),
 );
 
-beforeAll(async () => {
-  mailServer = await MailServer.start();
-  app = await startTestApp(
-    { POSTHORN_SMTP_URL: mailServer.url, POSTHORN_SMTP_FROM: 'posthorn@example.com' },
-    log,
-  );
-  await app.addNode();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await mailServer?.stop();
-});
+const mailServer = await shared(MailServer.start());
+const app = await shared(
+  startTestApp({ POSTHORN_SMTP_URL: mailServer.url, POSTHORN_SMTP_FROM: 'posthorn@example.com' }, log),
+);
+await app.addNode();
 
 beforeEach(async () => {
   receiver = await Receiver.start();
@@ -54,23 +43,17 @@ beforeEach(async () => {
 
 /** Each test has its own project with meta events for alerts. */
 async function newProject(config: object = {}): Promise<void> {
-  count += 1;
-  const made = await app.instance.post('/projects', {
-    name: `alerts ${count}`,
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 50 },
-      circuit_breaker: { sample_rate: 3600 },
-      meta_event: {
-        is_enabled: true,
-        url: `${receiver.url}/meta`,
-        secret: 's',
-        event_type: ['alert.*'],
-      },
-      ...config,
+  project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 50 },
+    circuit_breaker: { sample_rate: 3600 },
+    meta_event: {
+      is_enabled: true,
+      url: `${receiver.url}/meta`,
+      secret: 's',
+      event_type: ['alert.*'],
     },
+    ...config,
   });
-  project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
 }
 
 const channels = () => ({

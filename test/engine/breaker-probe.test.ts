@@ -1,23 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** The right to probe a half-open endpoint: held by one delivery at a time, and by none that is not being sent. */
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 /** Far beyond the length of a test: a probe that were not released would block its endpoint until the test fails. */
 const HTTP_TIMEOUT = 120;
@@ -26,16 +17,11 @@ let number = 0;
 async function project(config: object = {}, endpoint: object = {}) {
   number += 1;
   const path = `/probe-${number}`;
-  const made = await app.instance.post('/projects', {
-    name: `probe ${number}`,
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 100 },
-      circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 4, success_threshold: 1 },
-      ...config,
-    },
+  const client = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 100 },
+    circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 4, success_threshold: 1 },
+    ...config,
   });
-  const client = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   const subscribed = await subscribe(client, `${receiver.url}${path}`, {
     endpoint: { http_timeout: HTTP_TIMEOUT, ...endpoint },
   });
@@ -43,7 +29,7 @@ async function project(config: object = {}, endpoint: object = {}) {
   return {
     client,
     endpointId,
-    projectId: made.project.uid as string,
+    projectId: client.projectId as string,
     send: (count: number) =>
       Promise.all(
         Array.from({ length: count }, (_, n) =>

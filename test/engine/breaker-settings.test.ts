@@ -1,28 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * Each number of circuit_breaker, by two projects that differ in it alone. The one that is to stay as it is goes
  * first, so that its turn has come when the other has moved.
  */
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 /** Paths that answer 500. */
 const broken = new Set<string>();
 
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-  receiver.answerAlways(({ path }, response) => response.writeHead(broken.has(path) ? 500 : 200).end());
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+receiver.answerAlways(({ path }, response) => response.writeHead(broken.has(path) ? 500 : 200).end());
 
 interface Case {
   endpointId: string;
@@ -37,16 +29,11 @@ let number = 0;
 async function setCase(breaker: object, config: object = {}): Promise<Case> {
   number += 1;
   const path = `/breaker-${number}`;
-  const made = await app.instance.post('/projects', {
-    name: `breaker ${number}`,
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 100 },
-      circuit_breaker: { ...SETTINGS, ...breaker },
-      ...config,
-    },
+  const project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 100 },
+    circuit_breaker: { ...SETTINGS, ...breaker },
+    ...config,
   });
-  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   const { endpoint } = await subscribe(project, `${receiver.url}${path}`);
   broken.add(path);
   return {

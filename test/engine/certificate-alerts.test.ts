@@ -3,46 +3,37 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Issued, TestAuthority } from '../support/issue-certificate.ts';
 import { MailServer } from '../support/mail-server.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 const authority = new TestAuthority();
 const ENDED = ['Success', 'Failure'];
 
-let directory: string;
-let app: TestApp;
-/** Calls of the same project on another node. */
-let there: ApiClient;
-let mailServer: MailServer;
-/** Slack, Teams and the meta listener. */
-let receiver: Receiver;
-let endpointServer: Server;
-let project: ApiClient;
-let count = 0;
+const directory = await mkdtemp(join(tmpdir(), 'posthorn-certificates-'));
+await writeFile(join(directory, 'ca.pem'), authority.pem);
+afterAll(() => rm(directory, { recursive: true, force: true }));
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'posthorn-certificates-'));
-  await writeFile(join(directory, 'ca.pem'), authority.pem);
-  mailServer = await MailServer.start();
-  app = await startTestApp({
+const mailServer = await shared(MailServer.start());
+const app = await shared(
+  startTestApp({
     POSTHORN_CA_FILE: join(directory, 'ca.pem'),
     POSTHORN_SMTP_URL: mailServer.url,
     POSTHORN_SMTP_FROM: 'posthorn@example.com',
     POSTHORN_CERTIFICATE_DAYS: '10',
-  });
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await mailServer?.stop();
-  await rm(directory, { recursive: true, force: true });
-});
-
+  }),
+);
+/** Calls of the same project on another node. */
+let there: ApiClient;
+/** Slack, Teams and the meta listener. */
+let receiver: Receiver;
+let endpointServer: Server;
+let project: ApiClient;
 beforeEach(async () => {
   receiver = await Receiver.start();
   endpointServer = createServer({ requestCert: true, rejectUnauthorized: false }, (request, response) => {
@@ -51,16 +42,10 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => endpointServer.listen(0, '127.0.0.1', resolve));
   mailServer.mails.length = 0;
-  count += 1;
-  const made = await app.instance.post('/projects', {
-    name: `certificates ${count}`,
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 1 },
-      meta_event: { is_enabled: true, url: `${receiver.url}/meta`, secret: 's', event_type: ['alert.*'] },
-    },
+  project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 1 },
+    meta_event: { is_enabled: true, url: `${receiver.url}/meta`, secret: 's', event_type: ['alert.*'] },
   });
-  project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   return async () => {
     endpointServer.closeAllConnections();
     endpointServer.close();

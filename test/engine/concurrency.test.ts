@@ -1,31 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** The concurrency of an endpoint is the number of its unanswered requests. */
 const START = 32;
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
-
-let number = 0;
+const app = await shared(startTestApp());
 
 async function endpointWith(deliveries: number, timeoutSeconds = 60) {
   const receiver = await Receiver.start();
-  const made = await app.instance.post('/projects', {
-    name: `concurrency ${++number}`,
-    type: 'outgoing',
-    // Without a breaker, only the cap limits deliveries.
-    config: { circuit_breaker: { minimum_request_count: 1_000_000 } },
-  });
-  const client = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  // Without a breaker, only the cap limits deliveries.
+  const client = await app.newProject({ circuit_breaker: { minimum_request_count: 1_000_000 } });
   const open: ServerResponse[] = [];
   receiver.answerAlways((_request, response) => {
     open.push(response);

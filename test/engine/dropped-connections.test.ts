@@ -1,21 +1,18 @@
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { afterEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type LoopbackServer, listenTcp } from '../support/loopback-server.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * An endpoint with kept connections that reads a request and closes without an answer. It may have been an idle
  * connection that it closed just as we wrote, or it may have acted on the request: nothing tells which.
  */
-let app: TestApp;
+const app = await shared(startTestApp());
 const servers: LoopbackServer[] = [];
 
-beforeAll(async () => {
-  app = await startTestApp();
-});
-afterAll(() => app?.stop());
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });

@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const send = (eventType: string, count: number) =>
   Promise.all(
@@ -101,15 +92,10 @@ test('deliveries to a paused endpoint wait and are sent once it is unpaused', as
 });
 
 test('a breaker opens on failures, blocks, probes, and closes when the endpoint recovers', async () => {
-  const created = await app.instance.post('/projects', {
-    name: 'breaker',
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 50 },
-      circuit_breaker: { sample_rate: 1, error_timeout: 2, minimum_request_count: 5 },
-    },
+  const client = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 50 },
+    circuit_breaker: { sample_rate: 1, error_timeout: 2, minimum_request_count: 5 },
   });
-  const client = new ApiClient(`${app.url}/api/v1/projects/${created.project.uid}`, created.api_key.key);
   let isBroken = true;
   receiver.answerAlways((request, response) => {
     response.writeHead(request.path === '/breaker' && isBroken ? 500 : 200).end();
@@ -137,8 +123,7 @@ test('a breaker opens on failures, blocks, probes, and closes when the endpoint 
 });
 
 test('deliveries that wait when their project is deleted end as discarded', async () => {
-  const created = await app.instance.post('/projects', { name: 'short-lived', type: 'outgoing' });
-  const client = new ApiClient(`${app.url}/api/v1/projects/${created.project.uid}`, created.api_key.key);
+  const client = await app.newProject();
   const { endpoint } = await subscribe(client, `${receiver.url}/deleted`);
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   await client.post('/events/broadcast', { event_type: 'x', data: {} });
@@ -150,9 +135,8 @@ test('deliveries that wait when their project is deleted end as discarded', asyn
 });
 
 test('a fan-out over a thousand deliveries is expanded in chunks and all arrive', async () => {
-  const created = await app.instance.post('/projects', { name: 'fan-out', type: 'outgoing' });
-  const projectId = created.project.uid;
-  const client = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, created.api_key.key);
+  const client = await app.newProject();
+  const { projectId } = client;
   const { endpoint } = await subscribe(client, `${receiver.url}/fan-out`, { eventTypes: ['other'] });
   await app.database.query(
     `insert into subscriptions (id, project_id, version, name, type, status, endpoint_id, source_id, event_types, filter, filters, function, delivery_mode)

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenTcp } from '../support/loopback-server.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -19,17 +18,13 @@ async function startHanging(env: Record<string, string> = {}) {
   receiver.answerAlways(({ path }, response) => {
     if (path.startsWith('/ok')) response.end();
   });
-  const newProject = async (name: string) => {
-    const made = await app.instance.post('/projects', { name, type: 'outgoing' });
-    return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-  };
   const arrived = (path: string) => receiver.requests.filter((request) => request.path === path).length;
-  return { app, receiver, newProject, arrived };
+  return { app, receiver, arrived };
 }
 
 test('a project whose endpoints all hang leaves places in the window to others', async () => {
-  const { app, receiver, newProject, arrived } = await startHanging();
-  const [hanging, other] = [await newProject('hanging'), await newProject('other')];
+  const { app, receiver, arrived } = await startHanging();
+  const [hanging, other] = [await app.newProject(), await app.newProject()];
   for (let n = 0; n < HANGING; n += 10)
     await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
@@ -53,8 +48,8 @@ test('a project whose endpoints all hang leaves places in the window to others',
 });
 
 test('a project whose requests all hang leaves connections to others', async () => {
-  const { app, receiver, newProject, arrived } = await startHanging({ POSTHORN_WINDOW: '2000' });
-  const [hanging, other] = [await newProject('hanging'), await newProject('other')];
+  const { app, receiver, arrived } = await startHanging({ POSTHORN_WINDOW: '2000' });
+  const [hanging, other] = [await app.newProject(), await app.newProject()];
   // An endpoint that has not answered yet gets 32 requests at a time, so these keep 1,056 connections.
   const silent = await Promise.all(Array.from({ length: 33 }, () => listenTcp(() => {})));
   for (const { close } of silent) onTestFinished(close);

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * What many endpoints of one tenant that change state together cost the database. Counted in config versions and in
@@ -13,42 +14,29 @@ const AT_ONCE = 20;
 /** A state change comes in a few batches: endpoints are not all seen in the same tick. */
 const MOST_VERSIONS = 12;
 
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 /** The status that the endpoints of a test return. */
 let status = 200;
 let number = 0;
 let mostWaiting = 0;
-let watch: NodeJS.Timeout;
 
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-  receiver.answerAlways((_request, response) => response.writeHead(status).end());
-  watch = setInterval(() => {
-    mostWaiting = Math.max(mostWaiting, app.app.db.pools().general.waiting);
-  }, 1);
-});
+receiver.answerAlways((_request, response) => response.writeHead(status).end());
+const watch = setInterval(() => {
+  mostWaiting = Math.max(mostWaiting, app.app.db.pools().general.waiting);
+}, 1);
 
 afterEach(() => {
   status = 200;
 });
 
-afterAll(async () => {
-  clearInterval(watch);
-  await app?.stop();
-  await receiver?.stop();
-});
+afterAll(() => clearInterval(watch));
 
 async function manyEndpoints(config: object, subscription: object = {}) {
   number += 1;
-  const made = await app.instance.post('/projects', {
-    name: `many ${number}`,
-    type: 'outgoing',
-    config: { strategy: { type: 'linear', duration: 1, retry_count: 50 }, ...config },
-  });
-  const projectId: string = made.project.uid;
-  const client = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, made.api_key.key);
+  const strategy = { type: 'linear', duration: 1, retry_count: 50 };
+  const client = await app.newProject({ strategy, ...config });
+  const { projectId } = client;
   for (let n = 0; n < ENDPOINTS; n += AT_ONCE)
     await Promise.all(
       Array.from({ length: AT_ONCE }, (_, i) =>

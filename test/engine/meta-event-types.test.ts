@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { metaEventTypes } from '../../src/domain/meta-event.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -18,19 +18,10 @@ import {
   text,
   time,
 } from '../support/shape.ts';
+import { shared } from '../support/shared.ts';
 import { paths, type Scene } from './meta-event-paths.ts';
 
-let app: TestApp;
-let count = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
-
+const app = await shared(startTestApp());
 /** Only these fields, so that a later field of a resource, such as a secret, is not included by accident. */
 const only =
   (checks: Record<string, Check>): Check =>
@@ -134,16 +125,10 @@ const shapes: Record<string, Record<string, Check>> = {
 };
 
 async function newScene(type: string, listener: Receiver, receiver: Receiver): Promise<Scene> {
-  count += 1;
-  const made = await app.instance.post('/projects', {
-    name: `types ${count}`,
-    type: 'outgoing',
-    config: {
-      strategy: { type: 'linear', duration: 1, retry_count: 3 },
-      meta_event: { is_enabled: true, url: listener.url, secret: 'meta secret', event_type: [type] },
-    },
+  const project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 3 },
+    meta_event: { is_enabled: true, url: listener.url, secret: 'meta secret', event_type: [type] },
   });
-  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
   const link = await project.post('/portal-links', { name: 'p', owner_id: 'ann', can_manage_endpoint: true });
   let isBroken = true;
   receiver.answerAlways(({ path }, response) => {
@@ -153,7 +138,7 @@ async function newScene(type: string, listener: Receiver, receiver: Receiver): P
   const mend = () => {
     isBroken = false;
   };
-  const alerts = () => app.database.query('select * from alerts where project_id = $1', [made.project.uid]);
+  const alerts = () => app.database.query('select * from alerts where project_id = $1', [project.projectId]);
   return { project, receiver, mend, alerts, portal: new ApiClient(`${app.url}/portal-api`, link.token) };
 }
 
@@ -181,7 +166,7 @@ describe.each(metaEventTypes)('%s', (type) => {
       expect(changed.length).toBeGreaterThan(0);
       await listener.received(changed.length);
       scene.mend();
-      await quiet(scene.project.base.split('/').at(-1) ?? '');
+      await quiet(scene.project.projectId);
 
       const received = listener.requests.map(({ json }) => json);
       expect(sorted(received.map(subject))).toEqual(sorted(changed));

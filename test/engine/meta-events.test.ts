@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 /** Where meta events go. */
 let listener: Receiver;
 /** Where deliveries go. */
@@ -13,14 +14,6 @@ let receiver: Receiver;
 let project: ApiClient;
 let projectId: string;
 let count = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
 
 /** Each test has a project of its own that tells a listener of its own. */
 beforeEach(async () => {

@@ -1,20 +1,15 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** authentication.oauth2 as a caller gives it, seen by the token server and by the endpoint. */
-let app: TestApp;
+const app = await shared(startTestApp());
 /** Both of them, by path. */
 let receiver: Receiver;
 let number = 0;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
 
 beforeEach(async () => {
   receiver = await Receiver.start();

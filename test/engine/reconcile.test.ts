@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** After a lost answer a node looks for rows that it holds without knowing, and gives those back: those alone. */
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const queueEmpty = () =>
   eventually(

@@ -4,64 +4,45 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
 import { removeExpired } from '../../src/store/upkeep/retention.ts';
 import { scrape } from '../metrics/scrape.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
-let app: TestApp;
-let receiver: Receiver;
-let listener: Receiver;
-let directory: string;
 const logged: string[] = [];
-
-beforeAll(async () => {
-  const lines = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      logged.push(chunk.toString());
-      done();
-    },
-  });
-  // Upkeep is done once, by each node as it starts.
-  app = await startTestApp({}, pino({ level: 'info' }, lines));
-  receiver = await Receiver.start();
-  directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
+const lines = new Writable({
+  write(chunk: Buffer, _encoding, done) {
+    logged.push(chunk.toString());
+    done();
+  },
 });
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-  await rm(directory, { recursive: true });
-});
-
+const directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
+afterAll(() => rm(directory, { recursive: true }));
+// Upkeep is done once, by each node as it starts.
+const app = await shared(startTestApp({}, pino({ level: 'info' }, lines)));
+const receiver = await shared(Receiver.start());
+let listener: Receiver;
 let project: ApiClient;
 let projectId: string;
-let count = 0;
-
 beforeEach(async () => {
   listener = await Receiver.start();
-  count += 1;
   await makeProject();
   return () => listener.stop();
 });
 
 async function makeProject(config: object = {}): Promise<void> {
   const meta_event = { is_enabled: true, url: `${listener.url}/meta`, event_type: ['eventdelivery.*'] };
-  const made = await app.instance.post('/projects', {
-    name: `project ${count}${JSON.stringify(config)}`,
-    type: 'outgoing',
-    config: { meta_event, ...config },
-  });
-  projectId = made.project.uid;
-  project = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, made.api_key.key);
+  project = await app.newProject({ meta_event, ...config });
+  ({ projectId } = project);
 }
 
 const idAt = (ageDays: number) =>

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Database } from '../../src/store/database/database.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 /** From now on sweeps find nothing: what only they would find is never sent. */
 function blindSweeps(db: Database): void {

@@ -1,18 +1,13 @@
 import { createHash, createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = await shared(startTestApp());
 let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
 
 beforeEach(async () => {
   receiver = await Receiver.start();

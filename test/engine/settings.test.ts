@@ -1,37 +1,24 @@
 import { createHmac, createPublicKey, verify } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Settings of a project and of an endpoint that show in what is sent. test/docs/setting-proofs.ts names these tests. */
-let app: TestApp;
+const app = await shared(startTestApp());
 let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
 
 beforeEach(async () => {
   receiver = await Receiver.start();
   return () => receiver.stop();
 });
 
-let number = 0;
-
-async function newProject(config: object): Promise<ApiClient> {
-  number += 1;
-  const made = await app.instance.post('/projects', { name: `settings ${number}`, type: 'outgoing', config });
-  return new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-}
-
 /** The request of one event, sent in a project of the given settings. */
 async function sent(config: object, endpoint: object = {}, event: object = {}): Promise<Received> {
   const before = receiver.requests.length;
-  const project = await newProject(config);
+  const project = await app.newProject(config);
   await subscribe(project, receiver.url, { endpoint: { secret: 'the secret', ...endpoint } });
   await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 }, ...event });
   return (await receiver.received(before + 1))[before] as Received;
@@ -82,7 +69,7 @@ describe('signatures', () => {
   });
 
   test('by the key pair of an endpoint verify with its public half', async () => {
-    const project = await newProject({});
+    const project = await app.newProject({});
     const { endpoint } = await subscribe(project, receiver.url, {
       endpoint: { signing_key: { type: 'ed25519' } },
     });
@@ -124,7 +111,7 @@ test('an endpoint with OAuth 2 gets the token of its token server', async () => 
     response.setHeader('content-type', 'application/json');
     response.end(path === '/token' ? '{"access_token":"t0ken","expires_in":60}' : '{}');
   });
-  const project = await newProject({});
+  const project = await app.newProject({});
   const url = `${receiver.url}/token`;
   const oauth2 = { url, client_id: 'me', authentication_type: 'shared_secret', client_secret: 'hush' };
   await subscribe(project, `${receiver.url}/hook`, {
@@ -137,7 +124,7 @@ test('an endpoint with OAuth 2 gets the token of its token server', async () => 
 });
 
 test('the next event goes to an endpoint’s new URL', async () => {
-  const project = await newProject({});
+  const project = await app.newProject({});
   const { endpoint } = await subscribe(project, `${receiver.url}/old`);
   await project.post('/events/broadcast', { event_type: 'a', data: {} });
   await receiver.received(1);
@@ -172,26 +159,26 @@ const growing = ([first = 0, second = 0, ...more]: number[]) =>
 
 test('the strategy of the project decides number and spacing of attempts', async () => {
   const strategy = { duration: 1, retry_count: 3 };
-  const linear = await newProject({ strategy: { ...strategy, type: 'linear' } });
+  const linear = await app.newProject({ strategy: { ...strategy, type: 'linear' } });
   expect(await waits(linear)).toEqual(CONSTANT);
   expect(receiver.requests).toHaveLength(3);
-  const exponential = await newProject({ strategy: { ...strategy, type: 'exponential' } });
+  const exponential = await app.newProject({ strategy: { ...strategy, type: 'exponential' } });
   expect(await waits(exponential)).toSatisfy(growing);
-  const once = await newProject({ strategy: { type: 'linear', duration: 1, retry_count: 1 } });
+  const once = await app.newProject({ strategy: { type: 'linear', duration: 1, retry_count: 1 } });
   expect(await waits(once)).toEqual([]);
   expect(receiver.requests).toHaveLength(7);
 });
 
 test('the retry_config of a subscription overrides the project’s strategy', async () => {
   const strategy = { type: 'linear', duration: 3_600, retry_count: 9 };
-  const of = async (retry_config: object) => waits(await newProject({ strategy }), { retry_config });
+  const of = async (retry_config: object) => waits(await app.newProject({ strategy }), { retry_config });
   expect(await of({ type: 'linear', interval_seconds: 1, retry_count: 2 })).toEqual(CONSTANT);
   expect(receiver.requests).toHaveLength(3);
   expect(await of({ type: 'exponential', duration: '1s', retry_count: 2 })).toSatisfy(growing);
 });
 
 test('a subscription that names its endpoint by app_id sends there', async () => {
-  const project = await newProject({});
+  const project = await app.newProject({});
   const endpoint = await project.post('/endpoints', { name: 'e', url: `${receiver.url}/by-app` });
   await project.post('/subscriptions', { name: 's', app_id: endpoint.uid });
   await project.post('/events/broadcast', { event_type: 'a', data: {} });
@@ -199,7 +186,7 @@ test('a subscription that names its endpoint by app_id sends there', async () =>
 });
 
 test('an endpoint created or changed with is_disabled gets nothing until it is activated', async () => {
-  const project = await newProject({});
+  const project = await app.newProject({});
   const { endpoint } = await subscribe(project, receiver.url, { endpoint: { is_disabled: true } });
   const path = `/endpoints/${endpoint.uid}`;
   const body = { name: 'e', url: receiver.url };
@@ -223,7 +210,7 @@ test('an endpoint created or changed with is_disabled gets nothing until it is a
 /** Sends four events to where two are let through at a time, once for long and once for a second. */
 async function expectLimit(settings: (duration: number) => { endpoint?: object; subscription?: object }) {
   const sendsWithin = async (duration: number) => {
-    const project = await newProject({});
+    const project = await app.newProject({});
     const path = `/for-${duration}`;
     await subscribe(project, `${receiver.url}${path}`, settings(duration));
     for (let n = 0; n < 4; n++) await project.post('/events/broadcast', { event_type: 'a', data: { n } });
@@ -247,7 +234,7 @@ test('rate_limit_config limits the sends of its subscription per interval', () =
 test('with disable_endpoint an endpoint whose delivery used up its attempts becomes inactive, without it not', async () => {
   receiver.answerAlways(500);
   const fail = async (disable_endpoint: boolean) => {
-    const project = await newProject({ disable_endpoint, strategy: { retry_count: 1 } });
+    const project = await app.newProject({ disable_endpoint, strategy: { retry_count: 1 } });
     const { endpoint } = await subscribe(project, receiver.url);
     await project.post('/events/broadcast', { event_type: 'a', data: {} });
     await ended(project, endpoint.uid);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
@@ -8,30 +8,26 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import type { AttemptRow, Finish } from '../../src/store/queue/finish-deliveries.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenTcp } from '../support/loopback-server.ts';
 import { quietLog } from '../support/quiet-log.ts';
-
-/** Outcomes that the database cannot hold as they are: a text with a zero byte is one to it. */
-let app: TestApp;
-const ids = new IdFactory(Date.now);
-
-beforeAll(async () => {
-  // Stores deliveries for others; the tests play those others or add one.
-  app = await startTestApp({ POSTHORN_ROLES: 'api' });
-  // A node that beats keeps its rows, however slow the test is.
-  await app.database.query(
-    `insert into nodes (id, roles, knows, seal_keys, beat_at)
-     select $1, '', knows, seal_keys, now() + interval '1 hour' from nodes`,
-    [NODE],
-  );
-});
-
-afterAll(() => app?.stop());
+import { shared } from '../support/shared.ts';
 
 const NODE = '00000000000000000000000001';
+
+/** Outcomes that the database cannot hold as they are: a text with a zero byte is one to it. */
+// Stores deliveries for others; the tests play those others or add one.
+const app = await shared(startTestApp({ POSTHORN_ROLES: 'api' }));
+const ids = new IdFactory(Date.now);
+
+// A node that beats keeps its rows, however slow the test is.
+await app.database.query(
+  `insert into nodes (id, roles, knows, seal_keys, beat_at)
+   select $1, '', knows, seal_keys, now() + interval '1 hour' from nodes`,
+  [NODE],
+);
 
 async function held(eventType: string, count: number): Promise<HeldDelivery[]> {
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: [eventType] });

@@ -1,24 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const makeSource = (fields: object = {}): Promise<Json> =>
   app.project.post('/sources', { name: 'source', type: 'http', ...fields });

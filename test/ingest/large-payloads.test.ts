@@ -1,23 +1,16 @@
 import { Agent, request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * More large events at once than the service can accept. The surplus gets a Retry-After, and as much is
  * stored as before.
  */
-let app: TestApp;
+const app = await shared(startTestApp());
 const BODY = Buffer.from(JSON.stringify({ event_type: 'large', data: 'x'.repeat(900_000) }));
 const SECONDS = 4;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(async () => {
-  await app?.stop();
-});
 
 interface Answered {
   status: number;

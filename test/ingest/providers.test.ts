@@ -1,20 +1,15 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
 /**
  * Requests of the shapes that providers send, signed here by what each documents, through the real route: accepted
  * as they are, and with any one bit of the body or the signature changed refused, with nothing stored.
  */
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await startTestApp();
-});
-
-afterAll(() => app?.stop());
+const app = await shared(startTestApp());
 
 const SECRET = 'a shared secret';
 const STANDARD_SECRET = `whsec_${Buffer.from('thirty-two bytes of signing key!').toString('base64')}`;

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let nodeUrl: string;
+const app = await shared(startTestApp());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  nodeUrl = (await app.addNode()).url;
-});
-
-afterAll(() => app?.stop());
+const nodeUrl = (await app.addNode()).url;
 
 async function limitedProject(ratelimit?: object): Promise<ApiClient> {
   const made = await app.instance.post('/projects', {

@@ -9,24 +9,14 @@ import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
-import { Database } from '../../src/store/database/database.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let db: Database;
+const app = await shared(startTestApp());
+const db = app.database.open();
 const sandbox = new Sandbox();
-
-beforeAll(async () => {
-  app = await startTestApp();
-  db = new Database({ connection: { connectionString: app.database.url }, connections: 6, log: quietLog });
-});
-
-afterAll(async () => {
-  await sandbox.close();
-  await db?.close();
-  await app?.stop();
-});
+afterAll(() => sandbox.close());
 
 /** Takes nothing: every delivery waits in the queue. */
 const noRoom: DeliverySink = {

@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { metricTable } from '../../src/metrics/metrics.ts';
 import { processMetrics } from '../../src/metrics/process-metrics.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { type Scrape, scrape } from './scrape.ts';
 
-let app: TestApp;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 const send = (eventType: string, fields: object = {}) =>
   app.project.post('/events/broadcast', { event_type: eventType, data: {}, ...fields });

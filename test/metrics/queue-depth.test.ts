@@ -1,21 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database/database.ts';
+import { expect, test } from 'vitest';
 import { queueDepth } from '../../src/store/queue/queue-depth.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 const queue = (from: number, to: number, row: { lane: number; dueInSeconds: number; node: string | null }) =>
   database.query(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
@@ -8,9 +8,9 @@ import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { heldDelivery } from '../support/held-delivery.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * The generic plans of the hot statements, on tables in every state that statistics can be in: a plan made while a
@@ -25,17 +25,8 @@ const KEYS: Record<string, string[]> = {
 };
 const CLAIM_KEY = ['key', 'lane'];
 
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 6, log: quietLog });
-});
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 interface Plan {
   'Node Type': string;

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { PageRequest } from '../../src/domain/pagination.ts';
-import { Database, type Queryable } from '../../src/store/database/database.ts';
+import type { Queryable } from '../../src/store/database/database.ts';
 import { type DeliveryFilter, listDeliveries } from '../../src/store/history/event-deliveries.ts';
 import { type EventFilter, listEvents } from '../../src/store/history/events.ts';
 import { searchPayloads } from '../../src/store/history/search-payloads.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { startTestApp } from '../support/app.ts';
+import { shared } from '../support/shared.ts';
 
 /**
  * Lists over a million deliveries of one project: every statement is explained as it runs, before and after the
@@ -16,21 +16,14 @@ const DELIVERIES = 1_000_000;
 const OPEN = 5_000;
 const ENDPOINTS = 50;
 
-let app: TestApp;
-let db: Database;
+const app = await shared(startTestApp({ POSTHORN_ROLES: 'api' }));
+const db = app.database.open();
 const time = firstIdAt(Date.now() - 60_000).slice(0, 10);
 const id = (letter: string, n: number) => `${time}${letter}${String(n).padStart(15, '0')}`;
 
 beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_ROLES: 'api' });
-  db = new Database({ connection: { connectionString: app.database.url }, connections: 6, log: quietLog });
   await fill();
 }, 180_000);
-
-afterAll(async () => {
-  await db?.close();
-  await app?.stop();
-});
 
 /** An event for every ten deliveries. The youngest deliveries are open, each thousandth of the others has failed. */
 async function fill(): Promise<void> {

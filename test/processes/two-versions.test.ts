@@ -30,7 +30,7 @@ class Fleet {
 
   static async make(): Promise<Fleet> {
     const database = await createTestDatabase();
-    onTestFinished(() => database.drop());
+    onTestFinished(() => database.stop());
     return new Fleet(database);
   }
 

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { shared } from '../support/shared.ts';
 import { seeds } from './schema-arbitrary.ts';
 
 /**
  * Random walks over a list, forth and back with pages of random size, while rows are added. Of the rows that were
  * there when the walk began, a page holds the run that follows on the last one: none twice, none left out.
  */
-let app: TestApp;
+const app = await shared(startTestApp());
 let endpoint: Json;
 const ROWS = 30;
 
@@ -23,13 +24,10 @@ const lists: Record<string, () => Promise<unknown>> = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   endpoint = await app.project.post('/endpoints', { name: 'target', url: 'http://127.0.0.1:1' });
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   for (const add of Object.values(lists)) for (let row = 0; row < ROWS; row += 1) await add();
 });
-
-afterAll(() => app?.stop());
 
 const step = fc.record({
   direction: fc.constantFrom('next', 'next', 'next', 'prev'),

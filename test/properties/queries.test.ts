@@ -1,17 +1,17 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
+import { shared } from '../support/shared.ts';
 import { hostileText, seeds } from './schema-arbitrary.ts';
 
 /** Random parameters and random ids for every operation that reads: an answer or a refusal, never a failure. */
-let app: TestApp;
+const app = await shared(startTestApp());
 /** Paths of the operations that read, with the parameters each has. */
 let reads: { path: string; names: string[] }[];
 
 beforeAll(async () => {
-  app = await startTestApp();
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:1');
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   await app.project.post('/events/broadcast', { event_type: 'x', data: { a: 1 } });
@@ -26,8 +26,6 @@ beforeAll(async () => {
         .map((parameter: Json) => parameter.name),
     }));
 });
-
-afterAll(() => app?.stop());
 
 const likely = fc.constantFrom(
   '',

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
+import { shared } from '../support/shared.ts';
 import { hostileJson, type Known, type Schema, seeds, spoiltValue, validValue } from './schema-arbitrary.ts';
 
 /** Random bodies for every operation that takes one: right ones come back, wrong ones are refused by name. */
-let app: TestApp;
+const app = await shared(startTestApp());
 let paths: Record<string, Record<string, { requestBody?: Json; responses: object }>>;
 const ids = {
   endpointID: '',
@@ -18,7 +19,6 @@ const ids = {
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
   ({ paths } = await fetchOpenApi(app.url));
   const endpoint = { name: 'e', url: 'http://127.0.0.1:1', owner_id: 'owner' };
   ids.endpointID = (await app.project.post('/endpoints', endpoint)).uid;
@@ -30,8 +30,6 @@ beforeAll(async () => {
   ids.portalLinkID = (await app.project.post('/portal-links', { name: 'p', owner_id: 'owner' })).uid;
   ids.eventTypeID = (await app.project.get('/event-types'))[0].uid;
 });
-
-afterAll(() => app?.stop());
 
 const ROOT = '/api/v1/projects/{projectID}';
 const url = fc.webUrl({ validSchemes: ['http', 'https'] }).filter((text) => text.length < 200);

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { shared } from '../support/shared.ts';
 
 const SECRET_KEY = 'known to the cache of this test as well';
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_SECRET_KEY: SECRET_KEY });
-});
-afterAll(() => app.stop());
+const app = await shared(startTestApp({ POSTHORN_SECRET_KEY: SECRET_KEY }));
 
 test('a refresh rebuilds only changed parts: a project may have 100,000 subscriptions', async () => {
   const sealer = new Sealer([Buffer.from(SECRET_KEY)]);

@@ -13,8 +13,8 @@ beforeAll(async () => {
   empty = await createTestDatabase({ empty: true });
 });
 afterAll(async () => {
-  await migrated.drop();
-  await empty.drop();
+  await migrated.stop();
+  await empty.stop();
 });
 
 it('schema.sql equals the result of the migrations, without partitions', async () => {

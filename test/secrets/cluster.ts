@@ -101,7 +101,7 @@ export class Cluster {
       ...this.#apps.map((app) => app.stop()),
       ...this.#programs.map((program) => program.end()),
     ]);
-    await this.database.drop();
+    await this.database.stop();
     rmSync(this.#dataDir, { recursive: true, force: true });
   }
 

@@ -159,7 +159,7 @@ describe('posthorn', () => {
       const second = await run(['migrate'], env);
       expect([second.code, second.stdout]).toEqual([0, 'The schema is up to date.\n']);
     } finally {
-      await database.drop();
+      await database.stop();
     }
   });
 });
@@ -186,7 +186,7 @@ test('a further node logs the egress rule, and names no file that it does not ha
   } finally {
     await first.end();
     await further.end();
-    await database.drop();
+    await database.stop();
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   }
   expect(program.stderr).toContain(

@@ -35,7 +35,7 @@ async function refusal(env: Record<string, string>, args: string[] = ['serve']):
 describe('a start is refused', () => {
   test('if the database is lost on the way, in one line', async () => {
     const database = await createTestDatabase({ empty: true });
-    onTestFinished(() => database.drop());
+    onTestFinished(() => database.stop());
     const relay = await startDatabaseRelay();
     onTestFinished(() => relay.close());
     relay.loseAnswersTo('create table projects');
@@ -117,7 +117,7 @@ describe('a start is refused', () => {
   test('if the database of DATABASE_URL does not exist', async () => {
     const database = await createTestDatabase({ empty: true });
     const { url, name } = database;
-    await database.drop();
+    await database.stop();
     const dataDir = join(temporaryDirectory(), 'data');
     const env = { DATABASE_URL: url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_DATA_DIR: dataDir };
     expect(await refusal({ ...env, POSTHORN_PORT: '0' })).toBe(
@@ -141,7 +141,7 @@ describe('a start is refused', () => {
 
   test('if an unreleased build created the database', async () => {
     const database = await createTestDatabase({ empty: true });
-    onTestFinished(() => database.drop());
+    onTestFinished(() => database.stop());
     await database.query(
       "create table schema_migrations (name text primary key, needs text); insert into schema_migrations values ('0001_initial.sql', null), ('0017_rate_leases.sql', '0017')",
     );
@@ -178,7 +178,7 @@ describe('a start is refused', () => {
 
   test('on a first start that cannot write the credentials, and the next one still creates them', async () => {
     const database = await createTestDatabase({ empty: true });
-    onTestFinished(() => database.drop());
+    onTestFinished(() => database.stop());
     const dataDir = temporaryDirectory();
     const env = {
       DATABASE_URL: database.url,

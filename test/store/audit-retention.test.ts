@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { Database } from '../../src/store/database/database.ts';
 import { removeExpiredAudit } from '../../src/store/upkeep/audit-retention.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 const DAY_MS = 86_400_000;
-let database: TestDatabase;
-let db: Database;
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
   await database.query(
     `insert into projects (id, name, type, logo_url, config) values
      ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}'), ('long', 'long', 'outgoing', '', '{}')`,
@@ -26,11 +23,6 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await database.query('truncate audit_entries');
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
 });
 
 const store = (projectId: string | null, ageDays: number, count: number) =>

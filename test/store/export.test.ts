@@ -50,7 +50,7 @@ beforeEach(async () => {
     await Promise.all(clients.map((client) => client.end()));
     clients = [];
     await db.close();
-    await database.drop();
+    await database.stop();
     await rm(directory, { recursive: true });
   };
 });

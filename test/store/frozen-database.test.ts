@@ -21,7 +21,7 @@ test('statements to a frozen server hit their limit, close the connection and wo
   onTestFinished(async () => {
     relay.close();
     await db.close();
-    await database.drop();
+    await database.stop();
   });
   const statements = () => [
     db.hot('one', 'select 1 as one', []),

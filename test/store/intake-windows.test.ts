@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database/database.ts';
+import { expect, test } from 'vitest';
 import { takeFromWindows } from '../../src/store/queue/intake-windows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 /** Time passes by moving what was let in into the past; what really passes meanwhile is far below a slot's length. */
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 6, log: quietLog });
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 const SECONDS = 86_400;
 

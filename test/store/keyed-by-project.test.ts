@@ -36,7 +36,7 @@ const connect = () =>
 
 afterEach(async () => {
   await db?.close();
-  await database?.drop();
+  await database?.stop();
 });
 
 /** By table, partitions included. */

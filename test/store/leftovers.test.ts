@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database/database.ts';
+import { expect, test } from 'vitest';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 const DAY_MS = 86_400_000;
 const RETENTION_DAYS = 10;
 const CONFIG_DAYS = 30;
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 const tidy = () =>
   removeLeftovers(

@@ -29,7 +29,7 @@ test('a server killed in the packet of its last answer fails the statements and 
   onTestFinished(async () => {
     await db.close();
     relay.close();
-    await database.drop();
+    await database.stop();
   });
   const onEveryConnection = () => Array.from({ length: 3 }, () => db.query('select pg_sleep(0.05)'));
   await Promise.all(onEveryConnection());

@@ -6,11 +6,12 @@ import { Database } from '../../src/store/database/database.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { removePartitions } from '../../src/store/upkeep/remove-partitions.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 /**
@@ -22,9 +23,9 @@ const DAY_MS = 86_400_000;
 const WIDTH_MS = DAY_MS;
 const HOT_TABLES = ['events', 'event_deliveries', 'delivery_attempts', 'meta_events'];
 
-let app: TestApp;
+const app = await shared(startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' }));
 let client: ApiClient;
-let receiver: Receiver;
+const receiver = await shared(Receiver.start());
 let endpointId: string;
 /** The janitor's connections, which say who they are. */
 let db: Database;
@@ -32,13 +33,11 @@ let reader: pg.Client;
 let databaseOid: number;
 
 beforeAll(async () => {
-  app = await startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' });
   const { name } = app.database;
   await app.database.query(`alter database ${name} set log_lock_waits = on`);
   await app.database.query(`alter database ${name} set deadlock_timeout = '1ms'`);
   const node = await app.addNode();
   client = new ApiClient(`${node.url}/api/v1/projects/${app.projectId}`, app.project.key);
-  receiver = await Receiver.start();
   endpointId = (await subscribe(client, receiver.url)).endpoint.uid;
   const [server] = await app.database.query(
     'select oid::int as oid from pg_database where datname = current_database()',
@@ -53,8 +52,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await db?.close();
-  await app?.stop();
-  await receiver?.stop();
 });
 
 beforeEach(async () => {

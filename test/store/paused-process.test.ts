@@ -10,7 +10,7 @@ const PAUSE_MS = 4_000;
 
 test('database answers that arrived while the process was stalled count', async ({ onTestFinished }) => {
   const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const script = new URL('./paused-asker.ts', import.meta.url).pathname;
   const asker = new Program({ command: [process.execPath, script, database.url] });
   onTestFinished(() => asker.kill());
@@ -33,7 +33,7 @@ test('the time limit of a new connection excludes the time the process was stall
   onTestFinished,
 }) => {
   const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
+  onTestFinished(() => database.stop());
   const relay = await startDatabaseRelay();
   onTestFinished(() => relay.close());
   relay.freeze();

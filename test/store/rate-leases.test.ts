@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { asId, type EndpointId } from '../../src/domain/ids.ts';
-import { Database } from '../../src/store/database/database.ts';
 import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
 import {
   dropRateLeases,
@@ -9,22 +8,12 @@ import {
   takeRateLeases,
   unknownHolders,
 } from '../../src/store/queue/rate-leases.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 6, log: quietLog });
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 beforeEach(async () => {
   await database.query('delete from rate_leases');

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { asId, type EndpointId, firstIdAt, IdFactory } from '../../src/domain/ids.ts';
-import { Database, type Queryable } from '../../src/store/database/database.ts';
+import { type Queryable } from '../../src/store/database/database.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { insertReplay } from '../../src/store/queue/replay-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { projectRetentions, removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
 import { removeExpired } from '../../src/store/upkeep/retention.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { quietLog } from '../support/quiet-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,18 +22,8 @@ const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
   isUngated: true,
   held: false,
 };
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
-});
-
-afterAll(async () => {
-  await db?.close();
-  await database?.drop();
-});
+const database = await shared(createTestDatabase());
+const db = database.open();
 
 async function storeEvent(atMs: number): Promise<string> {
   const id = new IdFactory(() => atMs).next();

@@ -201,7 +201,7 @@ describe('a database with an unknown older migration', () => {
     ['with it', 'create table schema_migrations (name text primary key, needs text)'],
   ])('is refused as created by an unreleased build, and does not change (%s)', async (_, table) => {
     const database = await createTestDatabase({ empty: true });
-    onTestFinished(() => database.drop());
+    onTestFinished(() => database.stop());
     await database.query(table);
     for (const name of OLD_CHAIN)
       await database.query('insert into schema_migrations (name) values ($1)', [name]);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +20,8 @@ export interface TestApp {
   project: ApiClient;
   /** Calls anywhere, with the instance key. */
   instance: ApiClient;
+  /** Calls in a new project with these settings, with its key. */
+  newProject(config?: object): Promise<ApiClient>;
   /** A further node on the same database. */
   addNode(env?: Record<string, string>): Promise<App>;
   stop(): Promise<void>;
@@ -54,17 +57,23 @@ export async function startTestApp(
   };
   const app = await addNode();
   const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as Json;
+  const instance = new ApiClient(`${app.url}/api/v1`, credentials.instance_key);
+  const inProject = (id: string, key: string) => new ApiClient(`${app.url}/api/v1/projects/${id}`, key);
   return {
     app,
     url: app.url,
     database,
     projectId: credentials.project_id,
-    project: new ApiClient(`${app.url}/api/v1/projects/${credentials.project_id}`, credentials.api_key),
-    instance: new ApiClient(`${app.url}/api/v1`, credentials.instance_key),
+    project: inProject(credentials.project_id, credentials.api_key),
+    instance,
+    newProject: async (config = {}) => {
+      const made = await instance.post('/projects', { name: randomUUID(), type: 'outgoing', config });
+      return inProject(made.project.uid, made.api_key.key);
+    },
     addNode,
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));
-      await database.drop();
+      await database.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

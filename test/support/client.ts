@@ -14,6 +14,11 @@ export class ApiClient {
     this.key = key;
   }
 
+  /** The project in its base URL. */
+  get projectId(): string {
+    return this.base.split('/').at(-1) ?? '';
+  }
+
   get(path: string, expected = 200): Promise<Json> {
     return this.call('GET', path, { expected });
   }

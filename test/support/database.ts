@@ -1,13 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { Database } from '../../src/store/database/database.ts';
+import { quietLog } from './quiet-log.ts';
 
 /** A separate database for a test, cloned from the migrated template. */
 export interface TestDatabase {
   name: string;
   url: string;
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  drop(): Promise<void>;
+  /** A pool of connections such as a node has. It is closed with the database. */
+  open(): Database;
+  /** Drops it. */
+  stop(): Promise<void>;
 }
 
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
@@ -19,11 +24,18 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   const url = `postgres://${server.user}@localhost:${server.port}/${name}?host=${encodeURIComponent(server.host)}`;
   const client = new pg.Client({ ...server, database: name });
   await client.connect();
+  const pools: Database[] = [];
   return {
     name,
     url,
     query: async (text, values) => (await client.query(text, values)).rows as Record<string, unknown>[],
-    drop: async () => {
+    open: () => {
+      const pool = new Database({ connection: { connectionString: url }, connections: 6, log: quietLog });
+      pools.push(pool);
+      return pool;
+    },
+    stop: async () => {
+      await Promise.all(pools.map((pool) => pool.close()));
       await client.end();
       await asAdmin(`drop database ${name} with (force)`);
     },
