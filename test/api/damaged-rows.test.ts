@@ -58,7 +58,7 @@ test('a delivery of such an event is sent, retried and counted, and the node kee
     service.database.query('select status from event_deliveries where event_id = $1', [uid]);
   await eventually(statusOf, ([row]) => row?.['status'] === 'Retry');
   await service.database.query('update delivery_queue set due_at = now() where event_id = $1', [uid]);
-  await eventually(statusOf, ([row]) => row?.['status'] === 'Success', 40_000);
+  await eventually(statusOf, ([row]) => row?.['status'] === 'Success');
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   await service.database.query('update events set acknowledged_at = now() where id = $1', [uid]);
 });

@@ -33,11 +33,10 @@ test('another node continues a batch retry of ten thousand deliveries and each i
   expect(stopped.done).toBeLessThanOrEqual(ended.done);
   expect(ended).toMatchObject({ status: 'completed', total: 10_000, done: 10_000, failed: 0 });
 
-  await receiver.received(10_000, 60_000);
+  await receiver.received(10_000);
   await eventually(
     () => app.database.query('select count(*)::int as open from delivery_queue'),
     ([row]) => row?.['open'] === 0,
-    60_000,
   );
   const states = await app.database.query(
     'select status, num_trials, count(*)::int from event_deliveries group by 1, 2',
@@ -45,7 +44,7 @@ test('another node continues a batch retry of ten thousand deliveries and each i
   expect(states).toEqual([{ status: 'Success', num_trials: 2, count: 10_000 }]);
   expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(10_000);
   await Promise.all([second.stop(), third.stop()]);
-}, 120_000);
+});
 
 test('an aborted chunk leaves nothing behind and the next node runs it', async () => {
   const { endpoint, subscription } = await subscribe(app.project, receiver.url);

@@ -107,7 +107,6 @@ describe('a project', () => {
     await eventually(
       async () => (await client.raw('GET', '/endpoints')).status,
       (status) => status === 401,
-      5_000,
     );
     await app.instance.post('/projects', { name: project.name, type: 'incoming' });
   });

@@ -51,7 +51,7 @@ beforeAll(async () => {
   fileWithKeys = join(folder, 'with-keys.backup.gz');
   await runToEnd(['backup', fileWithKeys, '--with-keys']);
   // A first start and two commands, each a process of its own.
-}, 180_000);
+});
 
 afterAll(async () => {
   await node.end();

@@ -32,7 +32,7 @@ test('the benchmark runs, counts its events, and writes figures and goals', asyn
     met: expect.any(Boolean),
   });
   expect(stdout).toContain('| relay_floor');
-}, 120_000);
+});
 
 test('the benchmark refuses a figure that does not exist', async () => {
   const run = promisify(execFile)(process.execPath, ['bench/run.ts', '--only', 'warp_speed']);

@@ -30,11 +30,10 @@ const broadcast = (clients: ApiClient[], eventType: string, count: number) =>
     ),
   );
 
-const queueEmpty = (database: TestDatabase, timeoutMs = 30_000) =>
+const queueEmpty = (database: TestDatabase) =>
   eventually(
     () => database.query('select delivery_id, node_id, lane, due_at from delivery_queue'),
     (rows) => rows.length === 0,
-    timeoutMs,
   );
 
 const idsOf = (receiver: Receiver) => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
@@ -59,7 +58,7 @@ test('a rate limit holds over three nodes in any interval, and without faults no
   const gaps = times.slice(4).map((at, n) => at - (times[n] as number));
   expect(times).toHaveLength(24);
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
-}, 90_000);
+});
 
 test('the work of a killed node moves within fifteen seconds, and each delivery is sent twice at most', async (context) => {
   const { database, receiver, nodes, clients } = await startNodes(context);
@@ -86,7 +85,7 @@ test('the work of a killed node moves within fifteen seconds, and each delivery 
   expect(await database.query('select distinct status, num_trials from event_deliveries')).toEqual([
     { status: 'Success', num_trials: 1 },
   ]);
-}, 90_000);
+});
 
 test('a node frozen past its lease records a late outcome as stale and overwrites nothing', async (context) => {
   const { database, receiver, nodes, clients } = await startNodes(context);
@@ -98,7 +97,7 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   nodes[0]!.program.signal('SIGSTOP');
   receiver.answerAlways(200);
   const states = () => database.query('select status, num_trials from event_deliveries');
-  await eventually(states, ([row]) => row?.['status'] === 'Success', 25_000);
+  await eventually(states, ([row]) => row?.['status'] === 'Success');
   held[0]!();
   nodes[0]!.program.signal('SIGCONT');
   const attempts = () =>
@@ -113,7 +112,7 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   await broadcast([clients[0]!], 'frozen', 1);
   await receiver.received(3);
   await queueEmpty(database);
-}, 90_000);
+});
 
 test('a rate limit holds while the node with the rate lease is frozen, and after another took over', async (context) => {
   const { database, receiver, nodes, clients } = await startNodes(context);
@@ -127,11 +126,11 @@ test('a rate limit holds while the node with the rate lease is frozen, and after
   await broadcast(clients, 'counted', 120);
   await receiver.received(10);
   nodes[0]!.program.signal('SIGSTOP');
-  await eventually(holder, (id) => id !== first?.['id'], 30_000);
+  await eventually(holder, (id) => id !== first?.['id']);
   const sinceThen = receiver.requests.length;
   await receiver.received(sinceThen + 8);
   nodes[0]!.program.signal('SIGCONT');
-  await queueEmpty(database, 90_000);
+  await queueEmpty(database);
   expect(new Set(idsOf(receiver)).size).toBe(121);
   const rows = await database.query(
     'select extract(epoch from requested_at)::float8 * 1000 as at from delivery_attempts order by 1',
@@ -139,4 +138,4 @@ test('a rate limit holds while the node with the rate lease is frozen, and after
   const times = rows.map((row) => row['at'] as number);
   const gaps = times.slice(4).map((at, n) => at - (times[n] as number));
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
-}, 180_000);
+});

@@ -52,7 +52,6 @@ async function send(scene: Scene, setup: { subscription?: object; endpoint?: obj
       const [delivery] = await eventually(
         async () => (await client.get(`/eventdeliveries?eventId=${event.uid}`)).content as Json[],
         ([found]) => ['Success', 'Failure'].includes(found?.status),
-        40_000,
       );
       const attempts = await client.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
       return { ...delivery, attempts: attempts.length };

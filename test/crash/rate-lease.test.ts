@@ -105,4 +105,4 @@ for (const { fault, limit, events } of CASES)
       return oneTooMany !== undefined && oneTooMany.at - after < limit.seconds * 1000 - JITTER_MS;
     });
     expect(tooSoon, JSON.stringify(receipts)).toEqual([]);
-  }, 180_000);
+  });

@@ -71,7 +71,7 @@ export async function expectNothingLost(
   receiver: Receiver,
 ): Promise<void> {
   const open = () => query('select count(*)::int as open from delivery_queue');
-  await eventually(open, ([row]) => (row as { open: number }).open === 0, 30_000);
+  await eventually(open, ([row]) => (row as { open: number }).open === 0);
   const arrived = arrivals(receiver);
   expect([...accepted].filter((id) => !arrived.has(id))).toEqual([]);
   expect(await query('select distinct status from event_deliveries')).toEqual([{ status: 'Success' }]);

@@ -67,7 +67,6 @@ export async function begun({ app }: LimitScene, path: string, count: number): P
         [path],
       ),
     ({ length }) => length >= count,
-    90_000,
   );
   return rows.map((row) => Number(row['at']));
 }

@@ -65,4 +65,4 @@ test('150 callers store as much as 40, and refused ones get a Retry-After', asyn
   expect(refused.filter(({ code }) => code !== 'overloaded')).toEqual([]);
   expect(refused.filter(({ retryAfter }) => retryAfter !== '1')).toEqual([]);
   expect(stored(many)).toBeGreaterThan(0.6 * stored(few));
-}, 120_000);
+});

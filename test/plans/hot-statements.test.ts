@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { HeldDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
-import { Database } from '../../src/store/database/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
@@ -152,7 +152,7 @@ const states: [string, () => Promise<unknown>][] = [
 describe.each(states)('tables that are %s', (_, prepare) => {
   beforeAll(async () => {
     await prepare();
-  }, 60_000);
+  });
 
   test.each(statements)('%s finds its rows by the key', async (_name, call) => {
     const plan = await explained(call);

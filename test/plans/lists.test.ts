@@ -23,7 +23,7 @@ const id = (letter: string, n: number) => `${time}${letter}${String(n).padStart(
 
 beforeAll(async () => {
   await fill();
-}, 180_000);
+});
 
 /** An event for every ten deliveries. The youngest deliveries are open, each thousandth of the others has failed. */
 async function fill(): Promise<void> {
@@ -138,7 +138,7 @@ for (const state of ['before', 'after']) {
     beforeAll(async () => {
       if (state === 'after')
         await app.database.query('analyze events, event_deliveries, delivery_queue, event_keys');
-    }, 60_000);
+    });
 
     test.each(deliveryLists)('deliveries by %s are read by index', async (_, filter, most) => {
       const wanted = { ...filter, page: { ...page, ...filter.page } };
@@ -166,7 +166,7 @@ for (const state of ['before', 'after']) {
       const list = await explained((tx) => searchPayloads(tx, app.projectId, search));
       expect(list.types).not.toContain('Seq Scan');
       expect(list.rows).toBe(1);
-    }, 60_000);
+    });
   });
 }
 

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await sendEvents(scene);
   await refusals(scene);
   await settled(scene);
-}, 120_000);
+});
 
 afterAll(async () => {
   await scene?.app.stop();

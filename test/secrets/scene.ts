@@ -252,7 +252,6 @@ export async function settled({ app }: Scene): Promise<void> {
   await eventually(
     () => app.database.query('select delivery_id from delivery_queue'),
     (rows) => rows.length === 0,
-    60_000,
   );
 }
 

@@ -160,7 +160,7 @@ test('partitions come and go behind long reads, and no accept waits for a lock',
   await events.stop();
   expect(await leaving(below)).toEqual([]);
   expect(await tableWaits(since)).toEqual([]);
-}, 120_000);
+});
 
 test('the log shows it: a plain detach behind a long read makes accepts wait', async () => {
   const below = await makeOld([60]);
@@ -178,7 +178,7 @@ test('the log shows it: a plain detach behind a long read makes accepts wait', a
   await detaching;
   await events.stop();
   await upkeep(db, (options) => removePartitions(options, below));
-}, 60_000);
+});
 
 test('the next run finishes a detach whose session was killed', async () => {
   const below = await makeOld([70]);
@@ -200,7 +200,7 @@ test('the next run finishes a detach whose session was killed', async () => {
   expect(result).toMatchObject({ waiting: [], exportProblem: null });
   expect(result.removed).toEqual(expect.arrayContaining(pending.map(({ name }) => name)));
   expect(await leaving(below)).toEqual([]);
-}, 60_000);
+});
 
 test('the next run drops a table that was detached and not dropped', async () => {
   const below = await makeOld([80]);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { GIVE_UP_MS } from './eventually.ts';
 
 /** A webhook endpoint that records its requests and answers as configured. */
 export interface Received {
@@ -55,10 +56,9 @@ export class Receiver {
   }
 
   /** Resolves once that many requests have come in. */
-  async received(count: number, timeoutMs = 20_000): Promise<Received[]> {
+  async received(count: number): Promise<Received[]> {
     await this.#until(
       () => this.requests.length >= count,
-      timeoutMs,
       () => `${count} requests; ${this.requests.length} came`,
     );
     return this.requests;
@@ -75,13 +75,13 @@ export class Receiver {
     else answer(received, response);
   }
 
-  #until(done: () => boolean, timeoutMs: number, what: () => string): Promise<void> {
+  #until(done: () => boolean, what: () => string): Promise<void> {
     if (done()) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters.delete(check);
-        reject(new Error(`waited ${timeoutMs} ms for ${what()}`));
-      }, timeoutMs);
+        reject(new Error(`waited ${GIVE_UP_MS} ms for ${what()}`));
+      }, GIVE_UP_MS);
       const check = () => {
         if (!done()) return;
         clearTimeout(timer);
