@@ -1,4 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConfigChanges } from '../control/config-changes.ts';
+import { ensureSubscription } from '../control/subscription-changes.ts';
+import { INSTANCE } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
@@ -18,6 +21,7 @@ import type { BrokerKind } from './modules.ts';
  *                 The rest of the lot is kept and tried again, after longer and longer waits, until the source is stopped.
  */
 export interface MessageStoreDeps {
+  changes: ConfigChanges;
   acceptor: EventAcceptor;
   cache: ConfigCache;
   sandbox: Sandbox;
@@ -106,7 +110,19 @@ export class MessageStore {
       const some = messages.slice(from, from + READ_AT_ONCE);
       read.push(...(await Promise.all(some.map((message) => this.#readOne(job.source, message)))));
     }
+    await this.#subscribeTargets(job.source, read);
     return read;
+  }
+
+  /** As with the API, an endpoint without a subscription that is sent an event gets one. */
+  async #subscribeTargets({ projectId }: StoreJob['source'], messages: readonly LotMessage[]): Promise<void> {
+    const targets = messages.flatMap(({ event: { target } }) =>
+      target.kind === 'endpoints' ? target.endpointIds : [],
+    );
+    const { cache, changes } = this.#deps;
+    for (const id of new Set(targets))
+      if (cache.peek(projectId)?.hasSubscription(id) !== true)
+        await ensureSubscription(changes, { projectId, actor: INSTANCE }, id);
   }
 
   async #readOne(

@@ -27,7 +27,7 @@ export async function restoreCommand(
   const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});
   try {
     const done = await restore(config, new BackupReader(untilInterrupted(unpacked)));
-    process.stdout.write(`${done} Open deliveries are sent when the service starts.\n`);
+    process.stdout.write(`${done}\n`);
   } catch (error) {
     throw explain(error, file);
   } finally {
@@ -42,8 +42,8 @@ async function restore(config: Config, reader: BackupReader): Promise<string> {
   await refuseOtherKey(config, header);
   const sources = await load(config, header, reader);
   await writeKeys(config, header);
-  const done = `Restored ${reader.rowCount} rows, as they were at ${header.created_at}.`;
-  return sources.length === 0 ? done : `${done}\n${aboutBrokers(sources, header)}\n`;
+  const done = `Restored ${reader.rowCount} rows, as they were at ${header.created_at}. Open deliveries are sent when the service starts.`;
+  return sources.length === 0 ? done : `${done}\n${aboutBrokers(sources, header)}`;
 }
 
 /** Messages that were acknowledged after the backup are not in it, and brokers do not send them again. */

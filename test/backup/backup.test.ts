@@ -39,6 +39,9 @@ beforeAll(async () => {
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   pausedEndpoint = endpoint.uid;
   await client.post('/events/broadcast', { event_type: 'held', data: PAYLOAD });
+  const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
+  const pub_sub = { type: 'kafka', workers: 1, kafka };
+  await client.post('/sources', { name: 'orders', type: 'pub_sub', is_disabled: true, pub_sub });
 
   const events = new EventStream(client);
   await receiver.received(50);
@@ -73,6 +76,7 @@ async function restored(backup: string, options: { withKey: boolean }): Promise<
   }
   const said = await run(['restore', backup], { POSTHORN_DATA_DIR: target });
   expect(said).toMatch(/^Restored \d+ rows, as they were at \d{4}-.*Z\. Open deliveries are sent/);
+  expect(said).toMatch(/may have acknowledged messages .*:\n  orders \(/);
   return target;
 }
 
