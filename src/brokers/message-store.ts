@@ -54,32 +54,35 @@ export class MessageStore {
 
   /** Rejects only after the signal aborted. */
   async store(job: StoreJob): Promise<void> {
-    const { budget } = this.#deps;
-    const bytes = job.messages.reduce((sum, { body }) => sum + body.length, 0);
-    await budget.enter(bytes);
-    try {
-      await this.#storeAll(job);
-    } finally {
-      budget.leave(bytes);
-    }
-  }
-
-  async #storeAll(job: StoreJob): Promise<void> {
     let unread = job.messages;
     let read: LotMessage[] = [];
     for (let failures = 0; unread.length > 0 || read.length > 0; ) {
       job.signal.throwIfAborted();
       try {
-        if (read.length === 0) read = await this.#read(job, unread);
-        unread = [];
-        const done = await this.#storeRead(job, read);
-        if (done > 0) failures = 0;
-        read = read.slice(done);
+        await this.#inBudget(job, async () => {
+          if (read.length === 0) read = await this.#read(job, unread);
+          unread = [];
+          const done = await this.#storeRead(job, read);
+          if (done > 0) failures = 0;
+          read = read.slice(done);
+        });
       } catch (error) {
         failures += 1;
         job.waiting((error as Error).message);
         await this.#pause(error, failures, job.signal);
       }
+    }
+  }
+
+  /** A lot that waits for its next try leaves the budget: a source in trouble does not hold up the others. */
+  async #inBudget({ messages }: StoreJob, work: () => Promise<void>): Promise<void> {
+    const { budget } = this.#deps;
+    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0);
+    await budget.enter(bytes);
+    try {
+      await work();
+    } finally {
+      budget.leave(bytes);
     }
   }
 

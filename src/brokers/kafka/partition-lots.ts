@@ -12,7 +12,8 @@ export interface PartitionLot {
 
 /** More are stored with the next lot. */
 const MAX_MESSAGES = 500;
-/** Offsets are of 64 bits: as text of one length they compare as numbers do. */
+/** Of 32 and 64 bits: as texts of one length they compare as numbers do. */
+const EPOCH_DIGITS = 10;
 const OFFSET_DIGITS = 19;
 
 type KafkaMessage = Message;
@@ -68,10 +69,20 @@ function lots(messages: readonly KafkaMessage[]): PartitionLot[] {
   });
 }
 
+/**
+ * The place of a message in its partition. The epoch grows with each change of leader. After a change that lost the end
+ * of the log, new messages have offsets that were used before, and a higher epoch: they are after what was stored.
+ */
+export function positionKey({ leaderEpoch, offset }: Pick<KafkaMessage, 'leaderEpoch' | 'offset'>): string {
+  // Messages of old formats have no epoch: -1.
+  const epoch = String(Math.max(0, leaderEpoch)).padStart(EPOCH_DIGITS, '0');
+  return `${epoch}/${String(offset).padStart(OFFSET_DIGITS, '0')}`;
+}
+
 function received(message: KafkaMessage): ReceivedMessage {
-  const { key, value, headers, offset } = message;
+  const { key, value, headers } = message;
   return {
-    key: String(offset).padStart(OFFSET_DIGITS, '0'),
+    key: positionKey(message),
     // A message without a value marks a deletion in a compacted topic.
     body: value ?? Buffer.alloc(0),
     headers: Object.fromEntries(
