@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Consumer, type ConsumerOptions, type MessagesStream } from '@platformatic/kafka';
+import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
 import type { KafkaSettings, SourcePubSub } from '../../domain/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import {
@@ -90,23 +91,21 @@ class Worker {
     let timer: NodeJS.Timeout | undefined;
     try {
       const topic = await unlessAborted(signal, readTopic(this.#consumer, this.#settings.topic_name));
-      const stream = await unlessAborted(signal, this.#open());
+      const { stream, lots } = await unlessAborted(signal, this.#open());
       const stop = () => stream.destroy();
       signal.addEventListener('abort', stop);
       if (signal.aborted) stop();
       this.#context.connected();
       timer = setInterval(() => void this.#readLag(), LAG_EVERY_MS);
-      await this.#takeAll(stream, topic);
+      await this.#takeAll(lots, topic);
     } finally {
       clearInterval(timer);
       this.#context.lag(this.#name, null);
-      await this.#consumer
-        .close(true)
-        .catch((error: unknown) => log.debug({ err: error }, 'Kafka: close failed'));
+      await closed(this.#consumer, log);
     }
   }
 
-  async #open(): Promise<MessagesStream<Buffer, Buffer, Buffer, Buffer>> {
+  async #open(): Promise<{ stream: Readable; lots: PartitionLots }> {
     const stream = await this.#consumer.consume({
       topics: [this.#settings.topic_name],
       mode: 'committed',
@@ -118,15 +117,11 @@ class Worker {
       highWaterMark: 1,
     });
     guardPool(stream.connections, this.#context.egress, isSecure(this.#settings));
-    return stream;
+    return { stream, lots: new PartitionLots(stream) };
   }
 
-  async #takeAll(
-    stream: MessagesStream<Buffer, Buffer, Buffer, Buffer>,
-    topic: { name: string; id: string },
-  ): Promise<void> {
+  async #takeAll(lots: PartitionLots, topic: { name: string; id: string }): Promise<void> {
     const { signal } = this.#context;
-    const lots = new PartitionLots(stream);
     for (;;) {
       const messages = await lots.next();
       if (signal.aborted || messages === null) return;
