@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { judged } from '../../test/support/judged.ts';
 import type { FunctionLimits, FunctionResult } from './contract.ts';
 import { Sandbox } from './sandbox.ts';
 
@@ -29,7 +30,7 @@ async function attack(code: string, limits: Partial<FunctionLimits> = tight): Pr
   const good = (from: number) =>
     Array.from({ length: 5 }, (_, i) => run(goodCode, 'good', { i: from + i }, roomy));
   const beside = good(0);
-  const hostile = run(code, 'hostile', {}, limits);
+  const hostile = judged(() => run(code, 'hostile', {}, limits));
   beside.push(...good(5));
   const result = await hostile;
   const results = await Promise.all([...beside, ...good(10)]);

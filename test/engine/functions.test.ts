@@ -179,7 +179,8 @@ function killSandboxes(): void {
 }
 
 test('functions that never end or exhaust memory fail alone; a healthy one and the node continue', async () => {
-  const hostile = 20;
+  // More of each than there are sandbox processes.
+  const hostile = 5;
   await listen('/loop', 'both', 'function transform() { for (;;); }');
   await listen(
     '/bomb',
@@ -199,13 +200,11 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
   await eventually(
     async () => at('/healthy').length,
     (count) => count >= load.accepted.size + hostile,
-    60_000,
   );
   for (const event of events) {
     const ended = await eventually(
       async () => (await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content as Json[],
       (all) => all.length === 3 && all.every(({ status }) => ['Success', 'Failure'].includes(status)),
-      60_000,
     );
     const failed = ended.filter(({ status }) => status === 'Failure');
     expect(failed.map(({ description }): string => description).sort((a, b) => (a < b ? -1 : 1))).toEqual([
@@ -220,7 +219,7 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
   expect(at('/loop').length + at('/bomb').length).toBe(0);
   const numbers = at('/healthy').map((request) => request.json.n);
   expect(new Set(numbers).size).toBe(load.accepted.size + hostile);
-}, 120_000);
+});
 
 /** Asks the API again and again; tells how often it answered. */
 function countServed(): () => Promise<{ answered: number; failed: number }> {

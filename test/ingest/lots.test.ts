@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ProjectId, SourceId } from '../../src/domain/ids.ts';
 import type { Lot, LotAnswer, LotMessage } from '../../src/ingest/lot.ts';
 import type { NewEvent } from '../../src/ingest/new-event.ts';
 import type { App } from '../../src/start/app.ts';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
 /** Lots of brokers through the one door, without a broker: what is stored, what is dropped, what may be acknowledged. */
-let app: TestApp;
-let second: App;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
-beforeAll(async () => {
-  app = await startTestApp();
-  second = await app.addNode();
-  receiver = await Receiver.start();
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
-});
+const second: App = await app.addNode();
 
 interface Scene {
   project: ApiClient;

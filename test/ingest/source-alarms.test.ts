@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { SourceAlarms } from '../../src/brokers/source-alarms.ts';
 import type { ProjectId, SourceId } from '../../src/domain/ids.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/receiver.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
-let receiver: Receiver;
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
 
 beforeAll(async () => {
-  app = await startTestApp();
-  receiver = await Receiver.start();
   const meta_event = {
     is_enabled: true,
     type: 'http',
@@ -20,11 +19,6 @@ beforeAll(async () => {
     event_type: ['alert.*'],
   };
   await app.project.put('', { config: { meta_event } });
-});
-
-afterAll(async () => {
-  await app?.stop();
-  await receiver?.stop();
 });
 
 async function source(): Promise<{ id: SourceId; project_id: ProjectId; name: string }> {
