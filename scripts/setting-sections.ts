@@ -79,6 +79,11 @@ const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
 
 export function settingSection(section: string): string {
   const settings = resourceSettings[section] ?? new Map<string, Schema>();
+  const missing = [...settings.keys()].filter(
+    (name) => !Object.keys(settingTexts[section] ?? {}).some((text) => covers(text, name)),
+  );
+  if (missing.length > 0)
+    throw new Error(`scripts/setting-texts.ts has no text for ${missing.join(', ')} of ${section}`);
   const rows = Object.entries(settingTexts[section] ?? {}).map(([name, text]) => {
     const fallback = section === 'Projects' ? projectDefault(name) : (settingDefaults[section]?.[name] ?? '');
     return `| ${[code(name), text, code(fallback), limits(settings.get(name) ?? {})].join(' | ')} |`;

@@ -166,7 +166,7 @@ describe('the house', () => {
   });
 
   it('has no setting that nothing reads', () => {
-    // Read by a function of config.ts, so that the function has to be in use.
+    // Read by a function of settings.ts, so that the function has to be in use.
     const throughFunction: Record<string, RegExp> = {
       egress: /\begressRule\(/,
       metrics: /\bservesMetrics\(/,

@@ -223,7 +223,7 @@ export const settings = {
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',
-    doc: 'Longest wait between two attempts of a delivery in seconds.',
+    doc: 'Longest wait of the exponential strategy in seconds, before up to 20 % are added at random; also the longest Retry-After that is obeyed.',
     parse: integer(1, 31_536_000),
   },
   retentionHours: {

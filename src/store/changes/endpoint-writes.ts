@@ -63,7 +63,9 @@ export async function deleteEndpoint(change: ConfigChange, table: EndpointStore,
  * The endpoint as meta events show it, without secrets. It also omits the addresses of chat services, because
  * anyone with the address can post there.
  */
-function endpointData(row: EndpointRow): object {
+function endpointData(
+  row: EndpointRow,
+): Omit<EndpointFields, 'app_id'> & { uid: string; project_id: string } & ReturnType<typeof rowTimes> {
   return {
     uid: row.id,
     project_id: row.project_id,

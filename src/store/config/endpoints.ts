@@ -5,7 +5,7 @@ import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
-import { SealedTable, type VersionedRow } from './config-table.ts';
+import { fieldNames, SealedTable, type VersionedRow } from './config-table.ts';
 
 export interface EndpointFields {
   name: string;
@@ -27,20 +27,20 @@ export interface EndpointRow extends VersionedRow, EndpointFields {
   secret: Secret<EndpointSecrets>;
 }
 
-const fields = [
-  'name',
-  'url',
-  'description',
-  'owner_id',
-  'app_id',
-  'status',
-  'advanced_signatures',
-  'content_type',
-  'http_timeout',
-  'rate_limit',
-  'rate_limit_duration',
-  'support_email',
-] as const satisfies (keyof EndpointFields)[];
+const fields = fieldNames<EndpointFields>({
+  name: true,
+  url: true,
+  description: true,
+  owner_id: true,
+  app_id: true,
+  status: true,
+  advanced_signatures: true,
+  content_type: true,
+  http_timeout: true,
+  rate_limit: true,
+  rate_limit_duration: true,
+  support_email: true,
+});
 
 export class EndpointStore extends SealedTable<EndpointRow> {
   constructor(sealer: Sealer) {

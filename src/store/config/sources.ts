@@ -4,7 +4,7 @@ import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../doma
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
-import { SealedTable, type VersionedRow } from './config-table.ts';
+import { fieldNames, SealedTable, type VersionedRow } from './config-table.ts';
 
 export interface SourceFields {
   name: string;
@@ -29,22 +29,22 @@ export interface SourceRow extends VersionedRow, SourceFields {
   secret: Secret<SourceSecrets>;
 }
 
-const fields = [
-  'name',
-  'type',
-  'provider',
-  'mask_id',
-  'is_disabled',
-  'body_function',
-  'header_function',
-  'idempotency_keys',
-  'event_type_location',
-  'forward_headers',
-  'custom_response',
-  'provider_config',
-  'rate_limit',
-  'rate_limit_duration',
-] as const satisfies (keyof SourceFields)[];
+const fields = fieldNames<SourceFields>({
+  name: true,
+  type: true,
+  provider: true,
+  mask_id: true,
+  is_disabled: true,
+  body_function: true,
+  header_function: true,
+  idempotency_keys: true,
+  event_type_location: true,
+  forward_headers: true,
+  custom_response: true,
+  provider_config: true,
+  rate_limit: true,
+  rate_limit_duration: true,
+});
 
 export class SourceStore extends SealedTable<SourceRow> {
   constructor(sealer: Sealer) {

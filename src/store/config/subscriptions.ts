@@ -4,7 +4,7 @@ import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
-import { type VersionedRow, VersionedTable } from './config-table.ts';
+import { fieldNames, type VersionedRow, VersionedTable } from './config-table.ts';
 
 export interface SubscriptionFields {
   name: string;
@@ -29,21 +29,21 @@ export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
   filters: readonly FilterRecord[];
 }
 
-const fields = [
-  'name',
-  'type',
-  'status',
-  'endpoint_id',
-  'source_id',
-  'event_types',
-  'filter',
-  'filters',
-  'function',
-  'delivery_mode',
-  'alert_config',
-  'rate_limit_config',
-  'retry_config',
-] as const satisfies (keyof SubscriptionFields)[];
+const fields = fieldNames<SubscriptionFields>({
+  name: true,
+  type: true,
+  status: true,
+  endpoint_id: true,
+  source_id: true,
+  event_types: true,
+  filter: true,
+  filters: true,
+  function: true,
+  delivery_mode: true,
+  alert_config: true,
+  rate_limit_config: true,
+  retry_config: true,
+});
 
 class SubscriptionTable extends VersionedTable<SubscriptionRow> {
   list(
