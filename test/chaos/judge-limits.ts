@@ -23,20 +23,21 @@ export interface LimitFigures {
   shares: Record<string, string>;
 }
 
-/**
- * The share of its limit that an endpoint must get, and the maximum time to pass an event to the node with
- * the rate lease.
- */
 export interface Strictness {
+  /** The share of its limit that an endpoint must get. */
   minShare: number;
+  /** The maximum time to pass an event to the node with the rate lease. */
   handoverMs: number;
+  /** The scheduler adds delay between the sender's clock and its write, and between the write and our socket. */
+  jitterMs: number;
 }
 
-export const STRICT: Strictness = { minShare: 0.95, handoverMs: 250 };
-/** For a machine with other work at the same time. */
-export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000 };
-/** The scheduler adds delay between the sender's clock and its write, and between the write and our socket. */
-const JITTER_MS = 25;
+export const STRICT: Strictness = { minShare: 0.95, handoverMs: 250, jitterMs: 25 };
+/**
+ * For a machine with other work at the same time. While two other test files ran, a burst that was started on time arrived
+ * 65 ms late.
+ */
+export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000, jitterMs: 150 };
 /** Round trips of the handover, each as late as the database's answers are. */
 const HANDOVER_ROUND_TRIPS = 4;
 
@@ -49,18 +50,19 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     const receipts = seen.receipts
       .filter((receipt) => receipt.character === character)
       .toSorted((a, b) => a.at - b.at);
-    const over = overLimit(receipts, limit);
+    const shortestMs = limit.seconds * 1000 - seen.strictness.jitterMs;
+    const over = overLimit(receipts, limit.count, shortestMs);
     problems.expectNone(
       'a limit is exact',
       `times ${character} got more than ${limit.count} requests in ${limit.seconds} s`,
       over.map((n) => ({
-        ...windowFrom(receipts, n, limit),
+        ...windowFrom(receipts, n, shortestMs),
         from: showTime(receipts[n]!.at, seen),
         // By the clock of the sender.
         started: [n, n + limit.count].map((place) => showTime(startOf(receipts[place]!, stored), seen)),
       })),
     );
-    const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, limit).requests));
+    const most = Math.max(0, ...receipts.map((_, from) => windowFrom(receipts, from, shortestMs).requests));
     const figures = { character, most, limit: limit.count };
     if (isBusy === undefined) return { ...figures, shares: {} };
     // Waiting for a token blocks all requests, which is the token server's fault.
@@ -74,10 +76,10 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
 }
 
 /** Positions of receipts from which certainly one more than the limit arrived within its length. */
-function overLimit(receipts: Receipt[], { count, seconds }: Limit): number[] {
+function overLimit(receipts: Receipt[], count: number, shortestMs: number): number[] {
   return [...receipts.keys()].filter((n) => {
     const oneTooMany = receipts[n + count];
-    return oneTooMany !== undefined && oneTooMany.at - receipts[n]!.after < seconds * 1000 - JITTER_MS;
+    return oneTooMany !== undefined && oneTooMany.at - receipts[n]!.after < shortestMs;
   });
 }
 
@@ -87,9 +89,8 @@ function startOf({ deliveryId, at }: Receipt, { tries }: Stored): number {
   return own.at(-1)?.started ?? Number.NaN;
 }
 
-function windowFrom(receipts: Receipt[], from: number, { seconds }: Limit) {
+function windowFrom(receipts: Receipt[], from: number, lengthMs: number) {
   const { after, at } = receipts[from]!;
-  const lengthMs = seconds * 1000 - JITTER_MS;
   const end = receipts.findIndex((one, n) => n > from && one.at - after >= lengthMs);
   const inside = receipts.slice(from, end < 0 ? receipts.length : end);
   const pids = [...new Set(inside.map(({ sender }) => sender.pid))];
