@@ -1,4 +1,5 @@
 import type { Logger } from '../platform/logger.ts';
+import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
@@ -20,8 +21,8 @@ const POLL_MS = 1_000;
 
 interface Entry {
   version: number;
-  /** Equal settings need no new connection. */
-  settings: string;
+  /** Equal settings need no new connection. Null where they cannot be read. */
+  settings: string | null;
   consumer: SourceConsumer | null;
   /** The change that is under way. */
   changing: Promise<void>;
@@ -30,58 +31,49 @@ interface Entry {
 export class BrokerRunner {
   readonly #deps: BrokerRunnerDeps;
   readonly #entries = new Map<string, Entry>();
-  #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #polls: Loop;
 
   constructor(deps: BrokerRunnerDeps) {
     this.#deps = deps;
+    this.#polls = new Loop({
+      turn: () => this.#poll(),
+      onError: (error) => deps.log.debug({ err: error }, 'failed to read the broker sources; retrying in 1 s'),
+      everyMs: POLL_MS,
+    });
   }
 
   start(): void {
     this.#deps.board.start();
-    this.#schedule(0);
+    this.#polls.start();
+    this.#polls.wake();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#polling;
+    await this.#polls.stop();
     await Promise.all([...this.#entries.keys()].map((id) => this.#end(id)));
     await this.#deps.board.stop();
   }
 
-  #schedule(ms: number): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().finally(() => this.#schedule(POLL_MS));
-    }, ms);
-  }
-
   async #poll(): Promise<void> {
-    const { db, sources, log } = this.#deps;
-    try {
-      const listed = await sources.brokers(db);
-      const ids = new Set(listed.map(({ id }) => id));
-      for (const id of this.#entries.keys()) if (!ids.has(id)) void this.#end(id);
-      for (const { id, project_id: projectId, version } of listed) {
-        if (this.#entries.get(id)?.version === version) continue;
-        const row = await sources.get(db, projectId, id);
-        if (row !== undefined) this.#apply(row);
-      }
-    } catch (error) {
-      log.debug({ err: error }, 'the sources of brokers could not be read; trying again in a second');
+    const { db, sources } = this.#deps;
+    const listed = await sources.brokers(db);
+    const ids = new Set(listed.map(({ id }) => id));
+    for (const id of this.#entries.keys()) if (!ids.has(id)) void this.#end(id);
+    for (const { id, project_id: projectId, version } of listed) {
+      if (this.#entries.get(id)?.version === version) continue;
+      const row = await sources.get(db, projectId, id);
+      if (row !== undefined) this.#apply(row, settingsOf(row, this.#deps.log));
     }
   }
 
-  #apply(row: SourceRow): void {
-    const settings = JSON.stringify([row.type, row.is_disabled, row.secret.reveal().pub_sub]);
+  #apply(row: SourceRow, settings: string | null): void {
     const known = this.#entries.get(row.id);
     if (known?.settings === settings) {
       known.version = row.version;
       return;
     }
-    const consumer = row.is_disabled ? null : new SourceConsumer(this.#deps, row);
+    const runs = !row.is_disabled && settings !== null;
+    const consumer = runs ? new SourceConsumer(this.#deps, row) : null;
     const changing = this.#replace(row.id, known, consumer);
     this.#entries.set(row.id, { version: row.version, settings, consumer, changing });
   }
@@ -102,5 +94,15 @@ export class BrokerRunner {
     await entry?.changing;
     await entry?.consumer?.stop();
     if (!this.#entries.has(id)) this.#deps.board.remove(id);
+  }
+}
+
+/** Settings that cannot be read stop their own source only. */
+function settingsOf(row: SourceRow, log: Logger): string | null {
+  try {
+    return JSON.stringify([row.type, row.is_disabled, row.secret.reveal().pub_sub]);
+  } catch (error) {
+    log.error({ err: error, source: row.id }, 'failed to read the settings of a source; it does not run');
+    return null;
   }
 }

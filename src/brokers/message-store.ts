@@ -36,8 +36,8 @@ export interface StoreJob {
   part: Pick<Lot, 'stream' | 'order'>;
   messages: readonly ReceivedMessage[];
   signal: AbortSignal;
-  /** It has to wait, for this reason. */
-  waiting(reason: string): void;
+  /** It has to wait, because of this. */
+  waiting(error: unknown): void;
 }
 
 /** Functions of one lot that run at the same time. */
@@ -68,7 +68,7 @@ export class MessageStore {
         });
       } catch (error) {
         failures += 1;
-        job.waiting((error as Error).message);
+        job.waiting(error);
         await this.#pause(error, failures, job.signal);
       }
     }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../domain/errors.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
@@ -96,7 +97,12 @@ export class SourceConsumer {
       lag: (part, waiting) => board.lag(id, part, waiting),
       store: async (part, received) => {
         board.received(id);
-        const waiting = (reason: string) => board.failed(id, reason);
+        const waiting = (error: unknown) => {
+          board.failed(id, reasonOf(error));
+          // A limit that is full, or a database that is away, is shown elsewhere.
+          if (!(error instanceof AppError))
+            this.#log.warn({ err: error }, 'failed to store messages of a broker; retrying');
+        };
         await messages.store({ source, part, messages: received, signal, waiting });
         board.running(id);
       },
@@ -111,7 +117,7 @@ function waitMs(failures: number): number {
 
 /** Only errors that were written for the owner are shown to the owner. */
 export function reasonOf(error: unknown): string {
-  return error instanceof BrokerError
+  return error instanceof BrokerError || error instanceof AppError
     ? error.message
-    : 'The connection failed for a reason that is in the log.';
+    : 'The source failed for a reason that is in the log.';
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../platform/logger.ts';
+import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import { removeBrokerStatus, saveBrokerStatus } from '../store/queue/broker-status.ts';
 import type { BrokerKind } from './modules.ts';
@@ -38,25 +39,26 @@ export class StatusBoard {
   readonly #entries = new Map<string, Entry>();
   #removed: string[] = [];
   #refreshAt = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> = Promise.resolve();
+  readonly #flushes: Loop;
 
   constructor(deps: StatusBoardDeps) {
     this.#deps = deps;
+    this.#flushes = new Loop({
+      turn: () => this.#flush(),
+      onError: (error) => this.#failed(error),
+      everyMs: FLUSH_MS,
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#flushing = this.#flushing.then(() => this.#flush());
-    }, FLUSH_MS);
+    this.#flushes.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#flushing;
+    await this.#flushes.stop();
     this.#removed.push(...this.#entries.keys());
     this.#entries.clear();
-    await this.#flush();
+    await this.#flush().catch((error: unknown) => this.#failed(error));
   }
 
   /** Sources by state, and messages that wait for this node, by kind of broker. */
@@ -120,7 +122,7 @@ export class StatusBoard {
   }
 
   async #flush(): Promise<void> {
-    const { db, nodeId, log } = this.#deps;
+    const { db, nodeId } = this.#deps;
     const isWhole = performance.now() >= this.#refreshAt;
     const entries = [...this.#entries].filter(([, { isChanged }]) => isWhole || isChanged);
     const removed = this.#removed;
@@ -137,7 +139,11 @@ export class StatusBoard {
     } catch (error) {
       this.#removed.push(...removed);
       for (const [, entry] of entries) entry.isChanged = true;
-      log.debug({ err: error }, 'the status of sources could not be written; trying again in a second');
+      throw error;
     }
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.log.debug({ err: error }, 'failed to write the status of sources; retrying in 1 s');
   }
 }
