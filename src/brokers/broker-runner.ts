@@ -37,7 +37,8 @@ export class BrokerRunner {
     this.#deps = deps;
     this.#polls = new Loop({
       turn: () => this.#poll(),
-      onError: (error) => deps.log.debug({ err: error }, 'failed to read the broker sources; retrying in 1 s'),
+      onError: (error) =>
+        deps.log.debug({ err: error }, 'failed to read the broker sources; retrying in 1 s'),
       everyMs: POLL_MS,
     });
   }

@@ -62,9 +62,10 @@ export class BrokerScene {
     expect(await this.count(source)).toBe(count);
   }
 
-  status(source: Json, state: string): Promise<Json> {
+  /** The status is written each second, so the state may be there before the rest. */
+  status(source: Json, state: string, isWhole: (status: Json) => boolean = () => true): Promise<Json> {
     const read = async () => (await this.project.get(`/sources/${source.uid}`)).status as Json;
-    return eventually(read, (status) => status.state === state, PATIENCE_MS);
+    return eventually(read, (status) => status.state === state && isWhole(status), PATIENCE_MS);
   }
 }
 

@@ -52,7 +52,7 @@ export function conformance(kind: string, { start, isOrdered }: Conformance): vo
       const numbers = await scene.numbers(source);
       expect(isOrdered ? numbers : numbers.toSorted((a, b) => a - b)).toEqual(range(0, 300));
       await receiver.received(300);
-      const status = await scene.status(source, 'running');
+      const status = await scene.status(source, 'running', (shown) => shown.last_message_at !== null);
       expect(status).toMatchObject({ reason: '', last_error: '' });
       expect(Date.parse(status.last_message_at)).toBeGreaterThan(Date.now() - 600_000);
       await receiver.stop();
