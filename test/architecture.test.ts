@@ -61,7 +61,7 @@ describe('the imports of src', () => {
 
 describe('a forbidden import is reported', () => {
   let folder: string;
-  let told: string[];
+  let violations: string[];
 
   const files: Record<string, string> = {
     'src/platform/upwards.ts': "import { one } from '../domain/one.ts';\nexport const upwards = one;\n",
@@ -92,7 +92,7 @@ describe('a forbidden import is reported', () => {
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     await writeFile(join(folder, 'tsconfig.json'), read('tsconfig.json'));
     await writeFile(join(folder, 'package.json'), read('package.json'));
-    told = (await cruise(folder)).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
+    violations = (await cruise(folder)).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -106,15 +106,17 @@ describe('a forbidden import is reported', () => {
     ['of the type of such a statement', 'config-changes-only-in-control: src/api/http/saves.ts'],
     ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
   ])('%s', (_what, violation) => {
-    expect(told).toContain(violation);
+    expect(violations).toContain(violation);
   });
 
   it('in a cycle, of types as well', () => {
-    expect(told.filter((line) => line.startsWith('no-cycles: src/domain/'))).not.toEqual([]);
+    expect(violations.filter((line) => line.startsWith('no-cycles: src/domain/'))).not.toEqual([]);
   });
 
   it('and nothing else is', () => {
-    expect(told.filter((line) => line.includes('fine.ts') || line.includes('src/store/queue/'))).toEqual([]);
+    expect(
+      violations.filter((line) => line.includes('fine.ts') || line.includes('src/store/queue/')),
+    ).toEqual([]);
   });
 });
 

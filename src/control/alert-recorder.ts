@@ -30,7 +30,8 @@ export class AlertRecorder {
   async record(change: ConfigChange, alerts: readonly Alert[]): Promise<Alert[]> {
     if (alerts.length === 0) return [];
     const moved = await withSavepoint(change, () => move(change, alerts));
-    for (const alert of moved) change.tell(`alert.${alert.state}`, () => alertData(alert, change.projectId));
+    for (const alert of moved)
+      change.metaEvent(`alert.${alert.state}`, () => alertData(alert, change.projectId));
     return moved;
   }
 

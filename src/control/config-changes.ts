@@ -36,7 +36,7 @@ export interface ConfigChangesDeps {
 }
 
 /** Who changes which project. */
-export interface By {
+export interface Author {
   projectId: string;
   actor: Actor;
 }
@@ -60,14 +60,14 @@ export class ConfigChanges {
     this.deps = deps;
   }
 
-  change<T>(by: By, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
+  change<T>(by: Author, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
     return this.#commit(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
   }
 
   /** In a transaction that does more. `committed` is to be called after its commit. */
   async changeIn<T>(
     tx: Queryable,
-    by: By,
+    by: Author,
     work: (change: ConfigChange) => Promise<Changed<T>>,
   ): Promise<{ result: T; committed(): Promise<void> }> {
     const { result, committed } = await changeConfig({ ...this.deps, tx }, by, work);

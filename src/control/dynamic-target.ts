@@ -1,6 +1,6 @@
 import { type AuditNote } from '../domain/audit.ts';
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
-import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { addEndpoint } from './endpoint-changes.ts';
 import { newEndpoint } from './new-endpoint.ts';
 import { newSubscription, putSubscription } from './subscription-changes.ts';
@@ -23,7 +23,11 @@ export function changesTypes(row: SubscriptionRow, { eventTypes }: DynamicTarget
  * Makes what a dynamic event lacks: the endpoint with its URL, and the oldest subscription of that endpoint with its
  * event types. The project's row is locked, so two events at once make one endpoint. Returns the subscription's id.
  */
-export function ensureDynamicTarget(changes: ConfigChanges, by: By, target: DynamicTarget): Promise<string> {
+export function ensureDynamicTarget(
+  changes: ConfigChanges,
+  by: Author,
+  target: DynamicTarget,
+): Promise<string> {
   const { endpoints, ids } = changes.deps;
   return changes.change(by, async (change) => {
     const audit: AuditNote[] = [];

@@ -13,11 +13,11 @@ import {
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { Changed } from '../store/config/audit-entries.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
-import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
-export interface OneEndpoint extends By {
+export interface OneEndpoint extends Author {
   id: string;
   scope: EndpointScope | undefined;
 }
@@ -27,7 +27,7 @@ type EndpointAction = EndpointEvent['type'] & AuditAction;
 
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
-export function createEndpoint(changes: ConfigChanges, by: By, made: NewEndpoint): Promise<EndpointRow> {
+export function createEndpoint(changes: ConfigChanges, by: Author, made: NewEndpoint): Promise<EndpointRow> {
   return changes.change(by, (change) => addEndpoint(changes, change, made));
 }
 
@@ -102,8 +102,8 @@ function changeEndpoint(
     const row = make(known);
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
-    const told = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
-    const saved = await saveChanged(changes, change, row, told);
+    const metaEvents = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
+    const saved = await saveChanged(changes, change, row, metaEvents);
     const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
     await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };
@@ -153,8 +153,8 @@ export async function giveEndpoints(
     if (row.owner_id === ownerId) continue;
     if (row.owner_id !== '')
       throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
-    const told = [{ type: 'endpoint.updated' }] as const;
-    const saved = await saveChanged(changes, change, { ...row, owner_id: ownerId }, told);
+    const metaEvents = [{ type: 'endpoint.updated' }] as const;
+    const saved = await saveChanged(changes, change, { ...row, owner_id: ownerId }, metaEvents);
     audit.push(changeOf('endpoint.updated', row, saved));
   }
   return audit;

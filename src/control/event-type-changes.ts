@@ -11,13 +11,13 @@ import { audited } from '../store/config/audit-entries.ts';
 import type { EventTypeDescription, EventTypeRow } from '../store/config/event-types.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
-import type { By, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChanges } from './config-changes.ts';
 
 // The catalogue decides nothing about delivery: its changes need no version of the project and no refresh.
 
 export async function createEventType(
   changes: ConfigChanges,
-  by: By,
+  by: Author,
   type: EventTypeDescription,
 ): Promise<EventTypeRow> {
   const id = changes.deps.ids.next();
@@ -35,13 +35,16 @@ export async function createEventType(
 /** `make` gives the type as it is to be. */
 export function updateEventType(
   changes: ConfigChanges,
-  one: By & { id: string },
+  one: Author & { id: string },
   make: (row: EventTypeRow) => EventTypeRow,
 ): Promise<EventTypeRow> {
   return changeEventType(changes, one, 'event_type.updated', (tx, known) => updateRow(tx, make(known)));
 }
 
-export function deprecateEventType(changes: ConfigChanges, one: By & { id: string }): Promise<EventTypeRow> {
+export function deprecateEventType(
+  changes: ConfigChanges,
+  one: Author & { id: string },
+): Promise<EventTypeRow> {
   return changeEventType(changes, one, 'event_type.deprecated', (tx) =>
     deprecateRow(tx, one.projectId, one.id),
   );
@@ -49,7 +52,7 @@ export function deprecateEventType(changes: ConfigChanges, one: By & { id: strin
 
 function changeEventType(
   changes: ConfigChanges,
-  { id, ...by }: By & { id: string },
+  { id, ...by }: Author & { id: string },
   action: AuditNote['action'],
   save: (tx: Queryable, known: EventTypeRow) => Promise<EventTypeRow | undefined>,
 ): Promise<EventTypeRow> {
@@ -64,7 +67,7 @@ function changeEventType(
 /** Creates types, or describes those that there are. */
 export function importEventTypes(
   changes: ConfigChanges,
-  by: By,
+  by: Author,
   types: readonly EventTypeDescription[],
 ): Promise<EventTypeRow[]> {
   const wanted = types.map((type) => ({ id: changes.deps.ids.next(), ...type }));

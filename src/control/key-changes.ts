@@ -5,7 +5,7 @@ import { insertApiKey, revokeApiKey } from '../store/changes/api-key-writes.ts';
 import type { ApiKeyRow } from '../store/config/api-keys.ts';
 import { audited, insertAudit } from '../store/config/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
-import type { By, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChanges } from './config-changes.ts';
 
 const MASK_CHARS = 16;
 const SECRET_CHARS = 64;
@@ -39,7 +39,7 @@ export async function addKey({ deps }: ConfigChanges, tx: Queryable, wanted: New
   return { row, key };
 }
 
-export function revokeKey(changes: ConfigChanges, by: By, id: string): Promise<null> {
+export function revokeKey(changes: ConfigChanges, by: Author, id: string): Promise<null> {
   return changes.endingAccess(by.projectId, () =>
     audited(changes.deps, by, async (tx) => {
       const key = found(await revokeApiKey(tx, by.projectId, id), 'key', id);

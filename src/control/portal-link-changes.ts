@@ -7,14 +7,14 @@ import {
 } from '../store/changes/portal-link-writes.ts';
 import { audited } from '../store/config/audit-entries.ts';
 import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../store/config/portal-links.ts';
-import type { By, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChanges } from './config-changes.ts';
 import { giveEndpoints } from './endpoint-changes.ts';
 import { mintRefreshTokens, newStaticToken } from './portal-tokens.ts';
 
 /** `endpointIds`: endpoints that the link's owner gets. */
 export function createPortalLink(
   changes: ConfigChanges,
-  by: By,
+  by: Author,
   { fields, endpointIds }: { fields: PortalLinkFields; endpointIds: readonly string[] },
 ): Promise<PortalLinkRow> {
   const id = changes.deps.ids.next();
@@ -30,7 +30,7 @@ export function createPortalLink(
 /** `make` gives the link as it is to be. Callers who came with it are looked up again. */
 export function updatePortalLink(
   changes: ConfigChanges,
-  { id, ...by }: By & { id: string },
+  { id, ...by }: Author & { id: string },
   wanted: { make(row: PortalLinkRow): PortalLinkFields; endpointIds: readonly string[] },
 ): Promise<PortalLinkRow> {
   const { projectId } = by;
@@ -47,7 +47,10 @@ export function updatePortalLink(
 }
 
 /** Ends a link and its tokens. */
-export function revokePortalLink(changes: ConfigChanges, { id, ...by }: By & { id: string }): Promise<null> {
+export function revokePortalLink(
+  changes: ConfigChanges,
+  { id, ...by }: Author & { id: string },
+): Promise<null> {
   return changes.endingAccess(by.projectId, () =>
     audited(changes.deps, by, async (tx) => {
       const link = found(await revokeRow(tx, by.projectId, id), 'portal link', id);
@@ -57,7 +60,7 @@ export function revokePortalLink(changes: ConfigChanges, { id, ...by }: By & { i
 }
 
 /** A token of an hour, for a link of type refresh_token. */
-export function refreshPortalToken(changes: ConfigChanges, by: By, link: PortalLinkRow): Promise<string> {
+export function refreshPortalToken(changes: ConfigChanges, by: Author, link: PortalLinkRow): Promise<string> {
   return audited(changes.deps, by, async (tx) => {
     const token = (await mintRefreshTokens(tx, changes.deps.sealer, [link])).get(link.id);
     if (token === undefined)

@@ -13,7 +13,7 @@ import { audited, insertAudit } from '../store/config/audit-entries.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
-import type { By, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChanges } from './config-changes.ts';
 import { addKey, type CreatedKey } from './key-changes.ts';
 
 export interface NewProject {
@@ -56,7 +56,7 @@ export async function addProject(
 /** The project is read under the lock that the new version takes, so that two partial updates at once are both kept. */
 export function updateProject(
   changes: ConfigChanges,
-  by: By,
+  by: Author,
   make: (project: ProjectRow) => Pick<ProjectRow, 'name' | 'logo_url' | 'config'>,
 ): Promise<ProjectRow> {
   const { projects } = changes.deps;
@@ -71,7 +71,7 @@ export function updateProject(
 }
 
 /** Deletes a project. Its keys stop working at once. */
-export async function deleteProject(changes: ConfigChanges, by: By): Promise<null> {
+export async function deleteProject(changes: ConfigChanges, by: Author): Promise<null> {
   await changes.endingAccess(by.projectId, () =>
     audited(changes.deps, by, async (tx) => {
       const deleted = await deleteRow(tx, by.projectId);

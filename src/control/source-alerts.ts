@@ -13,7 +13,7 @@ export function moveSourceAlert(
     const move = state === 'raised' ? raiseAlerts : clearAlerts;
     const moved = await move(change, [{ subjectId: source.id, kind: 'source', projectId }], change.version);
     if (moved.length === 0) return;
-    change.tell(`alert.${state}`, () => ({
+    change.metaEvent(`alert.${state}`, () => ({
       kind: 'source',
       project_id: projectId,
       source_id: source.id,

@@ -5,7 +5,7 @@ import type { Secret } from '../platform/secret.ts';
 import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { SourceFields, SourceRow } from '../store/config/sources.ts';
-import type { By, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChanges } from './config-changes.ts';
 
 /** A source as it is to be. */
 export interface SourceContent {
@@ -13,7 +13,7 @@ export interface SourceContent {
   secret: Secret<SourceSecrets>;
 }
 
-export function createSource(changes: ConfigChanges, by: By, made: SourceContent): Promise<SourceRow> {
+export function createSource(changes: ConfigChanges, by: Author, made: SourceContent): Promise<SourceRow> {
   return changes.change(by, async (change) => {
     const saved = await saveSource(change, changes.deps.sources, { id: changes.deps.ids.next(), ...made });
     return { result: saved, audit: [changeOf('source.created', null, saved)] };
@@ -23,7 +23,7 @@ export function createSource(changes: ConfigChanges, by: By, made: SourceContent
 /** `make` gives the source as it is to be. */
 export function updateSource(
   changes: ConfigChanges,
-  { id, ...by }: By & { id: string },
+  { id, ...by }: Author & { id: string },
   make: (row: SourceRow) => SourceContent,
 ): Promise<SourceRow> {
   return changes.change(by, async (change) => {
@@ -34,7 +34,7 @@ export function updateSource(
 }
 
 /** Deletes a source and its subscriptions. */
-export function deleteSource(changes: ConfigChanges, { id, ...by }: By & { id: string }): Promise<null> {
+export function deleteSource(changes: ConfigChanges, { id, ...by }: Author & { id: string }): Promise<null> {
   const { sources } = changes.deps;
   return changes.change(by, async (change) => {
     const row = found(await sources.get(change, by.projectId, id), 'source', id);

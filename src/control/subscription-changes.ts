@@ -10,10 +10,10 @@ import {
   subscriptions,
 } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
-import type { By, ConfigChange, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
-export interface OneSubscription extends By {
+export interface OneSubscription extends Author {
   id: string;
   scope: EndpointScope | undefined;
 }
@@ -90,7 +90,11 @@ export async function putSubscription(
  * An event that is sent straight to an endpoint without a subscription needs one that takes every event. It is made
  * here, once. The project's row is locked while looking, so two events at once make one.
  */
-export async function ensureSubscription(changes: ConfigChanges, by: By, endpointId: string): Promise<void> {
+export async function ensureSubscription(
+  changes: ConfigChanges,
+  by: Author,
+  endpointId: string,
+): Promise<void> {
   const routing = await changes.deps.cache.get(by.projectId);
   if (routing.hasSubscription(endpointId)) return;
   await changes.change(by, async (change) => {

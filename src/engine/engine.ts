@@ -32,7 +32,7 @@ import { SubscriptionAlerts } from './health/subscription-alerts.ts';
 import { RateLeases } from './limits/rate-leases.ts';
 import { Claimer } from './queue/claimer.ts';
 import { Dispatcher, type OutcomeListener } from './queue/dispatcher.ts';
-import { DueTeller } from './queue/due-teller.ts';
+import { DueNotifier } from './queue/due-notifier.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
 import { decideGate } from './queue/gates.ts';
@@ -84,7 +84,7 @@ export class Engine {
   readonly #finisher: Finisher;
   readonly #claimer: Claimer;
   readonly #rateLeases: RateLeases;
-  readonly #teller: DueTeller;
+  readonly #notifier: DueNotifier;
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
   readonly #health: EndpointHealth;
@@ -111,7 +111,7 @@ export class Engine {
       waiting: (place, inMs) => this.#claimer.leased(place, inMs),
       log,
     });
-    this.#teller = new DueTeller({ db, log });
+    this.#notifier = new DueNotifier({ db, log });
     this.#dispatcher = new Dispatcher({
       left: (deliveryId) => this.#left(deliveryId),
       sender: new Sender({
@@ -153,7 +153,7 @@ export class Engine {
     this.#health = this.#createHealth();
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
-    this.#dispatcher.listen(this.#delivers ? this.#claimer : this.#teller, this.#outcomes());
+    this.#dispatcher.listen(this.#delivers ? this.#claimer : this.#notifier, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       nodes: this.#nodeTable(),
       clock: systemClock,
@@ -260,7 +260,7 @@ export class Engine {
       this.#expander.stop(),
       this.#claimer.stop(),
       this.#rateLeases.stop(),
-      this.#teller.stop(),
+      this.#notifier.stop(),
     ]);
     const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
     await parts;
@@ -286,10 +286,10 @@ export class Engine {
   }
 
   /** Another node reports where rows wait. */
-  told(payload: string): void {
+  onDue(payload: string): void {
     if (!this.#delivers) return;
     if (payload === ANYWHERE) void this.#claimer.sweep();
-    else for (const place of parseDue(payload)) this.#claimer.told(place);
+    else for (const place of parseDue(payload)) this.#claimer.onDue(place);
   }
 
   metaEventsStored(projectId: string): void {

@@ -55,7 +55,7 @@ export class Supervisor {
     const numbers = Array.from({ length: this.#deps.config.processes }, (_, n) => n + 1);
     const started = await Promise.all(numbers.map((number) => this.#fork(number, SHORTEST_PAUSE_MS)));
     this.#state = 'serving';
-    this.#tellReadiness();
+    this.#reportReadiness();
     const credentials = started.map((one) => one.credentials).find((made) => made !== null) ?? null;
     return { url: started[0]?.url ?? '', credentials, nodes: started.map(({ nodeId }) => nodeId) };
   }
@@ -92,7 +92,7 @@ export class Supervisor {
     this.#workers.set(number, worker);
     void worker.ended.then((exit) => {
       this.#workers.delete(number);
-      this.#tellReadiness();
+      this.#reportReadiness();
       if (this.#state !== 'serving') return;
       const isWell = performance.now() - startedAt > WELL_AFTER_MS;
       const nextMs = isWell ? SHORTEST_PAUSE_MS : pauseMs;
@@ -112,14 +112,14 @@ export class Supervisor {
     try {
       const { nodeId } = await this.#fork(number, Math.min(LONGEST_PAUSE_MS, pauseMs * 2));
       log.info({ number, node: nodeId }, 'restarted a process');
-      this.#tellReadiness();
+      this.#reportReadiness();
     } catch (error) {
       // It ends now, which triggers the next try.
       log.error({ number, err: error }, 'failed to restart a process');
     }
   }
 
-  #tellReadiness(): void {
+  #reportReadiness(): void {
     const missing =
       this.#deps.config.processes - [...this.#workers.values()].filter((w) => w.isStarted).length;
     const problem =

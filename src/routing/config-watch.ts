@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
-import { CONFIG_CHANNEL } from '../store/database/tell-nodes.ts';
+import { CONFIG_CHANNEL } from '../store/database/notify-nodes.ts';
 import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
@@ -20,7 +20,7 @@ export interface ConfigWatchDeps {
   /** A project changed: its config, or the access to it. */
   onNotice(projectId: string): void;
   /** A notification of waiting deliveries arrived. */
-  told(payload: string): void;
+  onDue(payload: string): void;
 }
 
 export class ConfigWatch {
@@ -65,7 +65,7 @@ export class ConfigWatch {
     client.on('notification', ({ channel, payload }) => {
       if (payload === undefined) return;
       if (channel === DUE_CHANNEL) {
-        this.#deps.told(payload);
+        this.#deps.onDue(payload);
         return;
       }
       this.#deps.onNotice(payload);

@@ -130,8 +130,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
   });
   const forgetCallers = (projectId: string) => authenticator.forget(projectId);
-  const told = { metaEvents, alerts, forgetCallers };
-  const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...told });
+  const informed = { metaEvents, alerts, forgetCallers };
+  const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
   const engine = new Engine({
@@ -214,7 +214,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const notices = { onNotice: forgetCallers, told: (payload: string) => engine.told(payload) };
+  const notices = { onNotice: forgetCallers, onDue: (payload: string) => engine.onDue(payload) };
   const watch = new ConfigWatch({ db, cache, log, ...notices });
 
   await engine.start();

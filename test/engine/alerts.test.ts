@@ -77,7 +77,7 @@ const allDelivered = (many: number) =>
     (all) => all.length === many && all.every((each) => each.status === 'Success'),
   );
 /** Every channel has this many alerts. */
-const told = (many: number) =>
+const notices = (many: number) =>
   eventually(
     async () => ({
       mail: mailServer.mails.length,
@@ -96,7 +96,7 @@ describe("a subscription's alert", () => {
       subscription: { alert_config: { count: 5, threshold: '1m' } },
     });
     await send(20);
-    await told(1);
+    await notices(1);
     await eventually(
       async () => requestsTo('/hook?token=in-the-query').length,
       (tries) => tries >= 60,
@@ -109,13 +109,13 @@ describe("a subscription's alert", () => {
       last_status: '503 Service Unavailable',
     });
     status = 200;
-    await told(2);
+    await notices(2);
     await allDelivered(20);
     expect(metaTypes()).toEqual([
       ['alert.raised', 'failures'],
       ['alert.cleared', 'failures'],
     ]);
-    expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+    expect(await notices(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
 
     const [raised, cleared] = mailServer.mails;
     expect(raised?.to).toEqual(['owner@example.com']);
@@ -147,12 +147,12 @@ describe("a subscription's alert", () => {
       subscription: { alert_config: { count: 2, threshold: '1m' } },
     });
     await send(1);
-    await told(1);
+    await notices(1);
     status = 200;
-    await told(2);
+    await notices(2);
     status = 500;
     await send(1);
-    await told(3);
+    await notices(3);
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared', 'alert.raised']);
   });
 
@@ -169,14 +169,14 @@ describe("a subscription's alert", () => {
     await subscribeWith('seldom', { count: 2, threshold: '100ms' });
     await subscribeWith('none');
     await send(1);
-    await told(1);
+    await notices(1);
     const names = ['enough', 'few', 'seldom', 'none'];
     await eventually(
       async () => Math.min(...names.map((name) => requestsTo(`/hook/${name}`).length)),
       (tries) => tries >= 3,
     );
     status = 200;
-    await told(2);
+    await notices(2);
     await allDelivered(4);
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared']);
     for (const { json } of requestsTo('/meta')) expect(json.data.subscription_id).toBe(subscription.uid);
@@ -188,7 +188,7 @@ test('an open breaker raises one alert and its closing clears it', async () => {
   await newProject({ circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 5 } });
   await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   await send(10);
-  await told(1);
+  await notices(1);
   const whenOpen = requestsTo('/hook').length;
   // Probes fail and open it again, which is no news.
   await eventually(
@@ -196,13 +196,13 @@ test('an open breaker raises one alert and its closing clears it', async () => {
     (tries) => tries >= whenOpen + 2,
   );
   status = 200;
-  await told(2);
+  await notices(2);
   await allDelivered(10);
   expect(metaTypes()).toEqual([
     ['alert.raised', 'breaker'],
     ['alert.cleared', 'breaker'],
   ]);
-  expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+  expect(await notices(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
 });
 
 test('disabling an endpoint raises an alert, activation clears it, a second time raises it again; a pause raises none', async () => {
@@ -210,19 +210,19 @@ test('disabling an endpoint raises an alert, activation clears it, a second time
   const { endpoint } = await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   status = 410;
   await send(3);
-  await told(1);
+  await notices(1);
   expect(requestsTo('/slack')[0]?.json.text).toContain('it answered 410 Gone');
   await project.post(`/endpoints/${endpoint.uid}/activate`, {}, 202);
-  await told(2);
+  await notices(2);
   await project.put(`/endpoints/${endpoint.uid}/pause`);
   await project.put(`/endpoints/${endpoint.uid}/pause`);
   expect(metaTypes()).toEqual([
     ['alert.raised', 'disabled'],
     ['alert.cleared', 'disabled'],
   ]);
-  expect(await told(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
+  expect(await notices(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
   await send(3);
-  await told(3);
+  await notices(3);
   expect(metaTypes()[2]).toEqual(['alert.raised', 'disabled']);
 });
 

@@ -92,7 +92,7 @@ const seen = () => ({
   teams: requestsTo('/teams').length,
   meta: requestsTo('/meta').length,
 });
-const told = (many: number) =>
+const notices = (many: number) =>
   eventually(
     async () => seen(),
     (each) => Object.values(each).every((number) => number >= many),
@@ -111,7 +111,7 @@ test('a certificate about to expire raises one alert, over two nodes and many co
   show(authority.issue('soon.example', 5));
   const endpoint = await newEndpoint();
   await Promise.all([send(20), send(20, there)]);
-  await told(1);
+  await notices(1);
   // Further connections, whole and shortened handshakes.
   for (let n = 0; n < 2; n++) {
     endpointServer.closeAllConnections();
@@ -139,7 +139,7 @@ test('a certificate about to expire raises one alert, over two nodes and many co
 
   show(authority.issue('renewed.example', 90));
   await Promise.all([send(10), send(10, there)]);
-  await told(2);
+  await notices(2);
   await nothingMoreThan(2);
   expect(alerts()[1]).toMatchObject({
     event_type: 'alert.cleared',
@@ -150,7 +150,7 @@ test('a certificate about to expire raises one alert, over two nodes and many co
   // The next one is another certificate, so another alert; the first comes back without.
   show(authority.issue('soon.example', 5));
   await send(1);
-  await told(3);
+  await notices(3);
   expect(alerts()[2]).toMatchObject({ event_type: 'alert.raised' });
   expect(alerts()[2].data.certificate.fingerprint).not.toBe(raised.data.certificate.fingerprint);
   await node.stop();
@@ -161,16 +161,16 @@ test('a replaced certificate raises no second alert when an old server still pre
   await newEndpoint();
   show(old);
   await send(1);
-  await told(1);
+  await notices(1);
   show(authority.issue('new.example', 50));
   await send(1);
-  await told(2);
+  await notices(2);
   show(old);
   await send(3);
   // Another alert shows that these have been looked at.
   show(authority.issue('other.example', 2));
   await send(1);
-  await told(3);
+  await notices(3);
   expect(alerts().map(({ event_type, data }) => [event_type, data.certificate.subject])).toEqual([
     ['alert.raised', 'CN=old.example'],
     ['alert.cleared', 'CN=new.example'],
@@ -184,7 +184,7 @@ test('a client certificate about to expire has an alert until the endpoint has a
   const mtls = ({ cert, key }: Issued) => ({ mtls_client_cert: { client_cert: cert, client_key: key } });
   const endpoint = await newEndpoint(mtls(client));
   await send(3);
-  await told(1);
+  await notices(1);
   expect(alerts()[0]).toMatchObject({
     event_type: 'alert.raised',
     data: { kind: 'certificate', certificate: { side: 'client', subject: 'CN=client.example' } },
@@ -196,7 +196,7 @@ test('a client certificate about to expire has an alert until the endpoint has a
     ...mtls(authority.issue('next.example', 80)),
   });
   await send(3);
-  await told(2);
+  await notices(2);
   expect(alerts()[1]).toMatchObject({
     event_type: 'alert.cleared',
     data: { certificate: { side: 'client', subject: 'CN=next.example' } },
@@ -208,10 +208,10 @@ test('an endpoint that moves to an address without TLS has its alert cleared', a
   show(authority.issue('soon.example', 5));
   const endpoint = await newEndpoint();
   await send(1);
-  await told(1);
+  await notices(1);
   await project.put(`/endpoints/${endpoint.uid}`, { name: 'e', url: `${receiver.url}/hook` });
   await send(1);
-  await told(2);
+  await notices(2);
   expect(alerts()[1]).toMatchObject({
     event_type: 'alert.cleared',
     data: {
@@ -229,7 +229,7 @@ test('each endpoint of a server has its alert, also on a shared connection; a ce
   expect(seen()).toEqual(expected(0));
   show(authority.issue('soon.example', 5));
   await send(1);
-  await told(2);
+  await notices(2);
   await send(5);
   expect(alerts()).toHaveLength(2);
   expect(new Set(alerts().map(({ data }) => data.endpoint_id))).toEqual(new Set([a.uid, b.uid]));

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import type { By } from '../../control/config-changes.ts';
+import type { Author } from '../../control/config-changes.ts';
 import { type Actor, CLI_USER_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -42,7 +42,7 @@ export interface Call<Body, Path extends string = string> {
   bodyText: string;
   caller: Caller;
   /** The actor and the project of a change, for src/control. Only on paths with a project. */
-  by: By;
+  by: Author;
   /** The actor of the call, for the audit log. */
   actor: Actor;
   /** The project in the path. It exists and is open to the caller. Undefined on paths without one. */
@@ -170,10 +170,14 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
-      const told = operation.variant?.(call) ?? { status, message };
-      return reply
-        .code(told.status)
-        .send({ status: true, message: told.message, data: answer, ...call.beside, ...warningsOf(request) });
+      const answered = operation.variant?.(call) ?? { status, message };
+      return reply.code(answered.status).send({
+        status: true,
+        message: answered.message,
+        data: answer,
+        ...call.beside,
+        ...warningsOf(request),
+      });
     },
   });
 }

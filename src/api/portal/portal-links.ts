@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { By } from '../../control/config-changes.ts';
+import type { Author } from '../../control/config-changes.ts';
 import {
   createPortalLink,
   refreshPortalToken,
@@ -144,7 +144,11 @@ async function linkView(
     });
 }
 
-function create(context: ApiContext, by: By, body: Static<typeof CreatePortalLink>): Promise<PortalLinkRow> {
+function create(
+  context: ApiContext,
+  by: Author,
+  body: Static<typeof CreatePortalLink>,
+): Promise<PortalLinkRow> {
   const fields: PortalLinkFields = {
     name: body.name,
     owner_id: body.owner_id,
@@ -159,7 +163,7 @@ function create(context: ApiContext, by: By, body: Static<typeof CreatePortalLin
 
 function update(
   context: ApiContext,
-  one: By & { id: string },
+  one: Author & { id: string },
   body: Static<typeof UpdatePortalLink>,
 ): Promise<PortalLinkRow> {
   const expiresAt = expiry(context, body.expires_at);

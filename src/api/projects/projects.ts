@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { By } from '../../control/config-changes.ts';
+import type { Author } from '../../control/config-changes.ts';
 import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
 import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
@@ -150,7 +150,7 @@ function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefi
 
 async function update(
   context: ApiContext,
-  by: By,
+  by: Author,
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
   checkMetaUrl(context, body.config);

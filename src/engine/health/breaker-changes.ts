@@ -86,7 +86,7 @@ export class BreakerChanges {
       const breakers = await moveBreakers(change, wanted);
       await changes.moveAlerts(change, breakerAlerts(routing, wanted, breakers));
       const disabled = await disableEndpoints(changes, change, causesOf(routing, wanted, breakers));
-      change.onCommit(() => this.#tell(projectId, { ...breakers, disabled: disabled.result }));
+      change.onCommit(() => this.#report(projectId, { ...breakers, disabled: disabled.result }));
       return { result: null, audit: disabled.audit };
     });
   }
@@ -109,7 +109,7 @@ export class BreakerChanges {
     });
   }
 
-  #tell(projectId: string, { opened, closed, disabled }: Done): void {
+  #report(projectId: string, { opened, closed, disabled }: Done): void {
     const { log } = this.#deps;
     for (const { endpoint_id: endpoint, trips } of opened)
       log.warn({ project: projectId, endpoint, trips }, 'circuit breaker opened');

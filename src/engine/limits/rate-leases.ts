@@ -4,10 +4,10 @@ import type { Database } from '../../store/database/database.ts';
 import {
   type DuePlace,
   dropRateLeases,
+  notifyDueAnywhere,
   returnRateLeases,
   type TakenLease,
   takeRateLeases,
-  tellAnywhere,
 } from '../../store/queue/rate-leases.ts';
 import { RateGroup } from './rate-group.ts';
 
@@ -134,7 +134,7 @@ export class RateLeases {
         const returned = some.map(([endpointId, group]) => ({ endpointId, sends: group.sends() }));
         await returnRateLeases(db, nodeId, returned);
       }
-      if (groups.length > 0) await tellAnywhere(db);
+      if (groups.length > 0) await notifyDueAnywhere(db);
     } catch (error) {
       log.warn(
         { err: error },

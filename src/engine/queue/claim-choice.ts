@@ -116,7 +116,7 @@ export class ClaimChoice {
     count = limited?.count ?? count;
     round.taken.set(gate.endpointId, takenSoFar + count);
     round.takenOf.set(due.projectId, (round.takenOf.get(due.projectId) ?? 0) + count);
-    due.toldAt = Number.POSITIVE_INFINITY;
+    due.notifiedAt = Number.POSITIVE_INFINITY;
     return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
   }
 

@@ -95,7 +95,7 @@ export class Claimer implements QueueListener {
   }
 
   /** Another node reports that rows wait there. */
-  told(place: DuePlace): void {
+  onDue(place: DuePlace): void {
     this.#heard(place, { dueInMs: 0, isOwn: false });
   }
 
@@ -117,9 +117,9 @@ export class Claimer implements QueueListener {
   #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
     const dueAt = performance.now() + Math.max(0, dueInMs);
     const known = this.#keys.get(lane, key);
-    if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, toldAt: dueAt, isOwn });
+    if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, notifiedAt: dueAt, isOwn });
     else {
-      known.toldAt = Math.min(known.toldAt, dueAt);
+      known.notifiedAt = Math.min(known.notifiedAt, dueAt);
       known.isOwn ||= isOwn;
       // Another row behind a closed gate changes nothing.
       if (known.shutBy !== undefined) return;
@@ -277,7 +277,7 @@ export class Claimer implements QueueListener {
     const now = performance.now();
     let nextAt = limited?.moreAt ?? now;
     if (deliveries.length < want.count)
-      nextAt = Math.min(due.toldAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
+      nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
     else this.#keys.moveTo(due, nextAt);
     let started = 0;

@@ -26,7 +26,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
   beat();
   const sending = new Map<string, Sending>();
   const recorded: Finish[] = [];
-  const told: unknown[][] = [];
+  const calls: unknown[][] = [];
   /** Deliveries that left, each followed by the word of their place. */
   const freed: string[] = [];
   const record = { answer: true as boolean | Error };
@@ -61,14 +61,14 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
   dispatcher.listen(
     {
       waiting: (projectId, { key, lane }, dueInMs) =>
-        void told.push(['waiting', projectId, key, lane, dueInMs]),
+        void calls.push(['waiting', projectId, key, lane, dueInMs]),
       roomFreed: () => void freed.push('room'),
-      expansionStored: () => void told.push(['expansion']),
-      unsure: () => void told.push(['unsure']),
+      expansionStored: () => void calls.push(['expansion']),
+      unsure: () => void calls.push(['unsure']),
     },
     {
-      attempted: ({ id }) => void told.push(['attempted', id]),
-      notProbed: ({ id }) => void told.push(['not probed', id]),
+      attempted: ({ id }) => void calls.push(['attempted', id]),
+      notProbed: ({ id }) => void calls.push(['not probed', id]),
     },
   );
   const place = (id: string, endpointId = 'e', projectId = 'p') =>
@@ -85,7 +85,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     sending.get(id)?.end(sent);
     await settle();
   };
-  return { dispatcher, clock, beat, sending, recorded, told, freed, record, place, claim, start, end };
+  return { dispatcher, clock, beat, sending, recorded, calls, freed, record, place, claim, start, end };
 }
 
 const to = (projectId: string, endpointId: string): Destination => ({
@@ -229,104 +229,104 @@ describe('deliveries of an endpoint', () => {
 
 describe('an outcome', () => {
   test('is recorded, frees the place and notifies the listener', async () => {
-    const { dispatcher, recorded, told, start, end } = dispatcherOf();
+    const { dispatcher, recorded, calls, start, end } = dispatcherOf();
     start('a');
     await end('a', ENDED);
     expect(recorded).toEqual([ENDED.finish]);
     expect(dispatcher.holds('a')).toBe(false);
-    expect(told).toEqual([['attempted', 'a']]);
+    expect(calls).toEqual([['attempted', 'a']]);
   });
 
   test('after which another try follows tells where the row waits, and for how long', async () => {
-    const { told, start, end } = dispatcherOf();
+    const { calls, start, end } = dispatcherOf();
     start('a');
     await end('a', failedWith({ status: 'Retry', key: asId<SubscriptionId>('s'), lane: LANE.retry }));
-    expect(told).toEqual([
+    expect(calls).toEqual([
       ['waiting', 'p', 's', LANE.retry, 5_000],
       ['attempted', 'a'],
     ]);
   });
 
   test('with a meta event tells that one waits', async () => {
-    const { told, start, end } = dispatcherOf();
+    const { calls, start, end } = dispatcherOf();
     start('a');
     await end('a', { ...ENDED, finish: { ...ENDED.finish, metaEvent } });
-    expect(told).toEqual([
+    expect(calls).toEqual([
       ['waiting', 'p', 'meta:p', LANE.first, 0],
       ['attempted', 'a'],
     ]);
   });
 
   test('of a delivery that was taken over plans no try and no meta event', async () => {
-    const { dispatcher, told, record, start, end } = dispatcherOf();
+    const { dispatcher, calls, record, start, end } = dispatcherOf();
     record.answer = false;
     start('a');
     await end('a', failedWith({ metaEvent }));
-    expect(told).toEqual([['unsure'], ['attempted', 'a']]);
+    expect(calls).toEqual([['unsure'], ['attempted', 'a']]);
     expect(dispatcher.holds('a')).toBe(false);
   });
 
   test('of a dropped connection says nothing of the endpoint', async () => {
-    const { told, start, end } = dispatcherOf();
+    const { calls, start, end } = dispatcherOf();
     start('a');
     await end('a', { kind: 'dropped', finish, exchange });
-    expect(told).toEqual([['waiting', 'p', 'e', LANE.first, 0]]);
+    expect(calls).toEqual([['waiting', 'p', 'e', LANE.first, 0]]);
   });
 
   test('without an attempt gives the right to probe back', async () => {
-    const { told, start, end } = dispatcherOf();
+    const { calls, start, end } = dispatcherOf();
     start('a', { probeFence: '1' });
     await end('a', UNTRIED);
-    expect(told).toEqual([
+    expect(calls).toEqual([
       ['waiting', 'p', 'e', LANE.first, 0],
       ['not probed', 'a'],
     ]);
   });
 
   test('that cannot be recorded frees the place, and leaves the row to a reconciliation', async () => {
-    const { dispatcher, told, record, start, end } = dispatcherOf();
+    const { dispatcher, calls, record, start, end } = dispatcherOf();
     record.answer = new Error('gone');
     start('a', { probeFence: '1' });
     start('b');
     await end('a', ENDED);
     await end('b', ENDED);
-    expect(told).toEqual([['unsure'], ['not probed', 'a'], ['unsure']]);
+    expect(calls).toEqual([['unsure'], ['not probed', 'a'], ['unsure']]);
     expect(dispatcher.free).toBe(10);
   });
 
   test('is none where the sender fails: nothing is recorded, and the next delivery goes', async () => {
-    const { recorded, sending, told, start, end } = dispatcherOf({ endpointConcurrency: 1 });
+    const { recorded, sending, calls, start, end } = dispatcherOf({ endpointConcurrency: 1 });
     start('a', { probeFence: '1' });
     start('b');
     await end('a', new Error('bug'));
     expect(recorded).toEqual([]);
-    expect(told).toEqual([['unsure'], ['not probed', 'a']]);
+    expect(calls).toEqual([['unsure'], ['not probed', 'a']]);
     expect([...sending.keys()]).toEqual(['b']);
   });
 });
 
 test('the outcome of a meta event says nothing of an endpoint', async () => {
-  const { dispatcher, told, claim, end } = dispatcherOf();
+  const { dispatcher, calls, claim, end } = dispatcherOf();
   claim('m', 'meta:p');
   const meta = { ...heldDelivery(), id: 'm', target: 'meta:p', kind: 'meta' };
   dispatcher.start(meta as unknown as HeldMetaEvent);
   await end('m', ENDED);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 test('what was stored for others is passed on', () => {
-  const { dispatcher, told } = dispatcherOf();
+  const { dispatcher, calls } = dispatcherOf();
   dispatcher.waiting('p', { key: heldDelivery().key, lane: LANE.replay });
   dispatcher.expansionStored();
-  expect(told).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
+  expect(calls).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
 });
 
 test('a node that was silent forgets what is unsent, and keeps what is being sent', async () => {
-  const { dispatcher, sending, told, start } = dispatcherOf({ endpointConcurrency: 1 });
+  const { dispatcher, sending, calls, start } = dispatcherOf({ endpointConcurrency: 1 });
   start('a');
   const unsent = [start('b'), start('c', { probeFence: '1' })];
   expect(dispatcher.forgetUnsent()).toEqual(unsent);
-  expect(told).toEqual([['not probed', 'c']]);
+  expect(calls).toEqual([['not probed', 'c']]);
   expect([...sending.keys()]).toEqual(['a']);
   expect([dispatcher.holds('a'), dispatcher.holds('b'), dispatcher.free]).toEqual([true, false, 9]);
 });

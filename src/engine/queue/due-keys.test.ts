@@ -7,7 +7,7 @@ const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({
   key: asId<EndpointId>(key),
   lane: 0,
   dueAt,
-  toldAt: dueAt,
+  notifiedAt: dueAt,
   isOwn: true,
 });
 

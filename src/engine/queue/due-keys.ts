@@ -15,7 +15,7 @@ export interface DueKey {
   /** By the monotonic clock. */
   dueAt: number;
   /** The earliest due time reported since this key was last chosen. Its row may be too new for the claim to see. */
-  toldAt: number;
+  notifiedAt: number;
   /** This node caused it, so others may not know. */
   isOwn: boolean;
   /** The endpoint whose gate is closed. */

@@ -46,10 +46,10 @@ export class Janitor {
     const { makePartitions, removeExpired } = this.#deps;
     await makePartitions();
     const report = await removeExpired(this.#stop.signal);
-    if (report !== null) this.#tell(report);
+    if (report !== null) this.#report(report);
   }
 
-  #tell({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
+  #report({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
     const { metrics, log } = this.#deps;
     metrics.exportFailing.set(exportProblem === null ? 0 : 1);
     if (discarded > 0) log.warn({ discarded }, 'discarded expired deliveries');

@@ -1,6 +1,6 @@
 import { API_KEY_COLUMNS, type ApiKeyRow } from '../config/api-keys.ts';
 import type { Queryable } from '../database/database.ts';
-import { tellNodes } from '../database/tell-nodes.ts';
+import { notifyNodes } from '../database/notify-nodes.ts';
 
 export async function insertApiKey(
   tx: Queryable,
@@ -32,6 +32,6 @@ export async function revokeApiKey(
      where id = $1 and project_id = $2 and revoked_at is null returning ${API_KEY_COLUMNS}`,
     [id, projectId],
   );
-  await tellNodes(tx, projectId);
+  await notifyNodes(tx, projectId);
   return row;
 }

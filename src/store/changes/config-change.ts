@@ -6,7 +6,7 @@ import type { ProjectConfig } from '../../domain/project-config.ts';
 import { type Changed, insertAudit } from '../config/audit-entries.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
-import { tellNodes } from '../database/tell-nodes.ts';
+import { notifyNodes } from '../database/notify-nodes.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
 
 /**
@@ -20,7 +20,7 @@ class ConfigChange implements Queryable {
   readonly config: ProjectConfig;
   readonly #tx: Queryable;
   readonly #metaEvents: MetaEventRecorder;
-  readonly #told: NewMetaEvent[] = [];
+  readonly #newMetaEvents: NewMetaEvent[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
   constructor(
@@ -42,9 +42,9 @@ class ConfigChange implements Queryable {
    * Makes a meta event if the project wants one. It is stored at the end of the transaction. `config`: the one to ask,
    * where the project's own config changes.
    */
-  tell(type: MetaEventType, data: () => object, config = this.config): void {
+  metaEvent(type: MetaEventType, data: () => object, config = this.config): void {
     const made = this.#metaEvents.prepare({ id: this.projectId, config }, type, data);
-    if (made !== undefined) this.#told.push(made);
+    if (made !== undefined) this.#newMetaEvents.push(made);
   }
 
   /** Runs after the commit, before this node reads the new config. It must not fail. */
@@ -54,8 +54,8 @@ class ConfigChange implements Queryable {
 
   /** The last statements of the change. Returns what is to run after the commit. */
   async end(): Promise<() => void> {
-    await insertMetaEvents(this.#tx, this.#told);
-    await tellNodes(this.#tx, this.projectId);
+    await insertMetaEvents(this.#tx, this.#newMetaEvents);
+    await notifyNodes(this.#tx, this.projectId);
     return () => {
       for (const run of this.#afterCommit) run();
     };

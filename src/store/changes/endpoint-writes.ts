@@ -20,7 +20,7 @@ export async function saveEndpoint(
   const { id, fields, secret } = endpoint;
   const values = { ...fields, sealed: table.seal(id, secret) };
   const { row } = await saveRow(change, table, { id, values });
-  for (const { type, ...why } of events) change.tell(type, () => ({ ...endpointData(row), ...why }));
+  for (const { type, ...why } of events) change.metaEvent(type, () => ({ ...endpointData(row), ...why }));
   return row;
 }
 
@@ -49,14 +49,14 @@ export async function disableEndpoints(
   return before.map((row) => {
     const now = saved.get(row.id) as EndpointRow;
     const { reason } = causes.get(row.id) ?? {};
-    change.tell('endpoint.disabled', () => ({ ...endpointData(now), reason }));
+    change.metaEvent('endpoint.disabled', () => ({ ...endpointData(now), reason }));
     return { before: row, after: now };
   });
 }
 
 export async function deleteEndpoint(change: ConfigChange, table: EndpointStore, id: string): Promise<void> {
   for (const row of await deleteRows(change, table, { column: 'id', value: id }))
-    change.tell('endpoint.deleted', () => endpointData(row));
+    change.metaEvent('endpoint.deleted', () => endpointData(row));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../config/portal-links.ts';
 import type { Queryable } from '../database/database.ts';
-import { tellNodes } from '../database/tell-nodes.ts';
+import { notifyNodes } from '../database/notify-nodes.ts';
 import type { ConfigChange } from './config-change.ts';
 
 const COLUMNS = portalLinks.columns;
@@ -59,7 +59,7 @@ export async function revokePortalLink(
      select ${COLUMNS} from revoked`,
     [id, projectId],
   );
-  await tellNodes(tx, projectId);
+  await notifyNodes(tx, projectId);
   return row;
 }
 

@@ -6,8 +6,8 @@ import {
   type StoredProject,
 } from '../config/projects.ts';
 import type { Queryable } from '../database/database.ts';
+import { notifyNodes } from '../database/notify-nodes.ts';
 import { rowTimes } from '../database/row-times.ts';
-import { tellNodes } from '../database/tell-nodes.ts';
 import type { ConfigChange } from './config-change.ts';
 
 /** The given config is complete. */
@@ -37,7 +37,7 @@ export async function updateProject(
     [id, name, logo_url, ...projects.seal({ id, config })],
   );
   const saved = projects.toRow(row as StoredProject);
-  change.tell('project.updated', () => projectData(saved), saved.config);
+  change.metaEvent('project.updated', () => projectData(saved), saved.config);
   return saved;
 }
 
@@ -49,7 +49,7 @@ export async function deleteProject(tx: Queryable, id: string): Promise<Omit<Pro
     [id],
   );
   await tx.query('update api_keys set revoked_at = now() where project_id = $1 and revoked_at is null', [id]);
-  await tellNodes(tx, id);
+  await notifyNodes(tx, id);
   return deleted;
 }
 

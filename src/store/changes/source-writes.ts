@@ -11,13 +11,13 @@ export async function saveSource(
 ): Promise<SourceRow> {
   const values = { ...fields, sealed: table.seal(id, secret) };
   const { row, isNew } = await saveRow(change, table, { id, values });
-  change.tell(isNew ? 'source.created' : 'source.updated', () => sourceData(row));
+  change.metaEvent(isNew ? 'source.created' : 'source.updated', () => sourceData(row));
   return row;
 }
 
 export async function deleteSource(change: ConfigChange, table: SourceStore, id: string): Promise<void> {
   for (const row of await deleteRows(change, table, { column: 'id', value: id }))
-    change.tell('source.deleted', () => sourceData(row));
+    change.metaEvent('source.deleted', () => sourceData(row));
 }
 
 /** The source as meta events show it, without the verifier. */

@@ -20,7 +20,7 @@ export async function saveSubscription(
   // The driver makes JSON of objects; of an array it would make an array of the database.
   const values = { ...fields, filters: JSON.stringify(filters) };
   const { row, isNew } = await saveRow(change, subscriptions, { id, values });
-  change.tell(isNew ? 'subscription.created' : 'subscription.updated', () => subscriptionData(row));
+  change.metaEvent(isNew ? 'subscription.created' : 'subscription.updated', () => subscriptionData(row));
   return row;
 }
 
@@ -40,7 +40,7 @@ export async function deleteSubscriptions(
   where: { column: 'id' | 'endpoint_id' | 'source_id'; value: string },
 ): Promise<SubscriptionRow[]> {
   const rows = await deleteRows(change, subscriptions, where);
-  for (const row of rows) change.tell('subscription.deleted', () => subscriptionData(row));
+  for (const row of rows) change.metaEvent('subscription.deleted', () => subscriptionData(row));
   return rows;
 }
 

@@ -15,9 +15,9 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
   const deliveries = batch.filter(isOfDelivery);
   // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
   // nothing.
-  const told = await finishMetaEvents(db, nodeId, metaEvents);
+  const ended = await finishMetaEvents(db, nodeId, metaEvents);
   const moved = await recordDeliveries(db, nodeId, deliveries);
-  return new Set([...told, ...moved]);
+  return new Set([...ended, ...moved]);
 }
 
 const isOfDelivery = (finish: Finish): finish is Finish<HeldDelivery> => finish.delivery.kind === 'delivery';
@@ -33,10 +33,10 @@ async function recordDeliveries(
   }
   return db.hotTransaction(async (tx) => {
     const moved = await finishDeliveries(tx, nodeId, finishes);
-    const told = finishes.filter((finish) => moved.has(finish.delivery.id));
+    const recorded = finishes.filter((finish) => moved.has(finish.delivery.id));
     await insertMetaEvents(
       tx,
-      told.flatMap((finish) => finish.metaEvent ?? []),
+      recorded.flatMap((finish) => finish.metaEvent ?? []),
     );
     return moved;
   });

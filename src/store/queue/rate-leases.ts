@@ -76,13 +76,13 @@ with taken as (
   where l.node_id is null or l.node_id = ${taker} or exists (select from nodes n where n.id = l.node_id
     and n.beat_at <= statement_timestamp() - ${SILENT_SECONDS} * interval '1 second')
   returning endpoint_id, epoch, quiet_since, sends
-), told as (
+), notified as (
   ${notify(`${places.numbered('place', 'n')} where not coalesce(endpoint_id in (select endpoint_id from taken), false)`)}
 )
 select endpoint_id, epoch, extract(epoch from clock_timestamp() - quiet_since)::float8 * 1000 as quiet_ms, sends
 from taken
 union all
-select null, null, null, null from told`;
+select null, null, null, null from notified`;
 
 /** Takes leases that are free or this node's already, and notifies the holders of the others. */
 export async function takeRateLeases(
@@ -116,7 +116,7 @@ const tell = new Parameters<readonly DuePlace[]>();
 const TELL = notify(tell.rows((due) => due, placeColumns).numbered('place', 'n'));
 
 /** Notifies every node where rows wait. */
-export async function tellDue(db: HotQueryable, due: readonly DuePlace[]): Promise<void> {
+export async function notifyDue(db: HotQueryable, due: readonly DuePlace[]): Promise<void> {
   await db.hot('tell-due', TELL, tell.values(due));
 }
 
@@ -124,7 +124,7 @@ export async function tellDue(db: HotQueryable, due: readonly DuePlace[]): Promi
 export const ANYWHERE = 'anywhere';
 
 /** Notifies every node to look for rows. */
-export async function tellAnywhere(db: HotQueryable): Promise<void> {
+export async function notifyDueAnywhere(db: HotQueryable): Promise<void> {
   await db.hot('tell-anywhere', `select pg_notify('${DUE_CHANNEL}', '${ANYWHERE}')`, []);
 }
 

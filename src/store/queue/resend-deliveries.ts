@@ -5,7 +5,7 @@ import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import type { StoredDelivery } from '../history/event-deliveries.ts';
 import { insertQueueRows } from '../history/queue-rows.ts';
-import { tellOfEnded } from './tell-of-ended.ts';
+import { recordEndedMetaEvents } from './ended-meta-events.ts';
 
 /**
  * Reopens ended deliveries, and ends open ones by hand. Both change the delivery and its queue row in one
@@ -86,7 +86,7 @@ export async function endOpenDeliveries(
      where id = any($1) and project_id = $2 returning id`,
     [gone.map((row) => row.id), projectId, end.status, end.description],
   );
-  const told = { ids: ended.map((row) => row.id).sort(), status: end.status };
-  await tellOfEnded({ tx, metaEvents }, projectId, told);
+  const outcome = { ids: ended.map((row) => row.id).sort(), status: end.status };
+  await recordEndedMetaEvents({ tx, metaEvents }, projectId, outcome);
   return ended.length;
 }

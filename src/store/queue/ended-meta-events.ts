@@ -11,7 +11,7 @@ import { insertMetaEvents } from '../history/meta-events.ts';
 const SLICE = 20;
 
 /** Creates the meta events of deliveries that this transaction ended, if their project wants them. */
-export async function tellOfEnded(
+export async function recordEndedMetaEvents(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
   ended: { ids: readonly string[]; status: 'Discarded' | 'Failure' },

@@ -1,17 +1,17 @@
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
-import { type DuePlace, tellDue } from '../../store/queue/rate-leases.ts';
+import { type DuePlace, notifyDue } from '../../store/queue/rate-leases.ts';
 import type { QueueListener } from './dispatcher.ts';
 
 /**
  * On a node that does not deliver: notifies delivering nodes where it stored due rows. They would find them
  * within five seconds; this is earlier. One statement at a time, with all places collected meanwhile.
  */
-export class DueTeller implements QueueListener {
+export class DueNotifier implements QueueListener {
   readonly #deps: { db: HotQueryable; log: Logger };
   readonly #places = new Map<string, DuePlace>();
-  #telling: Promise<void> | undefined;
+  #notifying: Promise<void> | undefined;
 
   constructor(deps: { db: HotQueryable; log: Logger }) {
     this.#deps = deps;
@@ -24,20 +24,20 @@ export class DueTeller implements QueueListener {
   }
 
   #start(): void {
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = undefined;
+    this.#notifying ??= this.#notify().finally(() => {
+      this.#notifying = undefined;
       if (this.#places.size > 0) this.#start();
     });
   }
 
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     // Rows stored together share one notification.
     await Promise.resolve();
     while (this.#places.size > 0) {
       const places = [...this.#places.values()];
       this.#places.clear();
       try {
-        await tellDue(this.#deps.db, places);
+        await notifyDue(this.#deps.db, places);
       } catch (error) {
         this.#deps.log.debug(
           { err: error },
@@ -48,7 +48,7 @@ export class DueTeller implements QueueListener {
   }
 
   async stop(): Promise<void> {
-    await this.#telling;
+    await this.#notifying;
   }
 
   roomFreed(): void {}

@@ -3,6 +3,6 @@ import type { Queryable } from './database.ts';
 export const CONFIG_CHANNEL = 'posthorn_config';
 
 /** Notifies the other nodes at commit that the config of a project, or the access to it, changed. */
-export async function tellNodes(tx: Queryable, projectId: string): Promise<void> {
+export async function notifyNodes(tx: Queryable, projectId: string): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
 }
