@@ -42,6 +42,13 @@ module.exports = {
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     ...mayNotImport,
     {
+      name: 'client-stands-alone',
+      severity: 'error',
+      comment: 'the client is a package of its own: no file of the server, no dependency',
+      from: { path: '^client/src/', pathNot: '\\.test\\.ts$' },
+      to: { pathNot: '^client/src/' },
+    },
+    {
       name: 'config-changes-only-in-control',
       severity: 'error',
       comment:

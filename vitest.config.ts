@@ -24,7 +24,7 @@ export default defineConfig({
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [
       // No database, no process.
-      { test: { ...together, name: 'unit', include: ['src/**/*.test.ts'] } },
+      { test: { ...together, name: 'unit', include: ['src/**/*.test.ts', 'client/src/**/*.test.ts'] } },
       { test: { ...together, ...withDatabase, name: 'service', include: ['test/**/*.test.ts'] } },
       { test: { ...limits, ...withDatabase, name: 'slow', include: slow } },
       { test: { ...limits, ...withBrokers, name: 'brokers', include: brokers } },

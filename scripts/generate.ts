@@ -14,7 +14,7 @@ import {
   presetSection,
   stateSection,
 } from './doc-sections.ts';
-
+import { makeClientErrorCodes, makeClientResources, makeClientTypes } from './make-client.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
 import { resourceSettings, settingSection } from './setting-sections.ts';
@@ -27,6 +27,9 @@ const ROOT = join(import.meta.dirname, '..');
 
 const files: Record<string, () => Promise<string>> = {
   'openapi.json': makeOpenApi,
+  'client/src/generated/error-codes.ts': makeClientErrorCodes,
+  'client/src/generated/resources.ts': makeClientResources,
+  'client/src/generated/types.ts': makeClientTypes,
   'schema.sql': makeSchema,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
   'docs/compatibility.md': withSection('docs/compatibility.md', 'operations', async () =>

@@ -12,6 +12,7 @@ import { settings } from '../src/settings/settings.ts';
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: ROOT });
+const clientSources = globSync('client/src/**/*.ts', { cwd: ROOT });
 const program = sources.filter((source) => !source.endsWith('.test.ts'));
 
 interface Cruise {
@@ -26,6 +27,7 @@ async function cruise(folder: string): Promise<Cruise> {
     [
       join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs'),
       'src',
+      'client/src',
       '--config',
       join(ROOT, '.dependency-cruiser.cjs'),
       '--output-type',
@@ -53,7 +55,8 @@ describe('the imports of src', () => {
   it('are all seen', () => {
     const seen = new Set(report.modules.map(({ source }) => source));
     expect(sources.length).toBeGreaterThan(100);
-    expect(sources.filter((source) => !seen.has(source))).toEqual([]);
+    expect(clientSources.length).toBeGreaterThan(8);
+    expect([...sources, ...clientSources].filter((source) => !seen.has(source))).toEqual([]);
     const edges = report.modules.flatMap(({ dependencies }) => dependencies);
     expect(edges.length).toBeGreaterThan(2 * sources.length);
   });
@@ -80,6 +83,9 @@ describe('a forbidden import is reported', () => {
     'src/api/http/saves.ts':
       "import type { save } from '../../store/changes/save.ts';\nexport type Saves = typeof save;\n",
     'src/control/fine.ts': "import { save } from '../store/changes/save.ts';\nexport const fine = save;\n",
+    'client/src/of-the-server.ts':
+      "import type { One } from '../../src/domain/one.ts';\nexport type OfTheServer = One;\n",
+    'client/src/fine.ts': 'export const fine = 1;\n',
     'src/matcher/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
   };
 
@@ -104,6 +110,7 @@ describe('a forbidden import is reported', () => {
     ['of a package that belongs to another folder', 'sql-only-in-store: src/domain/sql.ts'],
     ['of a statement that changes config', 'config-changes-only-in-control: src/engine/saves.ts'],
     ['of the type of such a statement', 'config-changes-only-in-control: src/api/http/saves.ts'],
+    ['of the server in the client', 'client-stands-alone: client/src/of-the-server.ts'],
     ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
   ])('%s', (_what, violation) => {
     expect(violations).toContain(violation);
@@ -163,8 +170,10 @@ describe('the house', () => {
     expect(sources.filter((source) => vague.test(basename(source, '.ts')))).toEqual([]);
   });
 
-  it('knows its own version', () => {
-    expect(VERSION).toBe((JSON.parse(read('package.json')) as { version: string }).version);
+  it('knows its own version, and the client has the same', () => {
+    const versionOf = (path: string) => (JSON.parse(read(path)) as { version: string }).version;
+    expect(VERSION).toBe(versionOf('package.json'));
+    expect(versionOf('client/package.json')).toBe(VERSION);
   });
 
   it('has no setting that nothing reads', () => {

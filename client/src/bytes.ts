@@ -1,0 +1,54 @@
+type Bytes = Uint8Array<ArrayBuffer>;
+
+export function utf8Bytes(text: string): Bytes {
+  return new TextEncoder().encode(text);
+}
+
+/** Undefined unless it is padded base64 without further characters. */
+export function base64Bytes(text: string): Bytes | undefined {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
+  const characters = atob(text);
+  if (btoa(characters) !== text) return undefined;
+  return Uint8Array.from(characters, (character) => character.charCodeAt(0));
+}
+
+export function hexBytes(text: string): Bytes | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return undefined;
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+export function joinedBytes(first: Bytes, second: Bytes): Bytes {
+  const joined = new Uint8Array(first.length + second.length);
+  joined.set(first);
+  joined.set(second, first.length);
+  return joined;
+}
+
+type Source = { body: ReadableStream<Uint8Array> | string | Uint8Array | ArrayBuffer | null };
+
+/** The bytes of a body. Undefined if a stream has more than `maxBytes`; the rest is not read. */
+export async function readBytes({ body }: Source, maxBytes: number): Promise<Bytes | undefined> {
+  if (body === null) return new Uint8Array(0);
+  if (typeof body === 'string') return utf8Bytes(body);
+  if (!(body instanceof ReadableStream)) return new Uint8Array(body);
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > maxBytes) {
+      await reader.cancel();
+      return undefined;
+    }
+    chunks.push(value);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,724 @@
+// Made from the routes of the server by `npm run generate`. Changes here are lost.
+
+import type { List } from '../list.ts';
+import type { CallOptions } from '../request.ts';
+import { path, Resource, type Scope } from '../resource.ts';
+import type {
+  ApiKey,
+  AuditEntry,
+  BatchReplayEventsQuery,
+  BatchRetryEventDeliveriesQuery,
+  BroadcastEvent,
+  CancelEventDeliveriesQuery,
+  CountBatchReplayEventsQuery,
+  CountBatchReplayEventsResult,
+  CountBatchRetryEventDeliveriesQuery,
+  CountBatchRetryEventDeliveriesResult,
+  CreateEndpoint,
+  CreateEvent,
+  CreateEventType,
+  CreateFilter,
+  CreateKeyBody,
+  CreatePortalLink,
+  CreateProjectBody,
+  CreateProjectResult,
+  CreateSource,
+  CreateSubscription,
+  DeliveryAttempt,
+  DynamicEvent,
+  Endpoint,
+  Event,
+  EventDelivery,
+  EventType,
+  ExpireSecret,
+  ExplainEventResult,
+  FanoutEvent,
+  Filter,
+  ForceResendEventDeliveriesBody,
+  ForceResendEventDeliveriesResult,
+  GetDashboardSummaryQuery,
+  GetDashboardSummaryResult,
+  GetLicenseFeaturesResult,
+  GetPeriodFailureRatesQuery,
+  GetPeriodFailureRatesResult,
+  GetPortalAuthConfigurationResult,
+  GetPortalConfigurationResult,
+  GetStatusTotalsQuery,
+  GetStatusTotalsResult,
+  ImportEventTypes,
+  Job,
+  ListAuditQuery,
+  ListEndpointsQuery,
+  ListEventDeliveriesQuery,
+  ListEventsQuery,
+  ListInstanceAuditQuery,
+  ListJobsQuery,
+  ListMetaEventsQuery,
+  ListPortalLinksQuery,
+  ListSourcesQuery,
+  ListSubscriptionsQuery,
+  MetaEvent,
+  NewApiKey,
+  OnboardBody,
+  OnboardQuery,
+  OnboardResult,
+  PortalLink,
+  PreviewSubscriptionBody,
+  PreviewSubscriptionResult,
+  Project,
+  Source,
+  Subscription,
+  TestFilterBody,
+  TestFilterResult,
+  TestOAuth2Body,
+  TestOAuth2Result,
+  TestSourceFunctionBody,
+  TestSourceFunctionResult,
+  TestSubscriptionFunctionBody,
+  TestSubscriptionFunctionResult,
+  TryFiltersBody,
+  TryFiltersResult,
+  UpdateEndpoint,
+  UpdateEventType,
+  UpdateFilter,
+  UpdateFiltersBody,
+  UpdatePortalLink,
+  UpdateProjectBody,
+  UpdateSource,
+  UpdateSubscription,
+  WholeEvent,
+  WholeEventDelivery,
+} from './types.ts';
+
+export class Projects extends Resource {
+  /** List the projects that the key may use. */
+  list(options?: CallOptions): Promise<Project[]> {
+    return this.scope.data('GET', path`/api/v1/projects`, { options });
+  }
+
+  /** Create a project and its first key. Needs the instance key. */
+  create(body: CreateProjectBody, options?: CallOptions): Promise<CreateProjectResult> {
+    return this.scope.data('POST', path`/api/v1/projects`, { body, options });
+  }
+
+  /** Get a project. */
+  get(projectId: string, options?: CallOptions): Promise<Project> {
+    return this.scope.data('GET', path`/api/v1/projects/${projectId}`, { options });
+  }
+
+  /** Update a project. Fields that are not named keep their value. */
+  update(projectId: string, body: UpdateProjectBody, options?: CallOptions): Promise<Project> {
+    return this.scope.data('PUT', path`/api/v1/projects/${projectId}`, { body, repeatable: true, options });
+  }
+
+  /** Delete a project. Its keys stop working at once. */
+  delete(projectId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', path`/api/v1/projects/${projectId}`, { options });
+  }
+}
+
+export class Keys extends Resource {
+  /** List the keys of a project. */
+  list(options?: CallOptions): Promise<ApiKey[]> {
+    return this.scope.data('GET', this.scope.at`/keys`, { options });
+  }
+
+  /** Create another key for a project. */
+  create(body: CreateKeyBody, options?: CallOptions): Promise<NewApiKey> {
+    return this.scope.data('POST', this.scope.at`/keys`, { body, options });
+  }
+
+  /** Revoke a key. */
+  revoke(keyId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/keys/${keyId}`, { options });
+  }
+}
+
+export class Endpoints extends Resource {
+  /** Create an endpoint. */
+  create(body: CreateEndpoint, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('POST', this.scope.at`/endpoints`, { body, options });
+  }
+
+  /** List endpoints. */
+  list(query: ListEndpointsQuery = {}, options?: CallOptions): List<Endpoint> {
+    return this.scope.list(this.scope.at`/endpoints`, query, options);
+  }
+
+  /** Get an endpoint. */
+  get(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('GET', this.scope.at`/endpoints/${endpointId}`, { options });
+  }
+
+  /** Update an endpoint. Fields that are not named keep their value. */
+  update(endpointId: string, body: UpdateEndpoint, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('PUT', this.scope.at`/endpoints/${endpointId}`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Delete an endpoint and its subscriptions. */
+  delete(endpointId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/endpoints/${endpointId}`, { options });
+  }
+
+  /** Pause an active endpoint, or resume a paused one. Deliveries wait while it is paused. */
+  pause(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('PUT', this.scope.at`/endpoints/${endpointId}/pause`, { options });
+  }
+
+  /** Activate an inactive or paused endpoint. */
+  activate(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/activate`, { options });
+  }
+
+  /** Roll the signing secret. The old secret keeps signing until it expires. */
+  expireSecret(endpointId: string, body: ExpireSecret, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('PUT', this.scope.at`/endpoints/${endpointId}/expire_secret`, { body, options });
+  }
+
+  /** Send a sample event to an endpoint and wait for the attempt. */
+  test(endpointId: string, options?: CallOptions): Promise<DeliveryAttempt> {
+    return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/test`, { options });
+  }
+
+  /** Start a job that creates many endpoints with their subscriptions. */
+  onboard(body: OnboardBody, query: OnboardQuery = {}, options?: CallOptions): Promise<OnboardResult> {
+    return this.scope.data('POST', this.scope.at`/onboard`, { body, query, options });
+  }
+
+  /** Count the deliveries of up to 100 endpoints between two dates by outcome. */
+  getPeriodFailureRates(
+    query: GetPeriodFailureRatesQuery = {},
+    options?: CallOptions,
+  ): Promise<GetPeriodFailureRatesResult> {
+    return this.scope.data('GET', this.scope.at`/endpoints/period-failure-rates`, { query, options });
+  }
+
+  /** Request a token from the token server and report the result. */
+  testOAuth2(body: TestOAuth2Body, options?: CallOptions): Promise<TestOAuth2Result> {
+    return this.scope.data('POST', this.scope.at`/endpoints/oauth2/test`, { body, options });
+  }
+}
+
+export class Sources extends Resource {
+  /** Create a source. */
+  create(body: CreateSource, options?: CallOptions): Promise<Source> {
+    return this.scope.data('POST', this.scope.at`/sources`, { body, options });
+  }
+
+  /** List sources. */
+  list(query: ListSourcesQuery = {}, options?: CallOptions): List<Source> {
+    return this.scope.list(this.scope.at`/sources`, query, options);
+  }
+
+  /** Get a source. */
+  get(sourceId: string, options?: CallOptions): Promise<Source> {
+    return this.scope.data('GET', this.scope.at`/sources/${sourceId}`, { options });
+  }
+
+  /** Update a source. Fields that are not named keep their value. */
+  update(sourceId: string, body: UpdateSource, options?: CallOptions): Promise<Source> {
+    return this.scope.data('PUT', this.scope.at`/sources/${sourceId}`, { body, repeatable: true, options });
+  }
+
+  /** Delete a source and its subscriptions. */
+  delete(sourceId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/sources/${sourceId}`, { options });
+  }
+
+  /** Run a function on a payload and show its result and its log. Nothing is stored. */
+  testFunction(body: TestSourceFunctionBody, options?: CallOptions): Promise<TestSourceFunctionResult> {
+    return this.scope.data('POST', this.scope.at`/sources/test_function`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+}
+
+export class Subscriptions extends Resource {
+  /** Create a subscription: subscribe an endpoint to event types. */
+  create(body: CreateSubscription, options?: CallOptions): Promise<Subscription> {
+    return this.scope.data('POST', this.scope.at`/subscriptions`, { body, options });
+  }
+
+  /** List subscriptions. */
+  list(query: ListSubscriptionsQuery = {}, options?: CallOptions): List<Subscription> {
+    return this.scope.list(this.scope.at`/subscriptions`, query, options);
+  }
+
+  /** Get a subscription. */
+  get(subscriptionId: string, options?: CallOptions): Promise<Subscription> {
+    return this.scope.data('GET', this.scope.at`/subscriptions/${subscriptionId}`, { options });
+  }
+
+  /** Update a subscription. Fields that are not named keep their value. */
+  update(subscriptionId: string, body: UpdateSubscription, options?: CallOptions): Promise<Subscription> {
+    return this.scope.data('PUT', this.scope.at`/subscriptions/${subscriptionId}`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Delete a subscription. */
+  delete(subscriptionId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/subscriptions/${subscriptionId}`, { options });
+  }
+
+  /** Switch a subscription between active and inactive. An inactive one matches nothing. */
+  toggleStatus(subscriptionId: string, options?: CallOptions): Promise<Subscription> {
+    return this.scope.data('PUT', this.scope.at`/subscriptions/${subscriptionId}/toggle_status`, { options });
+  }
+
+  /** Test a filter on a request. Nothing is stored. */
+  testFilter(body: TestFilterBody, options?: CallOptions): Promise<TestFilterResult> {
+    return this.scope.answer('POST', this.scope.at`/subscriptions/test_filter`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Preview a changed filter or function on the latest events of its types. Nothing is saved or sent. */
+  preview(
+    subscriptionId: string,
+    body: PreviewSubscriptionBody,
+    options?: CallOptions,
+  ): Promise<PreviewSubscriptionResult> {
+    return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/preview`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Run a function on a payload and show its result and its log. Nothing is stored. */
+  testFunction(
+    body: TestSubscriptionFunctionBody,
+    options?: CallOptions,
+  ): Promise<TestSubscriptionFunctionResult> {
+    return this.scope.data('POST', this.scope.at`/subscriptions/test_function`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+}
+
+export class Filters extends Resource {
+  /** List the filters of a subscription, one per event type. */
+  list(subscriptionId: string, options?: CallOptions): Promise<Filter[]> {
+    return this.scope.data('GET', this.scope.at`/subscriptions/${subscriptionId}/filters`, { options });
+  }
+
+  /** Create a filter for another event type of a subscription. */
+  create(subscriptionId: string, body: CreateFilter, options?: CallOptions): Promise<Filter> {
+    return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/filters`, {
+      body,
+      options,
+    });
+  }
+
+  /** Get a filter. */
+  get(subscriptionId: string, filterId: string, options?: CallOptions): Promise<Filter> {
+    return this.scope.data('GET', this.scope.at`/subscriptions/${subscriptionId}/filters/${filterId}`, {
+      options,
+    });
+  }
+
+  /** Update a filter. Fields that are not named keep their value. */
+  update(
+    subscriptionId: string,
+    filterId: string,
+    body: UpdateFilter,
+    options?: CallOptions,
+  ): Promise<Filter> {
+    return this.scope.data('PUT', this.scope.at`/subscriptions/${subscriptionId}/filters/${filterId}`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Delete a filter. The subscription no longer gets its event type. */
+  delete(subscriptionId: string, filterId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/subscriptions/${subscriptionId}/filters/${filterId}`, {
+      options,
+    });
+  }
+
+  /** Test the filters of a subscription for an event type on a payload or request. */
+  try(
+    subscriptionId: string,
+    eventType: string,
+    body: TryFiltersBody,
+    options?: CallOptions,
+  ): Promise<TryFiltersResult> {
+    return this.scope.answer(
+      'POST',
+      this.scope.at`/subscriptions/${subscriptionId}/filters/test/${eventType}`,
+      { body, repeatable: true, options },
+    );
+  }
+
+  /** Create several filters. If one is refused, none is created. */
+  createMany(subscriptionId: string, body: CreateFilter[], options?: CallOptions): Promise<Filter[]> {
+    return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/filters/bulk`, {
+      body,
+      options,
+    });
+  }
+
+  /** Update several filters. If one is refused, none is changed. */
+  updateMany(subscriptionId: string, body: UpdateFiltersBody, options?: CallOptions): Promise<Filter[]> {
+    return this.scope.data('PUT', this.scope.at`/subscriptions/${subscriptionId}/filters/bulk_update`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+}
+
+export class EventTypes extends Resource {
+  /** List the event types of the project by name. */
+  list(options?: CallOptions): Promise<EventType[]> {
+    return this.scope.data('GET', this.scope.at`/event-types`, { options });
+  }
+
+  /** Create an event type. */
+  create(body: CreateEventType, options?: CallOptions): Promise<EventType> {
+    return this.scope.data('POST', this.scope.at`/event-types`, { body, options });
+  }
+
+  /** Update the description of an event type. Fields that are not named keep their value. */
+  update(eventTypeId: string, body: UpdateEventType, options?: CallOptions): Promise<EventType> {
+    return this.scope.data('PUT', this.scope.at`/event-types/${eventTypeId}`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Mark an event type as deprecated. It still works. */
+  deprecate(eventTypeId: string, options?: CallOptions): Promise<EventType> {
+    return this.scope.data('POST', this.scope.at`/event-types/${eventTypeId}/deprecate`, { options });
+  }
+
+  /** Create or update event types from the webhooks of an OpenAPI document. */
+  import(body: ImportEventTypes, options?: CallOptions): Promise<EventType[]> {
+    return this.scope.data('POST', this.scope.at`/event-types/import`, { body, repeatable: true, options });
+  }
+}
+
+export class Events extends Resource {
+  /** Send an event to every endpoint whose subscription matches its type. */
+  broadcast(body: BroadcastEvent, options?: CallOptions): Promise<Event> {
+    return this.scope.event(this.scope.at`/events/broadcast`, body, options);
+  }
+
+  /** Send an event to one endpoint. */
+  create(body: CreateEvent, options?: CallOptions): Promise<Event> {
+    return this.scope.event(this.scope.at`/events`, body, options);
+  }
+
+  /** List and search events. */
+  list(query: ListEventsQuery = {}, options?: CallOptions): List<Event> {
+    return this.scope.list(this.scope.at`/events`, query, options);
+  }
+
+  /** Send an event to the endpoints of an owner. */
+  fanout(body: FanoutEvent, options?: CallOptions): Promise<Event> {
+    return this.scope.event(this.scope.at`/events/fanout`, body, options);
+  }
+
+  /** Send an event to a URL. Creates an endpoint for the URL if there is none. */
+  dynamic(body: DynamicEvent, options?: CallOptions): Promise<Event> {
+    return this.scope.event(this.scope.at`/events/dynamic`, body, options);
+  }
+
+  /** Get an event. */
+  get(eventId: string, options?: CallOptions): Promise<WholeEvent> {
+    return this.scope.data('GET', this.scope.at`/events/${eventId}`, { options });
+  }
+
+  /** Replay an event: match it again and deliver it to every match. */
+  replay(eventId: string, options?: CallOptions): Promise<WholeEvent> {
+    return this.scope.data('PUT', this.scope.at`/events/${eventId}/replay`, { options });
+  }
+
+  /** Start a job that replays every event matching the filters. Duplicates are skipped. */
+  batchReplay(query: BatchReplayEventsQuery = {}, options?: CallOptions): Promise<Job> {
+    return this.scope.job('POST', this.scope.at`/events/batchreplay`, { query, options });
+  }
+
+  /** Count the events that a batch replay with these filters would send. */
+  countBatchReplay(
+    query: CountBatchReplayEventsQuery = {},
+    options?: CallOptions,
+  ): Promise<CountBatchReplayEventsResult> {
+    return this.scope.data('GET', this.scope.at`/events/countbatchreplayevents`, { query, options });
+  }
+
+  /** Explain for each subscription why it matches an event or not, under the current config. */
+  explain(eventId: string, options?: CallOptions): Promise<ExplainEventResult> {
+    return this.scope.data('GET', this.scope.at`/events/${eventId}/explain`, { options });
+  }
+}
+
+export class EventDeliveries extends Resource {
+  /** List deliveries. */
+  list(query: ListEventDeliveriesQuery = {}, options?: CallOptions): List<EventDelivery> {
+    return this.scope.list(this.scope.at`/eventdeliveries`, query, options);
+  }
+
+  /** Get a delivery. */
+  get(eventDeliveryId: string, options?: CallOptions): Promise<WholeEventDelivery> {
+    return this.scope.data('GET', this.scope.at`/eventdeliveries/${eventDeliveryId}`, { options });
+  }
+
+  /** Send a failed or discarded delivery again, with a fresh retry budget. */
+  resend(eventDeliveryId: string, options?: CallOptions): Promise<EventDelivery> {
+    return this.scope.data('PUT', this.scope.at`/eventdeliveries/${eventDeliveryId}/resend`, { options });
+  }
+
+  /** Send successful deliveries again. */
+  forceResend(
+    body: ForceResendEventDeliveriesBody,
+    options?: CallOptions,
+  ): Promise<ForceResendEventDeliveriesResult> {
+    return this.scope.data('POST', this.scope.at`/eventdeliveries/forceresend`, { body, options });
+  }
+
+  /** Start a job that sends every failed or discarded delivery matching the filters again. */
+  batchRetry(query: BatchRetryEventDeliveriesQuery = {}, options?: CallOptions): Promise<Job> {
+    return this.scope.data('POST', this.scope.at`/eventdeliveries/batchretry`, { query, options });
+  }
+
+  /** Count the deliveries that a batch retry with these filters would send. */
+  countBatchRetry(
+    query: CountBatchRetryEventDeliveriesQuery = {},
+    options?: CallOptions,
+  ): Promise<CountBatchRetryEventDeliveriesResult> {
+    return this.scope.data('GET', this.scope.at`/eventdeliveries/countbatchretryevents`, { query, options });
+  }
+
+  /** Start a job that discards every open delivery matching the filters in the query or the JSON body. */
+  cancel(query: CancelEventDeliveriesQuery = {}, options?: CallOptions): Promise<Job> {
+    return this.scope.data('POST', this.scope.at`/eventdeliveries/cancel`, { query, options });
+  }
+}
+
+export class DeliveryAttempts extends Resource {
+  /** List the attempts of a delivery, oldest first. */
+  list(eventDeliveryId: string, options?: CallOptions): Promise<DeliveryAttempt[]> {
+    return this.scope.data('GET', this.scope.at`/eventdeliveries/${eventDeliveryId}/deliveryattempts`, {
+      options,
+    });
+  }
+
+  /** Get one attempt. */
+  get(eventDeliveryId: string, deliveryAttemptId: string, options?: CallOptions): Promise<DeliveryAttempt> {
+    return this.scope.data(
+      'GET',
+      this.scope.at`/eventdeliveries/${eventDeliveryId}/deliveryattempts/${deliveryAttemptId}`,
+      { options },
+    );
+  }
+}
+
+export class Jobs extends Resource {
+  /** List the background jobs. */
+  list(query: ListJobsQuery = {}, options?: CallOptions): List<Job> {
+    return this.scope.list(this.scope.at`/jobs`, query, options);
+  }
+
+  /** Get a job and its progress. */
+  get(jobId: string, options?: CallOptions): Promise<Job> {
+    return this.scope.data('GET', this.scope.at`/jobs/${jobId}`, { options });
+  }
+
+  /** Cancel a job. Finished work stays done. */
+  cancel(jobId: string, options?: CallOptions): Promise<Job> {
+    return this.scope.data('PUT', this.scope.at`/jobs/${jobId}/cancel`, { options });
+  }
+}
+
+export class Dashboard extends Resource {
+  /** Count deliveries and attempts per day, week, month or year. */
+  getSummary(
+    query: GetDashboardSummaryQuery = {},
+    options?: CallOptions,
+  ): Promise<GetDashboardSummaryResult> {
+    return this.scope.data('GET', this.scope.at`/dashboard/summary`, { query, options });
+  }
+
+  /** Count the deliveries between two dates by status. */
+  getStatusTotals(query: GetStatusTotalsQuery = {}, options?: CallOptions): Promise<GetStatusTotalsResult> {
+    return this.scope.data('GET', this.scope.at`/eventdeliveries/statustotals`, { query, options });
+  }
+}
+
+export class PortalLinks extends Resource {
+  /** Create a portal link for the endpoints of an owner. */
+  create(body: CreatePortalLink, options?: CallOptions): Promise<PortalLink> {
+    return this.scope.data('POST', this.scope.at`/portal-links`, { body, options });
+  }
+
+  /** List portal links. */
+  list(query: ListPortalLinksQuery = {}, options?: CallOptions): List<PortalLink> {
+    return this.scope.list(this.scope.at`/portal-links`, query, options);
+  }
+
+  /** Get a portal link. */
+  get(portalLinkId: string, options?: CallOptions): Promise<PortalLink> {
+    return this.scope.data('GET', this.scope.at`/portal-links/${portalLinkId}`, { options });
+  }
+
+  /** Update a portal link. Fields that are not named keep their value. */
+  update(portalLinkId: string, body: UpdatePortalLink, options?: CallOptions): Promise<PortalLink> {
+    return this.scope.data('PUT', this.scope.at`/portal-links/${portalLinkId}`, {
+      body,
+      repeatable: true,
+      options,
+    });
+  }
+
+  /** Revoke a portal link and all its tokens. */
+  revoke(portalLinkId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('PUT', this.scope.at`/portal-links/${portalLinkId}/revoke`, { options });
+  }
+
+  /** Create a token for a link of type refresh_token. It is valid for an hour. */
+  refreshToken(portalLinkId: string, options?: CallOptions): Promise<string> {
+    return this.scope.data('GET', this.scope.at`/portal-links/${portalLinkId}/refresh_token`, { options });
+  }
+}
+
+export class Portal extends Resource {
+  /** Get the portal link of the caller. No new token is created. */
+  getLink(options?: CallOptions): Promise<PortalLink> {
+    return this.scope.data('GET', path`/portal-api/portal_link`, { options });
+  }
+
+  /** Get the settings that the pages of this service need. */
+  getConfiguration(options?: CallOptions): Promise<GetPortalConfigurationResult> {
+    return this.scope.data('GET', path`/portal-api/configuration`, { options });
+  }
+
+  /** Get the settings that the pages of this service need. */
+  getAuthConfiguration(options?: CallOptions): Promise<GetPortalAuthConfigurationResult> {
+    return this.scope.data('GET', path`/portal-api/configuration/auth`, { options });
+  }
+
+  /** List the features of this edition. It has all of them. */
+  getLicenseFeatures(options?: CallOptions): Promise<GetLicenseFeaturesResult> {
+    return this.scope.data('GET', path`/portal-api/license/features`, { options });
+  }
+}
+
+export class MetaEvents extends Resource {
+  /** List meta events. */
+  list(query: ListMetaEventsQuery = {}, options?: CallOptions): List<MetaEvent> {
+    return this.scope.list(this.scope.at`/meta-events`, query, options);
+  }
+
+  /** Get a meta event. */
+  get(metaEventId: string, options?: CallOptions): Promise<MetaEvent> {
+    return this.scope.data('GET', this.scope.at`/meta-events/${metaEventId}`, { options });
+  }
+
+  /** Send a meta event again, with a fresh retry budget. */
+  resend(metaEventId: string, options?: CallOptions): Promise<MetaEvent> {
+    return this.scope.data('PUT', this.scope.at`/meta-events/${metaEventId}/resend`, { options });
+  }
+}
+
+export class Audit extends Resource {
+  /** List the audit log of a project, newest entry first. */
+  list(query: ListAuditQuery = {}, options?: CallOptions): List<AuditEntry> {
+    return this.scope.list(this.scope.at`/audit`, query, options);
+  }
+
+  /** List the audit log of the instance and of every project, deleted projects included. Needs the instance key. */
+  listInstance(query: ListInstanceAuditQuery = {}, options?: CallOptions): List<AuditEntry> {
+    return this.scope.list(path`/api/v1/audit`, query, options);
+  }
+}
+
+export class ProjectResources {
+  readonly projects: Projects;
+  readonly keys: Keys;
+  readonly endpoints: Endpoints;
+  readonly sources: Sources;
+  readonly subscriptions: Subscriptions;
+  readonly filters: Filters;
+  readonly eventTypes: EventTypes;
+  readonly events: Events;
+  readonly eventDeliveries: EventDeliveries;
+  readonly deliveryAttempts: DeliveryAttempts;
+  readonly jobs: Jobs;
+  readonly dashboard: Dashboard;
+  readonly portalLinks: PortalLinks;
+  readonly metaEvents: MetaEvents;
+  readonly audit: Audit;
+
+  constructor(scope: Scope) {
+    this.projects = new Projects(scope);
+    this.keys = new Keys(scope);
+    this.endpoints = new Endpoints(scope);
+    this.sources = new Sources(scope);
+    this.subscriptions = new Subscriptions(scope);
+    this.filters = new Filters(scope);
+    this.eventTypes = new EventTypes(scope);
+    this.events = new Events(scope);
+    this.eventDeliveries = new EventDeliveries(scope);
+    this.deliveryAttempts = new DeliveryAttempts(scope);
+    this.jobs = new Jobs(scope);
+    this.dashboard = new Dashboard(scope);
+    this.portalLinks = new PortalLinks(scope);
+    this.metaEvents = new MetaEvents(scope);
+    this.audit = new Audit(scope);
+  }
+}
+
+export class PortalResources {
+  readonly endpoints: Pick<
+    Endpoints,
+    | 'create'
+    | 'list'
+    | 'get'
+    | 'update'
+    | 'delete'
+    | 'pause'
+    | 'expireSecret'
+    | 'test'
+    | 'getPeriodFailureRates'
+  >;
+  readonly subscriptions: Subscriptions;
+  readonly filters: Filters;
+  readonly eventTypes: Pick<EventTypes, 'list'>;
+  readonly events: Pick<Events, 'create' | 'list' | 'get' | 'replay' | 'batchReplay' | 'countBatchReplay'>;
+  readonly eventDeliveries: Pick<
+    EventDeliveries,
+    'list' | 'get' | 'resend' | 'forceResend' | 'batchRetry' | 'countBatchRetry'
+  >;
+  readonly deliveryAttempts: DeliveryAttempts;
+  readonly dashboard: Dashboard;
+  readonly portal: Portal;
+
+  constructor(scope: Scope) {
+    this.endpoints = new Endpoints(scope);
+    this.subscriptions = new Subscriptions(scope);
+    this.filters = new Filters(scope);
+    this.eventTypes = new EventTypes(scope);
+    this.events = new Events(scope);
+    this.eventDeliveries = new EventDeliveries(scope);
+    this.deliveryAttempts = new DeliveryAttempts(scope);
+    this.dashboard = new Dashboard(scope);
+    this.portal = new Portal(scope);
+  }
+}

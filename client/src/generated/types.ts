@@ -1,0 +1,2058 @@
+// Made from the routes of the server by `npm run generate`. Changes here are lost.
+
+export interface WholeEvent {
+  uid: string;
+  project_id: string;
+  event_type: string;
+  source_id: string;
+  app_id: string;
+  status: string;
+  failure_reason?: string;
+  /** Why it waits, and until when if that is known; null if it does not wait. */
+  waiting_for: {
+    gate: 'expansion';
+    until: string | null;
+  } | null;
+  endpoints: string[];
+  endpoint_metadata: Endpoint[];
+  source_metadata: {
+    uid: string;
+    project_id: string;
+    name: string;
+    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+    provider: string;
+    is_disabled: boolean;
+    idempotency_keys: string[];
+  } | null;
+  headers: Record<string, string[]>;
+  /** The payload. */
+  data: unknown;
+  /** The payload as text. */
+  raw: string;
+  metadata: string;
+  idempotency_key: string;
+  is_duplicate_event: boolean;
+  /** For a duplicate: the id of the first event with its idempotency key, while it is known. */
+  duplicate_of: string;
+  url_query_params: string;
+  url_path: string;
+  acknowledged_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface WholeEventDelivery {
+  uid: string;
+  project_id: string;
+  event_id: string;
+  endpoint_id: string;
+  device_id: string;
+  subscription_id: string;
+  event_type: string;
+  status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
+  /** Why it failed, was discarded or waits. */
+  description: string;
+  /** Why it waits, and until when if that is known; null if it does not wait. */
+  waiting_for: {
+    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
+    until: string | null;
+  } | null;
+  delivery_mode: string;
+  target_url: string;
+  headers: Record<string, string[]>;
+  idempotency_key: string;
+  url_query_params: string;
+  /** Time from acceptance to the successful response, such as 12.4ms. */
+  latency: string;
+  latency_seconds: number;
+  metadata: RetryMetadata;
+  endpoint_metadata: Endpoint | null;
+  event_metadata: Event;
+  source_metadata: {
+    uid: string;
+    project_id: string;
+    name: string;
+    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+    provider: string;
+    is_disabled: boolean;
+    idempotency_keys: string[];
+  } | null;
+  /** Always null. */
+  device_metadata: null;
+  /** Always null. */
+  cli_metadata: null;
+  acknowledged_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface AuditEntry {
+  uid: string;
+  /** Null: a change of the instance itself. */
+  project_id: string | null;
+  actor: {
+    type: 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
+    uid: string | null;
+  };
+  action:
+    | 'project.created'
+    | 'project.updated'
+    | 'project.deleted'
+    | 'key.created'
+    | 'key.revoked'
+    | 'endpoint.created'
+    | 'endpoint.updated'
+    | 'endpoint.deleted'
+    | 'endpoint.paused'
+    | 'endpoint.activated'
+    | 'endpoint.disabled'
+    | 'endpoint.secret_rolled'
+    | 'subscription.created'
+    | 'subscription.updated'
+    | 'subscription.activated'
+    | 'subscription.deactivated'
+    | 'subscription.deleted'
+    | 'filter.created'
+    | 'filter.updated'
+    | 'filter.deleted'
+    | 'source.created'
+    | 'source.updated'
+    | 'source.deleted'
+    | 'portal_link.created'
+    | 'portal_link.updated'
+    | 'portal_link.revoked'
+    | 'portal_link.token_made'
+    | 'event_type.created'
+    | 'event_type.updated'
+    | 'event_type.deprecated'
+    | 'job.started'
+    | 'job.cancelled'
+    | 'event.replayed'
+    | 'event_delivery.resent'
+    | 'event_delivery.force_resent'
+    | 'meta_event.resent';
+  resource: {
+    type: string;
+    uid: string | null;
+  };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+}
+
+export interface MetaEvent {
+  uid: string;
+  project_id: string;
+  event_type: string;
+  status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
+  /** Why it failed or was discarded. */
+  description: string;
+  metadata: RetryMetadata;
+  attempt: {
+    request_http_header: Record<string, string>;
+    response_http_header: Record<string, string>;
+    response_data: string;
+    http_status: string;
+    error: string;
+  } | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface ApiKey {
+  uid: string;
+  name: string;
+  /** The middle part of the key, which identifies it. */
+  mask: string;
+  role: {
+    type: string;
+    project: string;
+  };
+  key_type: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+}
+
+export interface NewApiKey {
+  uid: string;
+  name: string;
+  /** The middle part of the key, which identifies it. */
+  mask: string;
+  role: {
+    type: string;
+    project: string;
+  };
+  key_type: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** The key itself; shown only once. */
+  key: string;
+}
+
+export interface DeliveryAttempt {
+  uid: string;
+  /** The delivery of this attempt. */
+  msg_id: string;
+  project_id: string;
+  endpoint_id: string;
+  api_version: string;
+  url: string;
+  method: string;
+  ip_address: string;
+  http_status: string;
+  error: string;
+  status: boolean;
+  /** Made by a node that had lost its lease. It is recorded, but changed nothing. */
+  is_stale: boolean;
+  request_http_header: Record<string, string>;
+  response_http_header: Record<string, string>;
+  response_data: string;
+  /** Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs. */
+  timings: Record<string, unknown>;
+  requested_at: string | null;
+  responded_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface EventDelivery {
+  uid: string;
+  project_id: string;
+  event_id: string;
+  endpoint_id: string;
+  device_id: string;
+  subscription_id: string;
+  event_type: string;
+  status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
+  /** Why it failed, was discarded or waits. */
+  description: string;
+  /** Why it waits, and until when if that is known; null if it does not wait. */
+  waiting_for: {
+    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
+    until: string | null;
+  } | null;
+  delivery_mode: string;
+  target_url: string;
+  headers: Record<string, string[]>;
+  idempotency_key: string;
+  url_query_params: string;
+  /** Time from acceptance to the successful response, such as 12.4ms. */
+  latency: string;
+  latency_seconds: number;
+  metadata: RetryMetadata;
+  endpoint_metadata: Endpoint | null;
+  /** The event in short form. */
+  event_metadata: {
+    uid: string;
+    event_type: string;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+  };
+  source_metadata: {
+    uid: string;
+    project_id: string;
+    name: string;
+    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+    provider: string;
+    is_disabled: boolean;
+    idempotency_keys: string[];
+  } | null;
+  /** Always null. */
+  device_metadata: null;
+  /** Always null. */
+  cli_metadata: null;
+  acknowledged_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface RetryMetadata {
+  /** The body sent to the endpoint. */
+  data: unknown;
+  /** The body as text. */
+  raw: string;
+  strategy: 'linear' | 'exponential';
+  /** The earliest time of the next attempt; null if it is unknown. */
+  next_send_time: string | null;
+  /** Attempts so far. */
+  num_trials: number;
+  interval_seconds: number;
+  /** Maximum number of attempts. */
+  retry_limit: number;
+  max_retry_seconds: number;
+}
+
+export interface CreateEndpoint {
+  name: string;
+  url: string;
+  app_id?: string;
+  description?: string;
+  owner_id?: string;
+  /** Sign with timestamps; true by default. */
+  advanced_signatures?: boolean;
+  authentication?: {
+    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
+    api_key?: {
+      /** Header with the key. */
+      header_name: string;
+      header_value: string;
+    };
+    basic_auth?: {
+      username: string;
+      password: string;
+    };
+    oauth2?: OAuth2;
+  };
+  /** Client certificate for endpoints that require one; both parts empty removes it. */
+  mtls_client_cert?: {
+    /** PEM. */
+    client_cert?: string;
+    /** PEM; `***` keeps the stored key. */
+    client_key?: string;
+  };
+  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
+  signing_key?: {
+    type?: 'ed25519' | '';
+  };
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '';
+  http_timeout?: number;
+  rate_limit?: number;
+  rate_limit_duration?: number;
+  support_email?: string;
+  slack_webhook_url?: string;
+  teams_webhook_url?: string;
+  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  is_disabled?: boolean;
+  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  secret?: string;
+}
+
+export interface Endpoint {
+  uid: string;
+  project_id: string;
+  owner_id: string;
+  name: string;
+  description: string;
+  url: string;
+  status: 'active' | 'inactive' | 'paused';
+  secrets: Array<{
+    uid: string;
+    value: string;
+    expires_at: string | null;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    updated_at: string;
+    deleted_at: string | null;
+  }>;
+  /** The newest secret in the form of Standard Webhooks libraries. */
+  standard_webhooks_secret: string;
+  advanced_signatures: boolean;
+  authentication: {
+    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
+    api_key?: {
+      /** Header with the key. */
+      header_name: string;
+      header_value: string;
+    };
+    basic_auth?: {
+      username: string;
+      password: string;
+    };
+    oauth2?: OAuth2;
+  } | null;
+  mtls_client_cert?: {
+    /** PEM. */
+    client_cert: string;
+    /** PEM; `***` keeps the stored key. */
+    client_key: string;
+  };
+  signing_key: {
+    type: string;
+    public_key: string;
+  } | null;
+  content_type: string;
+  /** Seconds for the whole exchange; 0 = 10. */
+  http_timeout: number;
+  /** Sends per rate_limit_duration; 0 = no limit. */
+  rate_limit: number;
+  /** Seconds. */
+  rate_limit_duration: number;
+  support_email: string;
+  slack_webhook_url: string;
+  teams_webhook_url: string;
+  /** Deliveries created so far. */
+  events: number;
+  /** Percentage of failed attempts in the observed window. */
+  failure_rate: number;
+  /** State of the circuit breaker: closed, half-open or open. */
+  cb_state: string;
+  period_failure_rate: number | null;
+  success_count: number | null;
+  failure_count: number | null;
+  retry_count: number | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface ExpireSecret {
+  /** Seconds until the old secret stops signing; 0 = at once. */
+  expiration?: number;
+  /** The new secret; generated if absent. */
+  secret?: string;
+}
+
+/** Client credentials with a secret or with an assertion signed by a key. */
+export interface OAuth2 {
+  /** The token server. */
+  url: string;
+  client_id: string;
+  authentication_type: 'shared_secret' | 'client_assertion';
+  /** Needed for shared_secret. */
+  client_secret?: string;
+  /** client_credentials by default. */
+  grant_type?: string;
+  scope?: string;
+  audience?: string;
+  /** A private key as JWK, EC or RSA. Needed for client_assertion. */
+  signing_key?: Record<string, unknown>;
+  /** ES256 by default. */
+  signing_algorithm?:
+    | 'ES256'
+    | 'ES384'
+    | 'ES512'
+    | 'RS256'
+    | 'RS384'
+    | 'RS512'
+    | 'PS256'
+    | 'PS384'
+    | 'PS512'
+    | '';
+  /** client_id by default. */
+  issuer?: string;
+  /** client_id by default. */
+  subject?: string;
+  /** Other names of the fields of the token response. */
+  field_mapping?: {
+    access_token?: string;
+    token_type?: string;
+    expires_in?: string;
+  };
+  /** Unit of expires_in; seconds by default. */
+  expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours' | '';
+}
+
+export interface UpdateEndpoint {
+  name?: string;
+  url?: string;
+  description?: string;
+  owner_id?: string;
+  /** Sign with timestamps; true by default. */
+  advanced_signatures?: boolean;
+  authentication?: {
+    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
+    api_key?: {
+      /** Header with the key. */
+      header_name: string;
+      header_value: string;
+    };
+    basic_auth?: {
+      username: string;
+      password: string;
+    };
+    oauth2?: OAuth2;
+  };
+  /** Client certificate for endpoints that require one; both parts empty removes it. */
+  mtls_client_cert?: {
+    /** PEM. */
+    client_cert?: string;
+    /** PEM; `***` keeps the stored key. */
+    client_key?: string;
+  };
+  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
+  signing_key?: {
+    type?: 'ed25519' | '';
+  };
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '';
+  http_timeout?: number;
+  rate_limit?: number;
+  rate_limit_duration?: number;
+  support_email?: string;
+  slack_webhook_url?: string;
+  teams_webhook_url?: string;
+  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  is_disabled?: boolean;
+  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  secret?: string;
+}
+
+export interface BroadcastEvent {
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string>;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string;
+  acknowledged_at?: string;
+  /** The source of the event, of type rest_api. */
+  source_id?: string;
+  /** Free text stored with the event. */
+  metadata?: string;
+}
+
+export interface CreateEvent {
+  endpoint_id?: string;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string;
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string>;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string;
+  acknowledged_at?: string;
+  /** The source of the event, of type rest_api. */
+  source_id?: string;
+  /** Free text stored with the event. */
+  metadata?: string;
+}
+
+export interface DynamicEvent {
+  /** URL of the endpoint. It is created if there is none. */
+  url: string;
+  /** The signing secret of a created endpoint. */
+  secret?: string;
+  /** The event types of the endpoint’s subscription. */
+  event_types?: string[];
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string>;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string;
+  acknowledged_at?: string;
+  /** The source of the event, of type rest_api. */
+  source_id?: string;
+  /** Free text stored with the event. */
+  metadata?: string;
+}
+
+export interface EndpointSummary {
+  uid: string;
+  project_id: string;
+  name: string;
+  url: string;
+  owner_id: string;
+  status: string;
+  support_email: string;
+}
+
+export interface Event {
+  uid: string;
+  project_id: string;
+  event_type: string;
+  source_id: string;
+  app_id: string;
+  status: string;
+  failure_reason?: string;
+  /** Why it waits, and until when if that is known; null if it does not wait. */
+  waiting_for: {
+    gate: 'expansion';
+    until: string | null;
+  } | null;
+  endpoints: string[];
+  /** The endpoints in short form. Absent in lists. */
+  endpoint_metadata?: EndpointSummary[];
+  source_metadata: {
+    uid: string;
+    project_id: string;
+    name: string;
+    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+    provider: string;
+    is_disabled: boolean;
+    idempotency_keys: string[];
+  } | null;
+  headers: Record<string, string[]>;
+  /** The payload. */
+  data: unknown;
+  /** The payload as text. */
+  raw: string;
+  metadata: string;
+  idempotency_key: string;
+  is_duplicate_event: boolean;
+  /** For a duplicate: the id of the first event with its idempotency key, while it is known. */
+  duplicate_of: string;
+  url_query_params: string;
+  url_path: string;
+  acknowledged_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface FanoutEvent {
+  owner_id: string;
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string>;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string;
+  acknowledged_at?: string;
+  /** The source of the event, of type rest_api. */
+  source_id?: string;
+  /** Free text stored with the event. */
+  metadata?: string;
+}
+
+export interface CreateEventType {
+  name: string;
+  category?: string;
+  description?: string;
+  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  json_schema?: Record<string, unknown>;
+}
+
+export interface EventType {
+  uid: string;
+  name: string;
+  category: string;
+  description: string;
+  json_schema: Record<string, unknown> | null;
+  deprecated_at: string | null;
+}
+
+export interface ImportEventTypes {
+  /** An OpenAPI document, JSON or YAML. */
+  spec: string;
+}
+
+export interface UpdateEventType {
+  category?: string;
+  description?: string;
+  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  json_schema?: Record<string, unknown>;
+}
+
+export interface Pagination {
+  per_page: number;
+  has_next_page: boolean;
+  has_prev_page: boolean;
+  next_page_cursor: string;
+  prev_page_cursor: string;
+}
+
+export interface CreateFilter {
+  event_type: string;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown>;
+  headers?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  path?: Record<string, unknown>;
+}
+
+export interface Filter {
+  uid: string;
+  subscription_id: string;
+  event_type: string;
+  enabled_at: string | null;
+  /** Flattened: dotted names. */
+  body: Record<string, unknown>;
+  /** Flattened: dotted names. */
+  headers: Record<string, unknown>;
+  /** Flattened: dotted names. */
+  query: Record<string, unknown>;
+  /** Flattened: dotted names. */
+  path: Record<string, unknown>;
+  raw_body: Record<string, unknown>;
+  raw_headers: Record<string, unknown>;
+  raw_query: Record<string, unknown>;
+  raw_path: Record<string, unknown>;
+}
+
+export interface UpdateFilter {
+  event_type?: string;
+  /** Accepted for compatibility; both forms are read. */
+  is_flattened?: boolean;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown>;
+  headers?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  path?: Record<string, unknown>;
+}
+
+export interface Job {
+  uid: string;
+  project_id: string;
+  type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
+  /** completed: every row was processed. Queued deliveries may still wait. */
+  status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed';
+  /** What the job does with each row. */
+  description: string;
+  /** Rows to process; null while they are too many to count. */
+  total: number | null;
+  /** Rows processed so far. */
+  done: number;
+  /** Rows that could not be processed. */
+  failed: number;
+  /** Why the job failed. */
+  error: string;
+  started_at: string | null;
+  finished_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+}
+
+export interface CreatePortalLink {
+  name: string;
+  owner_id: string;
+  /** Endpoints without an owner to assign to the owner. */
+  endpoints?: string[];
+  /** Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default. */
+  can_manage_endpoint?: boolean;
+  /** Whether the holder may send new events to the endpoints. False by default. */
+  can_create_events?: boolean;
+  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
+  event_types?: string[];
+  auth_type?: 'static_token' | 'refresh_token' | '';
+  /** When the link expires; never if null. */
+  expires_at?: string | null;
+}
+
+export interface PortalLink {
+  uid: string;
+  project_id: string;
+  name: string;
+  owner_id: string;
+  can_manage_endpoint: boolean;
+  can_create_events: boolean;
+  event_types: string[];
+  /** The endpoints of the owner, which the link shows. */
+  endpoints: string[];
+  endpoint_count: number;
+  endpoints_metadata: Endpoint[];
+  /** The static token. */
+  token: string;
+  auth_type: 'static_token' | 'refresh_token';
+  /** A new token, valid for an hour, for links of type refresh_token. */
+  auth_key: string;
+  /** The URL of the portal, with the token after the #. */
+  url: string;
+  expires_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface UpdatePortalLink {
+  name?: string;
+  owner_id?: string;
+  /** Endpoints without an owner to assign to the owner. */
+  endpoints?: string[];
+  /** Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default. */
+  can_manage_endpoint?: boolean;
+  /** Whether the holder may send new events to the endpoints. False by default. */
+  can_create_events?: boolean;
+  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
+  event_types?: string[];
+  auth_type?: 'static_token' | 'refresh_token' | '';
+  /** When the link expires; never if null. */
+  expires_at?: string | null;
+}
+
+export interface PartialProjectConfig {
+  /** Largest accepted payload in bytes. */
+  max_payload_read_size?: number;
+  /** Deliveries to every endpoint of the project are signed with timestamps. */
+  replay_attacks_prevention_enabled?: boolean;
+  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
+  add_event_id_trace_headers?: boolean;
+  /** Whether an endpoint that keeps failing becomes inactive. */
+  disable_endpoint?: boolean;
+  /** Whether an endpoint may have several subscriptions. */
+  multiple_endpoint_subscriptions?: boolean;
+  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
+  verify_dynamic_events?: boolean;
+  /** Whether a dynamic event with a new URL creates an endpoint. */
+  allow_unmatched_dynamic_urls?: boolean;
+  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
+  search_policy?: string;
+  /** Header with the idempotency key of an event. */
+  request_id_header?: string;
+  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
+  visible_headers?: string[];
+  strategy?: {
+    /** How the wait between attempts grows. */
+    type?: 'linear' | 'exponential';
+    /** Seconds between attempts (the first wait, if exponential). */
+    duration?: number;
+    /** Total number of attempts, the first included. */
+    retry_count?: number;
+  };
+  ratelimit?: {
+    /** Events accepted per duration; 0 = no limit. */
+    count?: number;
+    /** Length of the window in seconds. */
+    duration?: number;
+  };
+  ssl?: {
+    /** Endpoints must use https. */
+    enforce_secure_endpoints?: boolean;
+  };
+  signature?: {
+    header?: string;
+    versions?: Array<{
+      uid?: string;
+      hash:
+        | 'MD5'
+        | 'SHA1'
+        | 'SHA224'
+        | 'SHA256'
+        | 'SHA384'
+        | 'SHA512'
+        | 'SHA3_224'
+        | 'SHA3_256'
+        | 'SHA3_384'
+        | 'SHA3_512'
+        | 'SHA512_224'
+        | 'SHA512_256';
+      encoding: 'hex' | 'base64';
+      created_at?: string;
+    }>;
+    /** Signature schemes of deliveries. */
+    schemes?: Array<'convoy' | 'standard'>;
+  };
+  meta_event?: {
+    is_enabled?: boolean;
+    /** Transport; http only. */
+    type?: 'http' | '';
+    event_type?: string[];
+    url?: string;
+    secret?: string;
+  };
+  circuit_breaker?: {
+    /** Seconds between two checks of the failure rate. */
+    sample_rate?: number;
+    /** Seconds the breaker stays open before a probe. */
+    error_timeout?: number;
+    /** Percentage of failures that opens the breaker. */
+    failure_threshold?: number;
+    /** Percentage of successes while half-open that closes the breaker. */
+    success_threshold?: number;
+    /** Minimum number of attempts before the rate counts. */
+    minimum_request_count?: number;
+    /** Length of the observed window in minutes. */
+    observability_window?: number;
+    /** How often the breaker opens in a row before disable_endpoint applies. */
+    consecutive_failure_threshold?: number;
+  };
+  retention_policy?: {
+    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
+    policy?: string;
+    /** Whether the policy applies. True by default if a policy is set. */
+    retention_policy_enabled?: boolean;
+  };
+}
+
+export interface Project {
+  uid: string;
+  name: string;
+  type: string;
+  logo_url: string;
+  organisation_id: string;
+  config: ProjectConfig;
+  /** Always null. */
+  statistics: null;
+  retained_events: number;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface PubSub {
+  type: 'sqs' | 'google' | 'kafka' | 'amqp' | '';
+  workers: number;
+  sqs: {
+    queue_name: string;
+    access_key_id: string;
+    secret_key: string;
+    default_region: string;
+    /** Another server with the same protocol. */
+    endpoint: string;
+  } | null;
+  google: {
+    project_id: string;
+    subscription_id: string;
+    /** base64; an array of integers if payloads are requested as bytes. */
+    service_account: unknown;
+  } | null;
+  kafka: {
+    brokers: string[];
+    consumer_group_id: string;
+    topic_name: string;
+    auth: {
+      type: 'plain' | 'scram' | '';
+      /** For scram. */
+      hash: 'SHA256' | 'SHA512' | '';
+      username: string;
+      password: string;
+      tls: boolean;
+    } | null;
+  } | null;
+  amqp: {
+    schema: string;
+    host: string;
+    port: string;
+    queue: string;
+    vhost: string | null;
+    deadLetterExchange: string | null;
+    auth: {
+      user: string;
+      password: string;
+    } | null;
+    bindedExchange: string | null;
+    routingKey: string;
+  } | null;
+}
+
+export interface PubSubInput {
+  type?: 'sqs' | 'google' | 'kafka' | 'amqp' | '';
+  /** Consumers per node; 1 by default. */
+  workers?: number;
+  sqs?: {
+    queue_name?: string;
+    access_key_id?: string;
+    secret_key?: string;
+    default_region?: string;
+    /** Another server with the same protocol. */
+    endpoint?: string;
+  };
+  google?: {
+    project_id?: string;
+    subscription_id?: string;
+    /** The key file: base64, or an array of byte values. */
+    service_account?: string | number[];
+  };
+  kafka?: {
+    /** Each as host:port. */
+    brokers?: string[];
+    consumer_group_id?: string;
+    topic_name?: string;
+    auth?: {
+      type?: 'plain' | 'scram' | '';
+      /** For scram. */
+      hash?: 'SHA256' | 'SHA512' | '';
+      username?: string;
+      password?: string;
+      tls?: boolean;
+    };
+  };
+  amqp?: {
+    schema?: 'amqp' | 'amqps' | '';
+    host?: string;
+    port?: string;
+    queue?: string;
+    vhost?: string;
+    deadLetterExchange?: string;
+    auth?: {
+      user?: string;
+      password?: string;
+    };
+    bindExchange?: {
+      exchange?: string;
+      routingKey?: string;
+    };
+  };
+}
+
+export interface CreateSource {
+  name: string;
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  /** A sender with a known signature scheme; needs only verifier.hmac.secret. */
+  provider?:
+    | 'github'
+    | 'shopify'
+    | 'twitter'
+    | 'stripe'
+    | 'slack'
+    | 'standard_webhooks'
+    | 'svix'
+    | 'gitlab'
+    | 'twilio'
+    | '';
+  /** A disabled source refuses every request. */
+  is_disabled?: boolean;
+  /** JavaScript that changes the incoming payload. */
+  body_function?: string;
+  /** JavaScript that changes the incoming headers. */
+  header_function?: string;
+  /** Parts of a request that identify its event, such as request.body.id. */
+  idempotency_keys?: string[];
+  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  event_type_location?: string;
+  /** Headers forwarded with each delivery. */
+  forward_headers?: string[];
+  custom_response?: {
+    /** 51,200 bytes at most. */
+    body?: string;
+    content_type?: string;
+  };
+  pub_sub?: PubSubInput;
+  verifier?: VerifierInput;
+  rate_limit?: number;
+  rate_limit_duration?: number;
+}
+
+export interface Source {
+  uid: string;
+  project_id: string;
+  /** Id of the source in its ingest URL. */
+  mask_id: string;
+  name: string;
+  /** Ingest URL, to which the sender posts its webhooks. */
+  url: string;
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  provider: string;
+  is_disabled: boolean;
+  verifier: {
+    type: 'noop' | 'hmac' | 'basic_auth' | 'api_key';
+    hmac: {
+      /** Header with the signature. */
+      header: string;
+      hash:
+        | 'MD5'
+        | 'SHA1'
+        | 'SHA224'
+        | 'SHA256'
+        | 'SHA384'
+        | 'SHA512'
+        | 'SHA3_224'
+        | 'SHA3_256'
+        | 'SHA3_384'
+        | 'SHA3_512'
+        | 'SHA512_224'
+        | 'SHA512_256'
+        | '';
+      secret: string;
+      encoding: 'hex' | 'base64' | '';
+    } | null;
+    basic_auth: {
+      username: string;
+      password: string;
+    } | null;
+    api_key: {
+      /** Empty: the Authorization header. */
+      header_name: string;
+      header_value: string;
+    } | null;
+  };
+  custom_response: {
+    body: string;
+    content_type: string;
+  };
+  provider_config: {
+    twitter: {
+      crc_verified_at: string | null;
+    };
+  } | null;
+  forward_headers: string[];
+  pub_sub: PubSub;
+  idempotency_keys: string[];
+  event_type_location: string;
+  body_function: string;
+  header_function: string;
+  /** Events accepted per rate_limit_duration; 0 = no limit. */
+  rate_limit: number;
+  /** Seconds. */
+  rate_limit_duration: number;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface UpdateSource {
+  name?: string;
+  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  /** A disabled source refuses every request. */
+  is_disabled?: boolean;
+  /** JavaScript that changes the incoming payload. */
+  body_function?: string;
+  /** JavaScript that changes the incoming headers. */
+  header_function?: string;
+  /** Parts of a request that identify its event, such as request.body.id. */
+  idempotency_keys?: string[];
+  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  event_type_location?: string;
+  /** Headers forwarded with each delivery. */
+  forward_headers?: string[];
+  custom_response?: {
+    /** 51,200 bytes at most. */
+    body?: string;
+    content_type?: string;
+  };
+  pub_sub?: PubSubInput;
+  verifier?: VerifierInput;
+  rate_limit?: number;
+  rate_limit_duration?: number;
+}
+
+export interface VerifierInput {
+  type?: 'noop' | 'hmac' | 'basic_auth' | 'api_key' | '';
+  hmac?: {
+    /** Header with the signature. */
+    header?: string;
+    hash?:
+      | 'MD5'
+      | 'SHA1'
+      | 'SHA224'
+      | 'SHA256'
+      | 'SHA384'
+      | 'SHA512'
+      | 'SHA3_224'
+      | 'SHA3_256'
+      | 'SHA3_384'
+      | 'SHA3_512'
+      | 'SHA512_224'
+      | 'SHA512_256'
+      | '';
+    secret?: string;
+    encoding?: 'hex' | 'base64' | '';
+  };
+  basic_auth?: {
+    username?: string;
+    password?: string;
+  };
+  api_key?: {
+    /** Empty: the Authorization header. */
+    header_name?: string;
+    header_value?: string;
+  };
+}
+
+export interface CreateSubscription {
+  name: string;
+  endpoint_id?: string;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string;
+  /** Only events of this source; without one, events of any origin. */
+  source_id?: string;
+  /** JavaScript that returns the payload to send. */
+  function?: string;
+  delivery_mode?: 'at_least_once' | 'at_most_once' | '';
+  /** Needs both members; an empty object removes the alert. */
+  alert_config?: {
+    /** Failed attempts that raise the alert. */
+    count?: number;
+    /** Time within which they must occur, as a duration such as 1h. */
+    threshold?: string;
+  };
+  /** Needs both members; an empty object removes the limit. */
+  rate_limit_config?: {
+    /** Sends per duration; 0 = no limit. */
+    count?: number;
+    /** Seconds. */
+    duration?: number;
+  };
+  retry_config?: {
+    type?: 'linear' | 'exponential' | '';
+    /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
+    duration?: string;
+    interval_seconds?: number;
+    /** Retries after the first attempt. */
+    retry_count?: number;
+  };
+  filter_config?: {
+    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
+    event_types?: string[];
+    filter?: {
+      body?: Record<string, unknown>;
+      headers?: Record<string, unknown>;
+      query?: Record<string, unknown>;
+      path?: Record<string, unknown>;
+    };
+  };
+}
+
+export interface Subscription {
+  uid: string;
+  project_id: string;
+  name: string;
+  type: 'api' | 'cli';
+  status: 'active' | 'inactive';
+  endpoint_metadata: Endpoint | null;
+  source_metadata: Source | null;
+  /** Always null. */
+  device_metadata: null;
+  function: string;
+  delivery_mode: 'at_least_once' | 'at_most_once';
+  alert_config?: {
+    /** Failed attempts that raise the alert. */
+    count: number;
+    /** Time within which they must occur, as a duration such as 1h. */
+    threshold: string;
+  };
+  rate_limit_config?: {
+    /** Sends per duration; 0 = no limit. */
+    count: number;
+    /** Seconds. */
+    duration: number;
+  };
+  retry_config?: {
+    type: 'linear' | 'exponential';
+    /** Seconds. */
+    duration: number;
+    retry_count: number;
+  };
+  filter_config: {
+    event_types: string[];
+    filter: {
+      /** false: the conditions are in the given form. */
+      is_flattened: boolean;
+      body: Record<string, unknown>;
+      headers: Record<string, unknown>;
+      query: Record<string, unknown>;
+      path: Record<string, unknown>;
+    };
+  };
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface UpdateSubscription {
+  name?: string;
+  endpoint_id?: string;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string;
+  /** Only events of this source; without one, events of any origin. */
+  source_id?: string;
+  /** JavaScript that returns the payload to send. */
+  function?: string;
+  delivery_mode?: 'at_least_once' | 'at_most_once' | '';
+  /** Needs both members; an empty object removes the alert. */
+  alert_config?: {
+    /** Failed attempts that raise the alert. */
+    count?: number;
+    /** Time within which they must occur, as a duration such as 1h. */
+    threshold?: string;
+  };
+  /** Needs both members; an empty object removes the limit. */
+  rate_limit_config?: {
+    /** Sends per duration; 0 = no limit. */
+    count?: number;
+    /** Seconds. */
+    duration?: number;
+  };
+  retry_config?: {
+    type?: 'linear' | 'exponential' | '';
+    /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
+    duration?: string;
+    interval_seconds?: number;
+    /** Retries after the first attempt. */
+    retry_count?: number;
+  };
+  filter_config?: {
+    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
+    event_types?: string[];
+    filter?: {
+      body?: Record<string, unknown>;
+      headers?: Record<string, unknown>;
+      query?: Record<string, unknown>;
+      path?: Record<string, unknown>;
+    };
+  };
+}
+
+export interface CircuitBreaker {
+  /** Seconds between two checks of the failure rate. */
+  sample_rate: number;
+  /** Seconds the breaker stays open before a probe. */
+  error_timeout: number;
+  /** Percentage of failures that opens the breaker. */
+  failure_threshold: number;
+  /** Percentage of successes while half-open that closes the breaker. */
+  success_threshold: number;
+  /** Minimum number of attempts before the rate counts. */
+  minimum_request_count: number;
+  /** Length of the observed window in minutes. */
+  observability_window: number;
+  /** How often the breaker opens in a row before disable_endpoint applies. */
+  consecutive_failure_threshold: number;
+}
+
+export interface MetaEventConfig {
+  is_enabled: boolean;
+  /** Transport; http only. */
+  type: 'http' | '';
+  event_type: string[];
+  url: string;
+  secret: string;
+}
+
+export interface ProjectConfig {
+  /** Largest accepted payload in bytes. */
+  max_payload_read_size: number;
+  /** Deliveries to every endpoint of the project are signed with timestamps. */
+  replay_attacks_prevention_enabled: boolean;
+  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
+  add_event_id_trace_headers: boolean;
+  /** Whether an endpoint that keeps failing becomes inactive. */
+  disable_endpoint: boolean;
+  /** Whether an endpoint may have several subscriptions. */
+  multiple_endpoint_subscriptions: boolean;
+  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
+  verify_dynamic_events: boolean;
+  /** Whether a dynamic event with a new URL creates an endpoint. */
+  allow_unmatched_dynamic_urls: boolean;
+  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
+  search_policy: string;
+  retention_policy: {
+    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
+    policy: string;
+    /** Whether the policy applies. True by default if a policy is set. */
+    retention_policy_enabled: boolean;
+  };
+  ratelimit: {
+    /** Events accepted per duration; 0 = no limit. */
+    count: number;
+    /** Length of the window in seconds. */
+    duration: number;
+  };
+  strategy: Strategy;
+  ssl: {
+    /** Endpoints must use https. */
+    enforce_secure_endpoints: boolean;
+  };
+  signature: {
+    /** Name of the signature header. */
+    header: string;
+    versions: Array<{
+      uid: string;
+      /** Hash of the HMAC. */
+      hash:
+        | 'MD5'
+        | 'SHA1'
+        | 'SHA224'
+        | 'SHA256'
+        | 'SHA384'
+        | 'SHA512'
+        | 'SHA3_224'
+        | 'SHA3_256'
+        | 'SHA3_384'
+        | 'SHA3_512'
+        | 'SHA512_224'
+        | 'SHA512_256';
+      /** Encoding of the digest. */
+      encoding: 'hex' | 'base64';
+      created_at: string;
+    }>;
+    /** Signature schemes of deliveries. */
+    schemes: Array<'convoy' | 'standard'>;
+  };
+  /** Header with the idempotency key of an event. */
+  request_id_header: string;
+  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
+  visible_headers: string[];
+  meta_event: MetaEventConfig;
+  circuit_breaker: CircuitBreaker;
+}
+
+export interface Strategy {
+  /** How the wait between attempts grows. */
+  type: 'linear' | 'exponential';
+  /** Seconds between attempts (the first wait, if exponential). */
+  duration: number;
+  /** Total number of attempts, the first included. */
+  retry_count: number;
+}
+
+export interface CreateProjectBody {
+  name: string;
+  /** A label without effect: both kinds can do everything. */
+  type: 'outgoing' | 'incoming';
+  logo_url?: string;
+  config?: PartialProjectConfig;
+}
+
+export interface CreateProjectResult {
+  project: Project;
+  api_key: NewApiKey;
+}
+
+export interface UpdateProjectBody {
+  name?: string;
+  logo_url?: string;
+  config?: PartialProjectConfig;
+}
+
+export interface CreateKeyBody {
+  name: string;
+  expires_at?: string;
+}
+
+export interface ListEndpointsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Part of the name. */
+  q?: string;
+  ownerId?: string;
+}
+
+export interface ListSourcesQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Part of the name. */
+  q?: string;
+  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  provider?: string;
+}
+
+export interface ListSubscriptionsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Only subscriptions of these endpoints. */
+  endpointId?: string[];
+  /** Part of the name. */
+  name?: string;
+}
+
+export interface TestFilterBody {
+  request?: {
+    body?: unknown;
+    header?: Record<string, unknown>;
+    headers?: Record<string, unknown>;
+    /** An object, or a query string. */
+    query?: unknown;
+    /** The path, or an object with it under `path`. */
+    path?: unknown;
+  };
+  schema?: {
+    body?: Record<string, unknown>;
+    header?: Record<string, unknown>;
+    headers?: Record<string, unknown>;
+    query?: Record<string, unknown>;
+    path?: Record<string, unknown>;
+  };
+}
+
+export interface TestFilterResult {
+  /** Whether the filter matches the request. */
+  data: boolean;
+  /** The first condition that failed, with the actual value. */
+  explain?: {
+    matched: boolean;
+    scope?: string;
+    path?: string;
+    operator?: string;
+    expected?: unknown;
+    actual?: unknown;
+    reason?: string;
+  };
+}
+
+export interface PreviewSubscriptionBody {
+  filter_config?: {
+    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
+    event_types?: string[];
+    filter?: {
+      body?: Record<string, unknown>;
+      headers?: Record<string, unknown>;
+      query?: Record<string, unknown>;
+      path?: Record<string, unknown>;
+    };
+  };
+  /** JavaScript that returns the payload to send. */
+  function?: string;
+  /** How many of the latest events of the types subscribed to; 20 by default. */
+  limit?: number;
+}
+
+export interface PreviewSubscriptionResult {
+  /** How many of the events would be delivered. */
+  matched: number;
+  /** Set if older events were omitted: after 5 s, or 8388608 bytes of payloads. */
+  cut: 'time' | 'bytes' | null;
+  /** Newest first. */
+  events: Array<{
+    event_id: string;
+    event_type: string;
+    acknowledged_at: string;
+    matched: boolean;
+    cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    reason: string;
+    filter_id: string | null;
+    clause: {
+      matched: boolean;
+      scope?: string;
+      path?: string;
+      operator?: string;
+      expected?: unknown;
+      actual?: unknown;
+      reason?: string;
+    } | null;
+    /** The payload, if it matched and there is a function; else null. */
+    before: unknown;
+    /** The result of the function; null if it fails or there is none. */
+    after: unknown;
+    function_error: string | null;
+  }>;
+}
+
+export interface TryFiltersBody {
+  /** The body alone. Alternatively send a whole request. */
+  payload?: unknown;
+  request?: {
+    body?: unknown;
+    header?: Record<string, unknown>;
+    headers?: Record<string, unknown>;
+    /** An object, or a query string. */
+    query?: unknown;
+    /** The path, or an object with it under `path`. */
+    path?: unknown;
+  };
+}
+
+export interface TryFiltersResult {
+  data: {
+    is_match: boolean;
+  };
+  /** The first condition that failed, with the actual value. */
+  explain?: {
+    matched: boolean;
+    scope?: string;
+    path?: string;
+    operator?: string;
+    expected?: unknown;
+    actual?: unknown;
+    reason?: string;
+  };
+}
+
+export type UpdateFiltersBody = Array<{
+  uid: string;
+  event_type?: string;
+  /** Accepted for compatibility; both forms are read. */
+  is_flattened?: boolean;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown>;
+  headers?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  path?: Record<string, unknown>;
+}>;
+
+export interface ListEventsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only events for these endpoints. */
+  endpointId?: string[];
+  /** Only events of these sources. */
+  sourceId?: string[];
+  /** Only events for endpoints of this owner. */
+  ownerId?: string;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
+  query?: string;
+  /** A JSON object that the payload must contain. */
+  body?: string;
+}
+
+export interface BatchReplayEventsQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only events for these endpoints. */
+  endpointId?: string[];
+  /** Only events of these sources. */
+  sourceId?: string[];
+  /** Only events for endpoints of this owner. */
+  ownerId?: string;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
+  query?: string;
+  /** A JSON object that the payload must contain. */
+  body?: string;
+  /** Send only to the endpoints in the filters, not to other subscribed ones. */
+  only_endpoint?: boolean;
+}
+
+export interface CountBatchReplayEventsQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only events for these endpoints. */
+  endpointId?: string[];
+  /** Only events of these sources. */
+  sourceId?: string[];
+  /** Only events for endpoints of this owner. */
+  ownerId?: string;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
+  query?: string;
+  /** A JSON object that the payload must contain. */
+  body?: string;
+}
+
+export interface CountBatchReplayEventsResult {
+  num: number;
+}
+
+export interface ExplainEventResult {
+  event_id: string;
+  event_type: string;
+  subscriptions: Array<{
+    subscription_id: string;
+    name: string;
+    endpoint_id: string;
+    matched: boolean;
+    cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    reason: string;
+    filter_id: string | null;
+    clause: {
+      matched: boolean;
+      scope?: string;
+      path?: string;
+      operator?: string;
+      expected?: unknown;
+      actual?: unknown;
+      reason?: string;
+    } | null;
+  }>;
+}
+
+export interface ListEventDeliveriesQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface ForceResendEventDeliveriesBody {
+  ids: string[];
+}
+
+export interface ForceResendEventDeliveriesResult {
+  successful: number;
+  failed: number;
+}
+
+export interface BatchRetryEventDeliveriesQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface CountBatchRetryEventDeliveriesQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface CountBatchRetryEventDeliveriesResult {
+  num: number;
+}
+
+export interface CancelEventDeliveriesQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface ListJobsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+}
+
+export interface OnboardQuery {
+  /** Only check the items. */
+  dry_run?: boolean;
+}
+
+/** At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`. */
+export interface OnboardBody {
+  items: Array<{
+    name?: string;
+    url?: string;
+    event_type?: string;
+    auth_username?: string;
+    auth_password?: string;
+    /** Its line in a file, for error messages. */
+    line?: number;
+  }>;
+}
+
+export type OnboardResult =
+  | {
+      uid: string;
+      project_id: string;
+      type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
+      /** completed: every row was processed. Queued deliveries may still wait. */
+      status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed';
+      /** What the job does with each row. */
+      description: string;
+      /** Rows to process; null while they are too many to count. */
+      total: number | null;
+      /** Rows processed so far. */
+      done: number;
+      /** Rows that could not be processed. */
+      failed: number;
+      /** Why the job failed. */
+      error: string;
+      started_at: string | null;
+      finished_at: string | null;
+      /** RFC 3339, UTC, milliseconds. */
+      created_at: string;
+      /** RFC 3339, UTC, milliseconds. */
+      updated_at: string;
+      batch_count: number;
+      total_items: number;
+      message: string;
+    }
+  | {
+      total_rows: number;
+      valid_count: number;
+      errors: Array<{
+        /** The number of the item, from 1. */
+        row: number;
+        /** Its line in the CSV file. */
+        line?: number;
+        field: string;
+        message: string;
+      }>;
+    };
+
+export interface GetPeriodFailureRatesQuery {
+  /** The endpoints. */
+  endpointId?: string[];
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+}
+
+export type GetPeriodFailureRatesResult = Array<{
+  uid: string;
+  /** Percentage of ended deliveries that failed; null if none has ended. */
+  period_failure_rate: number | null;
+  success_count: number;
+  failure_count: number;
+  /** Deliveries that failed and wait for their next attempt. */
+  retry_count: number;
+}>;
+
+export interface TestOAuth2Body {
+  oauth2: OAuth2;
+}
+
+export interface TestOAuth2Result {
+  success: boolean;
+  access_token?: string;
+  token_type?: string;
+  expires_at: string | null;
+  error?: string;
+  message?: string;
+}
+
+export interface GetDashboardSummaryQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** `daily` by default. */
+  type?: 'daily' | 'weekly' | 'monthly' | 'yearly';
+}
+
+export interface GetDashboardSummaryResult {
+  /** Deliveries that were attempted. */
+  events_sent: number;
+  /** Endpoints. */
+  apps: number;
+  period: string;
+  event_data: Array<{
+    data: {
+      index: number;
+      /** RFC 3339, UTC, milliseconds. */
+      date: string;
+    };
+    count: number;
+    /** Attempts that succeeded. */
+    successes: number;
+    /** Attempts that failed. */
+    failures: number;
+  }>;
+}
+
+export interface GetStatusTotalsQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+}
+
+export interface GetStatusTotalsResult {
+  Scheduled: number;
+  Processing: number;
+  Discarded: number;
+  Failure: number;
+  Success: number;
+  Retry: number;
+}
+
+export interface ListPortalLinksQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  ownerId?: string;
+  /** Part of the name. */
+  name?: string;
+  /** Only links that open one of these endpoints. */
+  endpointId?: string[];
+}
+
+export type GetPortalConfigurationResult = Record<string, boolean | string>;
+
+export type GetPortalAuthConfigurationResult = Record<string, boolean | string>;
+
+export type GetLicenseFeaturesResult = Record<string, boolean | string>;
+
+export interface ListMetaEventsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+}
+
+export interface ListAuditQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** One of api_key, portal_link, instance_key, cli, instance. */
+  actorType?: string;
+  /** The key or portal link. */
+  actorId?: string;
+  /** Such as `endpoint.updated`. */
+  action?: string;
+  resourceId?: string;
+}
+
+export interface ListInstanceAuditQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** One of api_key, portal_link, instance_key, cli, instance. */
+  actorType?: string;
+  /** The key or portal link. */
+  actorId?: string;
+  /** Such as `endpoint.updated`. */
+  action?: string;
+  resourceId?: string;
+  projectId?: string;
+}
+
+export interface TestSubscriptionFunctionBody {
+  /** The argument of the function. */
+  payload?: unknown;
+  /** Source text that defines `transform`. */
+  function: string;
+  /** For sources: which of the two functions it is. */
+  type?: 'body' | 'header' | '';
+}
+
+export interface TestSubscriptionFunctionResult {
+  /** The result of the function. */
+  payload: unknown;
+  /** Lines written to the console. */
+  log: string[];
+  /** CPU time used. */
+  duration_ms: number;
+  limits: {
+    cpu_ms: number;
+    heap_bytes: number;
+    output_bytes: number;
+    heap_used_bytes: number;
+  };
+}
+
+export interface TestSourceFunctionBody {
+  /** The argument of the function. */
+  payload?: unknown;
+  /** Source text that defines `transform`. */
+  function: string;
+  /** For sources: which of the two functions it is. */
+  type?: 'body' | 'header' | '';
+}
+
+export interface TestSourceFunctionResult {
+  /** The result of the function. */
+  payload: unknown;
+  /** Lines written to the console. */
+  log: string[];
+  /** CPU time used. */
+  duration_ms: number;
+  limits: {
+    cpu_ms: number;
+    heap_bytes: number;
+    output_bytes: number;
+    heap_used_bytes: number;
+  };
+}

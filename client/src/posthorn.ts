@@ -1,0 +1,55 @@
+import { PortalResources, ProjectResources } from './generated/resources.ts';
+import { Caller, type ClientOptions } from './request.ts';
+import { path, Scope } from './resource.ts';
+
+export { type ClientErrorCode, type FieldProblem, PosthornError } from './errors.ts';
+export type { ErrorCode } from './generated/error-codes.ts';
+export type * from './generated/resources.ts';
+export type * from './generated/types.ts';
+export type { List, Page } from './list.ts';
+export type { CallOptions, ClientOptions } from './request.ts';
+export { type SendAllOptions, type Sent, sendAll } from './send-all.ts';
+export {
+  type VerifyOptions,
+  verifyWebhook,
+  type Webhook,
+  WebhookError,
+  type WebhookInput,
+  type WebhookProblem,
+} from './verify-webhook.ts';
+
+export interface PosthornOptions extends ClientOptions {
+  /** A key of the project, or the instance key. */
+  key: string;
+  /** The id of the project. Only the calls of `projects` and `audit.listInstance` work without one. */
+  project?: string;
+}
+
+/** The API with a key. */
+export class Posthorn extends ProjectResources {
+  readonly #options: PosthornOptions;
+
+  constructor(options: PosthornOptions) {
+    const { project } = options;
+    const base = project === undefined ? undefined : path`/api/v1/projects/${project}`;
+    super(new Scope(new Caller(options.key, options), base));
+    this.#options = options;
+  }
+
+  /** The same client for another project. The instance key works in every project. */
+  inProject(project: string): Posthorn {
+    return new Posthorn({ ...this.#options, project });
+  }
+}
+
+export interface PosthornPortalOptions extends ClientOptions {
+  /** The token of a portal link. */
+  token: string;
+}
+
+/** The API with a portal link: the part of a project that one customer may see. */
+export class PosthornPortal extends PortalResources {
+  constructor(options: PosthornPortalOptions) {
+    super(new Scope(new Caller(options.token, options), '/portal-api'));
+  }
+}

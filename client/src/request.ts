@@ -1,0 +1,214 @@
+/*
+ * One call of the API: attempts, waits between them, and its end.
+ *
+ *   attempt -> success -> the answer
+ *           -> refused -> PosthornError
+ *           -> nothing was done (429, 408, 503, no connection) -> wait -> attempt
+ *           -> the outcome is unknown (the answer is lost)     -> wait -> attempt, if the call may be repeated
+ *
+ * A call may be repeated if a second execution changes nothing: reads, updates, deletions, and events, which
+ * have an idempotency key. Every other call is sent again only if nothing was done.
+ */
+import { PosthornError } from './errors.ts';
+import type { ErrorCode } from './generated/error-codes.ts';
+import { delayBefore, pause, retryAfterSeconds } from './wait.ts';
+
+export interface ClientOptions {
+  /** The address of the server, such as `https://posthorn.example.com`. */
+  url: string;
+  /** Milliseconds for each attempt, its answer included; 30,000 by default. */
+  timeout?: number;
+  /** Further attempts after the first; 5 by default. */
+  retries?: number;
+  /** Milliseconds before the first retry, doubled before each further one; 250 by default. */
+  firstDelay?: number;
+  /** Send `X-Posthorn-Strict: true`, so that an unknown field is an error; true by default. */
+  strict?: boolean;
+  /** Receives warnings of successful calls, for example about rows that a list omits. */
+  onWarnings?: (warnings: readonly string[], requestId: string) => void;
+  /** Another `fetch`, for example one with a proxy. */
+  fetch?: typeof fetch;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends the call, its waits included. The promise is then rejected with the reason of the signal. */
+  signal?: AbortSignal;
+  timeout?: number;
+  retries?: number;
+  /** The id of the request in the log of the server; a new one by default. */
+  requestId?: string;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  query?: object | undefined;
+  body?: unknown;
+  /** A second execution changes nothing. */
+  repeatable: boolean;
+  options?: CallOptions | undefined;
+}
+
+/** The JSON of a successful answer. */
+export interface Answer {
+  data: unknown;
+  job?: unknown;
+  warnings?: string[];
+}
+
+interface Failure {
+  error: PosthornError;
+  /** Sending the call again may help. `safe`: the server did nothing. `unknown`: it may have. */
+  retry: 'no' | 'safe' | 'unknown';
+}
+
+/** Each of these says that nothing was done. */
+const NOTHING_DONE: ReadonlySet<string> = new Set<ErrorCode>([
+  'rate_limited',
+  'overloaded',
+  'stopping',
+  'database_unavailable',
+  'request_timeout',
+]);
+/** Errors of a connection that was never made. */
+const NOT_CONNECTED: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+const GONE: ReadonlySet<string> = new Set<ErrorCode>(['not_found', 'project_not_found']);
+const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export class Caller {
+  readonly #url: string;
+  readonly #key: string;
+  readonly #options: ClientOptions;
+
+  constructor(key: string, options: ClientOptions) {
+    const { origin, pathname, protocol } = new URL(options.url);
+    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('url must be http or https');
+    // A key that cannot be a header fails here and not as a network error of each call.
+    new Headers({ authorization: `Bearer ${key}` });
+    this.#url = origin + pathname.replace(/\/+$/, '');
+    this.#key = key;
+    this.#options = options;
+  }
+
+  async call(call: Call): Promise<Answer> {
+    const { signal, retries = this.#options.retries ?? 5 } = call.options ?? {};
+    const requestId = call.options?.requestId ?? crypto.randomUUID();
+    const request = this.#request(call, requestId);
+    let outcomeIsUnknown = false;
+    for (let attempts = 1; ; attempts++) {
+      signal?.throwIfAborted();
+      const result = await this.#attempt(call, request, { attempts, requestId });
+      if (!('error' in result)) {
+        if (result.warnings !== undefined) this.#options.onWarnings?.(result.warnings, requestId);
+        return result;
+      }
+      const { error, retry } = result;
+      // An earlier attempt has deleted it, and its answer was lost.
+      if (outcomeIsUnknown && call.method === 'DELETE' && GONE.has(error.code)) return { data: null };
+      outcomeIsUnknown ||= retry === 'unknown';
+      const mayRetry = retry === 'safe' || (retry === 'unknown' && call.repeatable);
+      const delay = delayBefore(attempts, error.retryAfter, this.#options.firstDelay);
+      if (!mayRetry || attempts > retries || delay === undefined) throw error;
+      await pause(delay, signal);
+    }
+  }
+
+  #request({ method, body }: Call, requestId: string): RequestInit {
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      authorization: `Bearer ${this.#key}`,
+      'x-request-id': requestId,
+    };
+    if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';
+    if (body === undefined) return { method, headers, redirect: 'manual' };
+    headers['content-type'] = 'application/json';
+    return { method, headers, redirect: 'manual', body: JSON.stringify(body) };
+  }
+
+  /** Throws only if the caller's signal ends it. */
+  async #attempt(
+    call: Call,
+    request: RequestInit,
+    about: { attempts: number; requestId: string },
+  ): Promise<Answer | Failure> {
+    const { signal, timeout = this.#options.timeout ?? 30_000 } = call.options ?? {};
+    const controller = new AbortController();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      controller.abort();
+    }, timeout);
+    const abort = () => controller.abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const send = this.#options.fetch ?? fetch;
+      const url = this.#url + call.path + queryText(call.query as Query | undefined);
+      const response = await send(url, { ...request, signal: controller.signal });
+      return readAnswer(call, response, await response.text(), about);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      const message = isLate ? `no answer within ${timeout} ms` : `no complete answer: ${reasonOf(cause)}`;
+      const code = isLate ? 'timeout' : 'network';
+      const error = new PosthornError({ ...about, ...call, code, status: 0, message, cause });
+      return { error, retry: wasNotSent(cause) ? 'safe' : 'unknown' };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+function readAnswer(
+  { method, path }: Call,
+  response: Response,
+  text: string,
+  about: { attempts: number; requestId: string },
+): Answer | Failure {
+  const { status, headers } = response;
+  const answer = parse(text);
+  if (answer?.status === true && status >= 200 && status < 300) return answer as unknown as Answer;
+  const requestId = headers.get('x-request-id') ?? about.requestId;
+  const retryAfter = retryAfterSeconds(headers.get('retry-after'));
+  const given = { method, path, status, requestId, attempts: about.attempts, retryAfter };
+  if (answer?.status === false && typeof answer['code'] === 'string') {
+    const { message, data } = answer as { message?: unknown; data?: unknown };
+    const code = answer['code'] as ErrorCode;
+    const error = new PosthornError({ ...given, code, message: String(message), data });
+    if (NOTHING_DONE.has(code)) return { error, retry: 'safe' };
+    return { error, retry: code === 'outcome_unknown' ? 'unknown' : 'no' };
+  }
+  const message = `HTTP ${status} without an answer of Posthorn; check the url`;
+  const error = new PosthornError({ ...given, code: 'bad_answer', message });
+  if (status === 429) return { error, retry: 'safe' };
+  // A cut answer has a good status.
+  return { error, retry: PROXY_STATUS.has(status) || response.ok ? 'unknown' : 'no' };
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as { cause?: unknown; message?: string };
+  return cause instanceof Error && cause.message !== '' ? cause.message : (message ?? String(error));
+}
+
+function wasNotSent(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return NOT_CONNECTED.has(cause?.code);
+}
+
+function queryText(query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
