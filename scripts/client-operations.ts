@@ -23,7 +23,7 @@ export interface Document {
   components: { schemas: Record<string, JsonSchema> };
 }
 
-/** What a method returns: `data`, all pages, the job that it started, or `data` and the fields beside it. */
+/** What a method returns: `data`, all pages, the job that it started, or `data` with further fields. */
 type Result =
   | { kind: 'data' | 'list' | 'job' | 'event'; schema: JsonSchema }
   | { kind: 'answer'; schema: JsonSchema };
@@ -59,7 +59,11 @@ const NAMES: Record<string, string> = {
 
 /** Calls besides GET, DELETE and updates that can be sent twice: each leaves things as they are. */
 const REPEATABLE = new Set([
-  ...['testFilter', 'tryFilters', 'previewSubscription', 'testSubscriptionFunction', 'testSourceFunction'],
+  'testFilter',
+  'tryFilters',
+  'previewSubscription',
+  'testSubscriptionFunction',
+  'testSourceFunction',
   'importEventTypes',
 ]);
 
@@ -87,7 +91,7 @@ export function methodsOf(document: Document): Method[] {
       body: operation.requestBody?.content['application/json']?.schema,
       result: resultOf(operation),
       isRepeatable:
-        /^update/.test(operation.operationId) ||
+        operation.operationId.startsWith('update') ||
         EVENTS.has(operation.operationId) ||
         REPEATABLE.has(operation.operationId),
       isInPortal: inPortal.has(`${operation.operationId}InPortal`) || path.startsWith(`${PORTAL}/`),

@@ -80,16 +80,15 @@ const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Caller {
   readonly #url: string;
-  readonly #key: string;
+  readonly #authorization: string;
   readonly #options: ClientOptions;
 
   constructor(key: string, options: ClientOptions) {
     const { origin, pathname, protocol } = new URL(options.url);
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('url must be http or https');
-    // A key that cannot be a header fails here and not as a network error of each call.
-    new Headers({ authorization: `Bearer ${key}` });
     this.#url = origin + pathname.replace(/\/+$/, '');
-    this.#key = key;
+    // A key that cannot be a header fails here, and not as a network error of each call.
+    this.#authorization = new Headers({ authorization: `Bearer ${key}` }).get('authorization') ?? '';
     this.#options = options;
   }
 
@@ -119,7 +118,7 @@ export class Caller {
   #request({ method, body }: Call, requestId: string): RequestInit {
     const headers: Record<string, string> = {
       accept: 'application/json',
-      authorization: `Bearer ${this.#key}`,
+      authorization: this.#authorization,
       'x-request-id': requestId,
     };
     if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';

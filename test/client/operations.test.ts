@@ -1,0 +1,340 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Endpoint, Posthorn, PosthornPortal, type Subscription } from '../../client/src/posthorn.ts';
+import { type Document, type Method, methodsOf } from '../../scripts/client-operations.ts';
+import { Journey, type Send } from '../conformance/journey.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { callLine, missingOperations } from '../support/operation-coverage.ts';
+import { Receiver } from '../support/receiver.ts';
+import { recordedFetch } from './clients.ts';
+
+/** Every operation through the client, against the real server. The last test checks that none is missing. */
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'),
+) as Document;
+const calls: string[] = [];
+let last: { status: number; answer: Json };
+let app: TestApp;
+let receiver: Receiver;
+let instance: Posthorn;
+let posthorn: Posthorn;
+
+const watchedFetch: typeof fetch = async (input, init) => {
+  const response = await recordedFetch(input, init);
+  calls.push(callLine(init?.method ?? 'GET', String(input), response.status));
+  last = { status: response.status, answer: await response.clone().json() };
+  return response;
+};
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await Receiver.start();
+  const options = { url: app.url, fetch: watchedFetch };
+  instance = new Posthorn({ ...options, key: app.instance.key });
+  posthorn = new Posthorn({ ...options, key: app.project.key, project: app.projectId });
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await receiver?.stop();
+});
+
+describe('the journey of the conformance tests', () => {
+  const PROJECT = '/api/v1/projects/{projectID}';
+  const routes = methodsOf(document)
+    .map((method) => ({
+      method,
+      pattern: new RegExp(`^${method.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+    }))
+    .sort((a, b) => a.method.pathParameters.length - b.method.pathParameters.length);
+
+  function argumentsOf({ pathParameters, body, query }: Method, groups: Record<string, string>, ask: object) {
+    const { body: givenBody, query: givenQuery } = ask as { body?: unknown; query?: unknown };
+    return [
+      ...pathParameters.map((name) => groups[name]),
+      ...(body === undefined ? [] : [givenBody]),
+      ...(query === undefined ? [] : [givenQuery]),
+    ];
+  }
+
+  /** Journeys name calls by method and path. This is the method of the client for it. */
+  const send: Send = async (verb, path, ask = {}) => {
+    // The journey sends what Convoy's clients send, with fields that are not of the interface.
+    const client = new Posthorn({
+      url: app.url,
+      key: app.project.key,
+      project: app.projectId,
+      fetch: watchedFetch,
+      strict: false,
+    });
+    const full = `${PROJECT.replace('{projectID}', app.projectId)}${path}`;
+    const route = routes.find(({ method, pattern }) => method.verb === verb && pattern.test(full));
+    if (route === undefined) throw new Error(`no method for ${verb} ${path}`);
+    const { method, pattern } = route;
+    const resource = `${method.resource[0]!.toLowerCase()}${method.resource.slice(1)}`;
+    const operations = (client as unknown as Record<string, Record<string, (...args: unknown[]) => unknown>>)[
+      resource
+    ]!;
+    const made = operations[method.name]!(...argumentsOf(method, pattern.exec(full)!.groups ?? {}, ask));
+    const result = await (method.result.kind === 'list' ? (made as { page(): unknown }).page() : made);
+    const { data, job } = last.answer;
+    if (method.result.kind === 'answer') expect(result).toMatchObject({ data });
+    else expect(result).toEqual(method.result.kind === 'job' ? job : data);
+    return last;
+  };
+
+  it('gets the expected code and shape on every call, and each method returns the data', () =>
+    new Journey(send, receiver.url).run());
+});
+
+describe('the further operations', () => {
+  let endpoint: Endpoint;
+  let subscription: Subscription;
+
+  beforeAll(async () => {
+    endpoint = await posthorn.endpoints.create({ name: 'e', url: receiver.url, owner_id: 'customer' });
+    subscription = await posthorn.subscriptions.create({
+      name: 's',
+      endpoint_id: endpoint.uid,
+      filter_config: { event_types: ['order'] },
+      retry_config: { type: 'linear', duration: '1s', retry_count: 0 },
+    });
+  });
+
+  it('projects and keys', async () => {
+    const { project, api_key } = await instance.projects.create({ name: 'other', type: 'outgoing' });
+    const other = instance.inProject(project.uid);
+    expect((await instance.projects.list()).map(({ uid }) => uid)).toContain(project.uid);
+    expect((await instance.projects.get(project.uid)).name).toBe('other');
+    await instance.projects.update(project.uid, { name: 'renamed' });
+    const key = await other.keys.create({ name: 'second' });
+    expect((await other.keys.list()).map(({ uid }) => uid).sort()).toEqual([api_key.uid, key.uid].sort());
+    expect(await other.keys.revoke(key.uid)).toBeNull();
+    await instance.projects.delete(project.uid);
+  });
+
+  it('endpoints', async () => {
+    await posthorn.endpoints.pause(endpoint.uid);
+    expect((await posthorn.endpoints.activate(endpoint.uid)).status).toBe('active');
+    expect((await posthorn.endpoints.test(endpoint.uid)).status).toBe(true);
+    const rates = await posthorn.endpoints.getPeriodFailureRates({ endpointId: [endpoint.uid] });
+    expect(rates.map(({ uid }) => uid)).toEqual([endpoint.uid]);
+    receiver.answerNext((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"access_token":"t","token_type":"Bearer","expires_in":60}');
+    });
+    const oauth2 = {
+      url: receiver.url,
+      client_id: 'c',
+      grant_type: 'client_credentials',
+      authentication_type: 'shared_secret' as const,
+      client_secret: 's',
+    };
+    expect(await posthorn.endpoints.testOAuth2({ oauth2 })).toMatchObject({ success: true });
+  });
+
+  it('jobs', async () => {
+    const job = await posthorn.eventDeliveries.cancel({ endpointId: ['none'] });
+    expect((await posthorn.jobs.cancel(job.uid)).status).toBe('cancelled');
+    expect((await posthorn.jobs.get(job.uid)).status).toBe('cancelled');
+    await expect(posthorn.jobs.cancel(job.uid)).rejects.toMatchObject({ code: 'wrong_state' });
+    const onboard = await posthorn.endpoints.onboard({ items: [{ name: 'i', url: receiver.url }] });
+    expect('uid' in onboard && onboard.type).toBe('onboard');
+    const seen = [];
+    for await (const one of posthorn.jobs.list({ perPage: 1 })) seen.push(one.uid);
+    expect(seen).toContain(job.uid);
+  });
+
+  it('sources, subscriptions and event types', async () => {
+    const fn = 'function transform(payload) { return payload; }';
+    expect((await posthorn.sources.testFunction({ payload: { a: 1 }, function: fn })).payload).toEqual({
+      a: 1,
+    });
+    expect(await posthorn.subscriptions.preview(subscription.uid, {})).toMatchObject({ events: [] });
+    const tried = await posthorn.subscriptions.testFilter({
+      request: { body: { a: 1 } },
+      schema: { body: { a: 2 } },
+    });
+    expect(tried).toMatchObject({ data: false, explain: { matched: false, path: 'a' } });
+    const spec = JSON.stringify({
+      openapi: '3.1.0',
+      webhooks: { 'invoice.paid': { post: { summary: 'paid' } } },
+    });
+    expect((await posthorn.eventTypes.import({ spec })).map(({ name }) => name)).toContain('invoice.paid');
+  });
+
+  it('events, deliveries, dashboard, audit and portal links', async () => {
+    receiver.answerAlways(500);
+    const event = await posthorn.events.broadcast({ event_type: 'order', data: { n: 1 } });
+    expect((await posthorn.events.explain(event.uid)).event_id).toBe(event.uid);
+    const { content } = await eventually(
+      () => posthorn.eventDeliveries.list({ eventId: event.uid, status: ['Failure'] }).page(),
+      (page) => page.content.length > 0,
+    );
+    receiver.answerAlways(200);
+    await posthorn.eventDeliveries.countBatchRetry({ status: ['Failure'] });
+    await posthorn.eventDeliveries.resend(content[0]!.uid);
+    expect((await posthorn.dashboard.getSummary()).apps).toBeGreaterThan(0);
+    expect((await posthorn.dashboard.getStatusTotals()).Success).toBeGreaterThanOrEqual(0);
+    expect((await posthorn.audit.list({ perPage: 1 }).page()).content).toHaveLength(1);
+    expect((await instance.audit.listInstance().page()).content.length).toBeGreaterThan(1);
+    const link = await posthorn.portalLinks.create({ name: 'l', owner_id: 'customer' });
+    expect(await posthorn.portalLinks.refreshToken(link.uid)).not.toBe(link.token);
+  });
+});
+
+describe('a portal link', () => {
+  let portal: PosthornPortal;
+  beforeAll(async () => {
+    const link = await posthorn.portalLinks.create({
+      name: 'portal',
+      owner_id: 'portal-customer',
+      can_manage_endpoint: true,
+      can_create_events: true,
+    });
+    portal = new PosthornPortal({ url: app.url, token: link.token, fetch: watchedFetch });
+  });
+
+  it('has the methods that are open to it', async () => {
+    expect((await portal.portal.getLink()).name).toBe('portal');
+    await portal.portal.getConfiguration();
+    await portal.portal.getAuthConfiguration();
+    await portal.portal.getLicenseFeatures();
+    await portal.eventTypes.list();
+    const made = await portal.endpoints.create({ name: 'e', url: receiver.url });
+    await portal.endpoints.list().page();
+    await portal.endpoints.get(made.uid);
+    await portal.endpoints.update(made.uid, { name: 'f', url: receiver.url });
+    await portal.endpoints.pause(made.uid);
+    await portal.endpoints.pause(made.uid);
+    await portal.endpoints.expireSecret(made.uid, { expiration: 1, secret: 'next' });
+    await portal.endpoints.test(made.uid);
+    await portal.endpoints.getPeriodFailureRates({ endpointId: [made.uid] });
+    const sub = await portal.subscriptions.create({
+      name: 's',
+      endpoint_id: made.uid,
+      filter_config: { event_types: ['order'] },
+      retry_config: { type: 'linear', duration: '1s', retry_count: 0 },
+    });
+    await portal.subscriptions.list().page();
+    await portal.subscriptions.get(sub.uid);
+    await portal.subscriptions.update(sub.uid, { name: 't' });
+    await portal.subscriptions.toggleStatus(sub.uid);
+    await portal.subscriptions.toggleStatus(sub.uid);
+    await portal.subscriptions.testFilter({ request: { body: {} }, schema: { body: {} } });
+    await portal.subscriptions.preview(sub.uid, {});
+    const fn = 'function transform(payload) { return payload; }';
+    await portal.subscriptions.testFunction({ payload: 1, function: fn });
+    await filters(sub.uid);
+    await deliveries(made.uid);
+    await portal.dashboard.getSummary();
+    await portal.dashboard.getStatusTotals();
+    await portal.subscriptions.delete(sub.uid);
+    await portal.endpoints.delete(made.uid);
+  });
+
+  async function filters(subscriptionId: string): Promise<void> {
+    for (const name of ['portal.one', 'portal.two']) await posthorn.eventTypes.create({ name });
+    const filter = await portal.filters.create(subscriptionId, { event_type: 'portal.one', body: { a: 1 } });
+    await portal.filters.list(subscriptionId);
+    await portal.filters.get(subscriptionId, filter.uid);
+    await portal.filters.update(subscriptionId, filter.uid, { body: { a: 2 } });
+    await portal.filters.updateMany(subscriptionId, [{ uid: filter.uid, body: { a: 3 } }]);
+    const tried = await portal.filters.try(subscriptionId, 'portal.one', { payload: { a: 3 } });
+    expect(tried.data.is_match).toBe(true);
+    await portal.filters.createMany(subscriptionId, [{ event_type: 'portal.two' }]);
+    await portal.filters.delete(subscriptionId, filter.uid);
+  }
+
+  async function deliveries(endpointId: string): Promise<void> {
+    const ended = async (status: 'Success' | 'Failure') => {
+      receiver.answerAlways(status === 'Success' ? 200 : 500);
+      const event = await portal.events.create({ endpoint_id: endpointId, event_type: 'order', data: 1 });
+      const { content } = await eventually(
+        () => portal.eventDeliveries.list({ eventId: event.uid, status: [status] }).page(),
+        (page) => page.content.length > 0,
+      );
+      return { event, delivery: content[0]! };
+    };
+    const failed = await ended('Failure');
+    const { event, delivery } = await ended('Success');
+    await portal.events.list().page();
+    await portal.events.get(event.uid);
+    await portal.events.replay(event.uid);
+    await portal.events.countBatchReplay();
+    await portal.events.batchReplay({ endpointId: [endpointId] });
+    await portal.eventDeliveries.get(delivery.uid);
+    const [attempt] = await portal.deliveryAttempts.list(delivery.uid);
+    await portal.deliveryAttempts.get(delivery.uid, attempt!.uid);
+    await portal.eventDeliveries.resend(failed.delivery.uid);
+    await portal.eventDeliveries.forceResend({ ids: [delivery.uid] });
+    await portal.eventDeliveries.countBatchRetry();
+    await portal.eventDeliveries.batchRetry({ endpointId: [endpointId] });
+  }
+});
+
+describe('the errors of the real server', () => {
+  const body = { name: 'e', url: 'http://127.0.0.1:1' };
+
+  it.each<[string, number, () => Promise<unknown>]>([
+    ['validation_failed', 400, () => posthorn.endpoints.create({ name: '', url: '' })],
+    ['validation_failed', 400, () => posthorn.endpoints.create({ ...body, colour: 'red' } as typeof body)],
+    ['bad_query', 400, () => posthorn.events.list({ startDate: 'never' }).page()],
+    ['not_in_project', 400, () => posthorn.subscriptions.create({ name: 's', endpoint_id: 'none' })],
+    ['not_found', 404, () => posthorn.endpoints.get('none')],
+    ['project_not_found', 404, () => instance.projects.get('none')],
+    ['key_rejected', 401, () => new Posthorn({ url: app.url, key: 'none' }).projects.list()],
+    [
+      'project_forbidden',
+      403,
+      () => posthorn.inProject('01ARZ3NDEKTSV4RRFFQ69G5FAV').endpoints.list().page(),
+    ],
+    ['instance_key_required', 403, () => posthorn.projects.create({ name: 'p', type: 'outgoing' })],
+    [
+      'body_too_large',
+      413,
+      () => posthorn.events.broadcast({ event_type: 'x', data: 'x'.repeat(12_000_000) }),
+    ],
+    [
+      'name_taken',
+      409,
+      async () => {
+        await posthorn.eventTypes.create({ name: 'taken' });
+        await posthorn.eventTypes.create({ name: 'taken' });
+      },
+    ],
+  ])('%s, %i', async (code, status, call) => {
+    const error = await call().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({
+      name: 'PosthornError',
+      code,
+      status,
+      requestId: expect.stringMatching(/./),
+    });
+  });
+
+  it('names each wrong field', async () => {
+    const error = await posthorn.endpoints
+      .create({ name: '', url: 'no' })
+      .catch((thrown: { fields: { field: string }[] }) => thrown.fields.map(({ field }) => field));
+    expect(error).toEqual(expect.arrayContaining(['name']));
+  });
+});
+
+describe('the coverage', () => {
+  it('includes every operation with a success, except the second verbs of three', () => {
+    const missing = missingOperations(document, calls).filter((line) => line.endsWith('no success'));
+    expect(missing).toEqual([
+      'POST /api/v1/projects/{projectID}/sources/{sourceID}: no success',
+      'POST /api/v1/projects/{projectID}/subscriptions/{subscriptionID}/filters/bulk_update: no success',
+      'POST /api/v1/projects/{projectID}: no success',
+      'POST /portal-api/subscriptions/{subscriptionID}/filters/bulk_update: no success',
+    ]);
+  });
+});
