@@ -18,6 +18,6 @@ export function clientOf(app: TestApp, options: Partial<PosthornOptions> = {}): 
 /** For the end of the run, which checks that every operation was called. */
 export const recordedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
-  appendFileSync(inject('callLog'), callLine(init?.method ?? 'GET', String(input), response.status));
+  appendFileSync(inject('callLog'), callLine(init?.method ?? 'GET', new Request(input).url, response.status));
   return response;
 };

@@ -24,13 +24,14 @@ let posthorn: Posthorn;
 
 const watchedFetch: typeof fetch = async (input, init) => {
   const response = await recordedFetch(input, init);
-  calls.push(callLine(init?.method ?? 'GET', String(input), response.status));
+  calls.push(callLine(init?.method ?? 'GET', new Request(input).url, response.status));
   last = { status: response.status, answer: await response.clone().json() };
   return response;
 };
 
 beforeAll(async () => {
-  app = await startTestApp();
+  // Without the role that runs jobs, so that a job can be cancelled.
+  app = await startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' });
   receiver = await Receiver.start();
   const options = { url: app.url, fetch: watchedFetch };
   instance = new Posthorn({ ...options, key: app.instance.key });
@@ -181,8 +182,12 @@ describe('the further operations', () => {
     expect((await posthorn.dashboard.getStatusTotals()).Success).toBeGreaterThanOrEqual(0);
     expect((await posthorn.audit.list({ perPage: 1 }).page()).content).toHaveLength(1);
     expect((await instance.audit.listInstance().page()).content.length).toBeGreaterThan(1);
-    const link = await posthorn.portalLinks.create({ name: 'l', owner_id: 'customer' });
-    expect(await posthorn.portalLinks.refreshToken(link.uid)).not.toBe(link.token);
+    const link = await posthorn.portalLinks.create({
+      name: 'l',
+      owner_id: 'customer',
+      auth_type: 'refresh_token',
+    });
+    expect((await posthorn.portalLinks.refreshToken(link.uid)).length).toBeGreaterThan(20);
   });
 });
 
@@ -302,8 +307,9 @@ describe('the errors of the real server', () => {
       'name_taken',
       409,
       async () => {
-        await posthorn.eventTypes.create({ name: 'taken' });
-        await posthorn.eventTypes.create({ name: 'taken' });
+        const project = { name: 'taken', type: 'outgoing' } as const;
+        await instance.projects.create(project);
+        await instance.projects.create(project);
       },
     ],
   ])('%s, %i', async (code, status, call) => {

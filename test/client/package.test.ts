@@ -157,12 +157,10 @@ describe('the tour of the readme', () => {
     expect(output.slice(0, -1)).toEqual([
       'sent invoice.paid',
       'sent 3 more',
-      ...[
-        'listed 7',
-        expect.stringMatching(/^listed/),
-        expect.stringMatching(/^listed/),
-        expect.stringMatching(/^listed/),
-      ],
+      'listed 7',
+      expect.stringMatching(/^listed \d+$/),
+      expect.stringMatching(/^listed \d+$/),
+      expect.stringMatching(/^listed \d+$/),
       'validation_failed 400 url true',
     ]);
     expect(received).toMatch(/^received true \d+$/);
