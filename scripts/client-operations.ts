@@ -64,6 +64,7 @@ const REPEATABLE = new Set([
   'previewSubscription',
   'testSubscriptionFunction',
   'testSourceFunction',
+  'testSourceConnection',
   'importEventTypes',
 ]);
 

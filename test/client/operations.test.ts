@@ -154,6 +154,14 @@ describe('the further operations', () => {
     expect((await posthorn.sources.testFunction({ payload: { a: 1 }, function: fn })).payload).toEqual({
       a: 1,
     });
+    const kafka = { brokers: ['127.0.0.1:1'], consumer_group_id: 'g', topic_name: 't' };
+    const source = await posthorn.sources.create({
+      name: 'broker',
+      type: 'pub_sub',
+      is_disabled: true,
+      pub_sub: { type: 'kafka', workers: 1, kafka },
+    });
+    expect(await posthorn.sources.testConnection(source.uid)).toMatchObject({ ok: false });
     expect(await posthorn.subscriptions.preview(subscription.uid, {})).toMatchObject({ events: [] });
     const tried = await posthorn.subscriptions.testFilter({
       request: { body: { a: 1 } },

@@ -72,6 +72,7 @@ import type {
   TestFilterResult,
   TestOAuth2Body,
   TestOAuth2Result,
+  TestSourceConnectionResult,
   TestSourceFunctionBody,
   TestSourceFunctionResult,
   TestSubscriptionFunctionBody,
@@ -227,6 +228,14 @@ export class Sources extends Resource {
   /** Delete a source and its subscriptions. */
   delete(sourceId: string, options?: CallOptions): Promise<null> {
     return this.scope.data('DELETE', this.scope.at`/sources/${sourceId}`, { options });
+  }
+
+  /** Connect to the broker of a source, without taking messages. */
+  testConnection(sourceId: string, options?: CallOptions): Promise<TestSourceConnectionResult> {
+    return this.scope.data('POST', this.scope.at`/sources/${sourceId}/test_connection`, {
+      repeatable: true,
+      options,
+    });
   }
 
   /** Run a function on a payload and show its result and its log. Nothing is stored. */

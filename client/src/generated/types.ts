@@ -1102,6 +1102,17 @@ export interface Source {
   rate_limit: number;
   /** Seconds. */
   rate_limit_duration: number;
+  /** Of a source of a broker. */
+  status: {
+    /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
+    state: 'connecting' | 'running' | 'waiting' | 'disabled';
+    reason: string;
+    last_message_at: string | null;
+    last_error: string;
+    last_error_at: string | null;
+    /** Messages that wait in the broker; null where that is not known. */
+    lag: number | null;
+  } | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   /** RFC 3339, UTC, milliseconds. */
@@ -1458,6 +1469,12 @@ export interface ListSourcesQuery {
   q?: string;
   type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
   provider?: string;
+}
+
+export interface TestSourceConnectionResult {
+  ok: boolean;
+  /** Why it is not; empty where it is. */
+  reason: string;
 }
 
 export interface ListSubscriptionsQuery {
