@@ -54,9 +54,9 @@ describe('the package', () => {
   });
 
   it('is smaller than 10 kB, compressed and without the types', () => {
-    const sizes = modules().map((path) => gzipSync(readFileSync(join(installed, path))).length);
-    expect(sizes.length).toBeGreaterThan(8);
-    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(10_000);
+    const texts = modules().map((path) => readFileSync(join(installed, path)));
+    expect(texts.length).toBeGreaterThan(8);
+    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(10_000);
   });
 
   it('lets a bundler leave out the calls where only webhooks are verified', () => {

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Document, methodsOf } from '../../scripts/client-operations.ts';
+import { declaration, typeText } from '../../scripts/client-types.ts';
+
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'),
+) as Document;
+const methods = methodsOf(document);
+const operations = Object.values(document.paths).flatMap((verbs) => Object.values(verbs));
+
+describe('the methods of the client', () => {
+  it('are one for each operation that is no second verb and no second path', () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(methods.map(({ id }) => id).sort()).toEqual(
+      ids.filter((id) => !/(ByPost|InPortal)$/.test(id)).sort(),
+    );
+    for (const id of ids.filter((one) => one.endsWith('ByPost')))
+      expect(ids).toContain(id.replace('ByPost', ''));
+  });
+
+  it('have names of their own', () => {
+    const names = methods.map(({ resource, name }) => `${resource}.${name}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    expect(names.filter((name) => !/^[A-Z]\w+\.[a-z]\w*$/.test(name))).toEqual([]);
+  });
+
+  it('take and return the same in a portal', () => {
+    const withoutProject = (text: string) =>
+      text.replace(/\{"schema":\{"type":"string"\},"in":"path","name":"projectID","required":true\},?/, '');
+    const shape = ({ requestBody, parameters = [], responses }: (typeof operations)[number]) =>
+      withoutProject(JSON.stringify([requestBody, parameters, responses])).replaceAll(',]', ']');
+    const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
+    const pairs = [...byId].filter(([id]) => id.endsWith('InPortal'));
+    expect(pairs.length).toBeGreaterThan(30);
+    for (const [id, inPortal] of pairs)
+      expect(`${id} ${shape(inPortal)}`).toBe(`${id} ${shape(byId.get(id.replace('InPortal', ''))!)}`);
+  });
+
+  it('are repeated only where a second execution changes nothing', () => {
+    const repeatable = methods.filter(({ verb, isRepeatable }) => isRepeatable && verb !== 'GET');
+    expect(repeatable.map(({ id }) => id).sort()).toEqual([
+      'broadcastEvent',
+      'createEvent',
+      'dynamicEvent',
+      'fanoutEvent',
+      'importEventTypes',
+      'previewSubscription',
+      'testFilter',
+      'testSourceConnection',
+      'testSourceFunction',
+      'testSubscriptionFunction',
+      'tryFilters',
+      'updateEndpoint',
+      'updateEventType',
+      'updateFilter',
+      'updateFilters',
+      'updatePortalLink',
+      'updateProject',
+      'updateSource',
+      'updateSubscription',
+    ]);
+  });
+});
+
+describe('a schema as TypeScript', () => {
+  it.each([
+    [{ type: 'integer' }, 'number'],
+    [{ type: ['string', 'null'] }, 'string | null'],
+    [{ enum: ['a', ''] }, '"a" | ""'],
+    [{ type: 'array', items: { type: 'string' } }, 'string[]'],
+    [{ type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, 'Array<string | null>'],
+    [{ $ref: '#/components/schemas/Event' }, 'Event'],
+    [{ type: 'object' }, 'Record<string, unknown>'],
+    [{ type: 'object', additionalProperties: { type: 'string' } }, 'Record<string, string>'],
+    [{}, 'unknown'],
+    [{ anyOf: [{ type: 'object' }, { type: 'null' }], description: 'Always null.' }, 'null'],
+  ])('%j is %s', (schema, text) => {
+    expect(typeText(schema)).toBe(text);
+  });
+
+  it('has the descriptions as comments', () => {
+    const properties = { 'a-b': { type: 'string', description: 'One */ two.' }, c: {} };
+    expect(
+      declaration('Thing', { type: 'object', properties, required: ['c'], description: 'A thing.' }),
+    ).toBe(
+      '/** A thing. */\nexport interface Thing {\n/** One *\\/ two. */\n"a-b"?: string;\nc: unknown;\n}\n',
+    );
+  });
+
+  it('is refused with a keyword that would be lost', () => {
+    expect(() => typeText({ not: {} } as object)).toThrow('the keyword not');
+    expect(() => typeText({ type: 'tuple' })).toThrow('the type tuple');
+  });
+});
