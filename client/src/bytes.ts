@@ -30,7 +30,9 @@ type Source = { body: ReadableStream<Uint8Array> | string | Uint8Array | ArrayBu
 export async function readBytes({ body }: Source, maxBytes: number): Promise<Bytes | undefined> {
   if (body === null) return new Uint8Array(0);
   if (typeof body === 'string') return utf8Bytes(body);
-  if (!(body instanceof ReadableStream)) return new Uint8Array(body);
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new Uint8Array(body);
+  if (!(body instanceof ReadableStream))
+    throw new TypeError('The body must be the unparsed bytes or text of the request.');
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;

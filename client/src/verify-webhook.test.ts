@@ -167,6 +167,11 @@ describe('is refused', () => {
     await expect(verifyWebhook(behind(20), 'secret', { schemes: ['standard'] })).rejects.toThrow();
   });
 
+  it('a body that was parsed, with the reason', async () => {
+    const parsed = { headers: delivery().headers, body: { amount: 1 } as unknown as string };
+    await expect(verifyWebhook(parsed, 'secret')).rejects.toThrow('unparsed bytes');
+  });
+
   it('a Request that is too large, without reading the rest', async () => {
     const { headers } = delivery();
     let read = 0;

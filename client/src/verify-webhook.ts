@@ -180,8 +180,13 @@ async function importKey(secret: string, scheme: Webhook['scheme'], hash: string
 }
 
 function headerOf(headers: WebhookInput['headers'], name: string): string {
-  if (headers instanceof Headers) return headers.get(name) ?? '';
+  if (isHeaders(headers)) return headers.get(name) ?? '';
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase());
   const value = found?.[1];
   return typeof value === 'string' ? value : (value?.join(', ') ?? '');
+}
+
+/** True also of the Headers of another library or realm. */
+function isHeaders(headers: WebhookInput['headers']): headers is Headers {
+  return typeof headers['get' as keyof typeof headers] === 'function';
 }
