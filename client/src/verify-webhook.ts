@@ -131,14 +131,13 @@ function readSignatures(header: (name: string) => string, options: VerifyOptions
     };
   }
   const convoy = header(convoyHeader);
-  const isAdvanced = convoy.startsWith('t=');
-  if (schemes.includes('convoy') && isAdvanced) {
+  if (schemes.includes('convoy') && convoy.startsWith('t=')) {
     const [first = '', ...rest] = convoy.split(',');
     const time = first.slice(2);
     const signatures = rest.map((part) => hmac(decode(part.replace(/^v\d+=/, ''))));
     return { scheme: 'convoy', timestamp: time, prefix: `${time},`, signatures: bounded(signatures) };
   }
-  if (schemes.includes('convoy-simple') && convoy !== '' && !isAdvanced)
+  if (schemes.includes('convoy-simple') && convoy !== '')
     return { scheme: 'convoy-simple', prefix: '', signatures: [hmac(decode(convoy))] };
   return undefined;
 }
