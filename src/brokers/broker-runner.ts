@@ -2,6 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
+import { brokerSettings } from './modules.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
 
 /**
@@ -101,7 +102,7 @@ export class BrokerRunner {
 /** Settings that cannot be read stop their own source only. */
 function settingsOf(row: SourceRow, log: Logger): string | null {
   try {
-    return JSON.stringify([row.type, row.is_disabled, row.secret.reveal().pub_sub]);
+    return JSON.stringify([row.type, row.is_disabled, brokerSettings(row)]);
   } catch (error) {
     log.error({ err: error, source: row.id }, 'failed to read the settings of a source; it does not run');
     return null;

@@ -1,3 +1,4 @@
+import type { BrokerSettings } from '../domain/source.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { BrokerModule } from './module/broker-module.ts';
 
@@ -6,12 +7,18 @@ const modules = {
   kafka: async () => (await import('./kafka/kafka.ts')).kafka,
 } satisfies Partial<Record<BrokerKind, () => Promise<BrokerModule>>>;
 
-export type BrokerKind = 'kafka' | 'sqs' | 'amqp' | 'google' | 'postgres';
+export type BrokerKind = BrokerSettings['type'];
+
+/** Null: it is none of a broker, or has no settings. */
+export function brokerSettings({ type, secret }: SourceRow): BrokerSettings | null {
+  const { pub_sub, db_change_stream: postgres } = secret.reveal();
+  if (type === 'db_change_stream') return postgres && { type: 'postgres', postgres };
+  return type === 'pub_sub' ? pub_sub : null;
+}
 
 /** Undefined: the source is none of a broker. */
 export function brokerKind(source: SourceRow): BrokerKind | undefined {
-  if (source.type === 'db_change_stream') return 'postgres';
-  return source.type === 'pub_sub' ? source.secret.reveal().pub_sub?.type : undefined;
+  return source.type === 'db_change_stream' ? 'postgres' : brokerSettings(source)?.type;
 }
 
 /** Undefined: this version does not have the kind. */

@@ -5,7 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { MessageStore } from './message-store.ts';
 import { BrokerError, type BrokerModule, type ConnectContext } from './module/broker-module.ts';
-import { type BrokerKind, brokerKind, loadModule } from './modules.ts';
+import { type BrokerKind, brokerKind, brokerSettings, loadModule } from './modules.ts';
 import type { SourceAlarms } from './source-alarms.ts';
 import type { StatusBoard } from './status-board.ts';
 
@@ -24,6 +24,7 @@ export interface SourceConsumerDeps {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+export const NO_SETTINGS = 'The source has no settings of a broker or database.';
 export const UNAVAILABLE = 'This version has no connection to this kind of broker.';
 
 export class SourceConsumer {
@@ -80,9 +81,9 @@ export class SourceConsumer {
 
   async #consume(module: BrokerModule): Promise<void> {
     const { connect, messages, board } = this.#deps;
-    const { id, project_id: projectId, secret } = this.#source;
-    const settings = secret.reveal().pub_sub;
-    if (settings === null) throw new BrokerError('The source has no settings of a broker.');
+    const { id, project_id: projectId } = this.#source;
+    const settings = brokerSettings(this.#source);
+    if (settings === null) throw new BrokerError(NO_SETTINGS);
     const { signal } = this.#stop;
     const source = { id, projectId, kind: this.#kind };
     await module.consume(settings, {

@@ -1,8 +1,8 @@
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import { BrokerError, type ConnectContext } from './module/broker-module.ts';
-import { brokerKind, loadModule } from './modules.ts';
-import { reasonOf, UNAVAILABLE } from './source-consumer.ts';
+import { brokerKind, brokerSettings, loadModule } from './modules.ts';
+import { NO_SETTINGS, reasonOf, UNAVAILABLE } from './source-consumer.ts';
 
 const LIMIT_MS = 10_000;
 
@@ -13,8 +13,9 @@ export async function testConnection(
 ): Promise<string | null> {
   const kind = brokerKind(source);
   const module = kind === undefined ? undefined : await loadModule(kind);
-  const settings = source.secret.reveal().pub_sub;
-  if (module === undefined || settings === null) return UNAVAILABLE;
+  const settings = brokerSettings(source);
+  if (settings === null) return NO_SETTINGS;
+  if (module === undefined) return UNAVAILABLE;
   const signal = AbortSignal.timeout(LIMIT_MS);
   try {
     await module.test(settings, { ...deps.connect, signal, log: deps.log });

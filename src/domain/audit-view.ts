@@ -24,6 +24,9 @@ const SECRETS = new Set([
 ]);
 /** Fields inside a sealed object that are not secret. */
 const PLAIN_IN_SEALED = new Set([
+  'slot_name',
+  'publication_name',
+  'tables',
   'uid',
   'type',
   'created_at',

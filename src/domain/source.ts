@@ -1,5 +1,5 @@
 /**
- * Where events come from. Verifier and broker settings contain credentials, which are sealed together and
+ * Where events come from. Verifier, broker and database settings contain credentials, which are sealed together and
  * never logged.
  */
 export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream'] as const;
@@ -52,9 +52,24 @@ export type SourcePubSub =
   | { type: 'kafka'; workers: number; kafka: KafkaSettings }
   | { type: 'amqp'; workers: number; amqp: AmqpSettings };
 
+/** A PostgreSQL database whose changes become events. */
+export interface ChangeStreamSettings {
+  connection_url: string;
+  slot_name: string;
+  publication_name: string;
+  /** Each as `schema.table`. Empty: those of the publication. */
+  tables: string[];
+  /** The rows that are there become events too. */
+  snapshot: boolean;
+}
+
+/** Where a source takes messages from. */
+export type BrokerSettings = SourcePubSub | { type: 'postgres'; postgres: ChangeStreamSettings };
+
 export interface SourceSecrets {
   verifier: SourceVerifier;
   pub_sub: SourcePubSub | null;
+  db_change_stream: ChangeStreamSettings | null;
 }
 
 export interface SourceProviderConfig {

@@ -248,6 +248,15 @@ describe('no secret is in any entry:', () => {
         type: 'pub_sub',
         pub_sub: { type, workers: 1, [type]: settings },
       });
+    await client.post('/sources', {
+      name: 's',
+      type: 'db_change_stream',
+      is_disabled: true,
+      db_change_stream: {
+        connection_url: `postgres://u:${secret('database')}@127.0.0.1:1/d`,
+        tables: ['a.b'],
+      },
+    });
     await client.post('/events/dynamic', {
       url: `${url}/d`,
       secret: secret('dynamic'),

@@ -40,6 +40,7 @@ test('a source created with the required fields shows every field', async () => 
     provider_config: null,
     forward_headers: [],
     pub_sub: { type: '', workers: 0, sqs: null, google: null, kafka: null, amqp: null },
+    db_change_stream: null,
     idempotency_keys: [],
     event_type_location: '',
     body_function: '',
@@ -210,6 +211,59 @@ const badBrokers: [object | undefined, string[]][] = [
 ];
 test.each(badBrokers)('incomplete broker settings are refused: %j', async (pub_sub, texts) => {
   await refused({ name: 'broker', type: 'pub_sub', pub_sub }, ...texts);
+});
+
+test('settings of a change stream are returned in full; names that are not given are made up and stay', async () => {
+  const connection_url = 'postgres://u:p@127.0.0.1:1/d';
+  const given = {
+    connection_url,
+    slot_name: 's',
+    publication_name: 'p',
+    tables: ['public.t'],
+    snapshot: true,
+  };
+  const body = { name: 'changes', type: 'db_change_stream', is_disabled: true };
+  const made = await app.project.post('/sources', { ...body, db_change_stream: given });
+  expect(made.db_change_stream).toEqual(given);
+  expect(await app.project.get(`/sources/${made.uid}`)).toEqual(made);
+  const short = { connection_url, tables: ['public.t', 'public.t'] };
+  const { uid, mask_id, db_change_stream } = await app.project.post('/sources', {
+    ...body,
+    db_change_stream: short,
+  });
+  const name = `posthorn_${mask_id.toLowerCase()}`;
+  const names = { slot_name: name, publication_name: name };
+  expect(db_change_stream).toEqual({ connection_url, ...names, tables: ['public.t'], snapshot: false });
+  const changed = { connection_url: 'postgres://u:other@127.0.0.1:1/d', tables: ['public.t'] };
+  const updated = await app.project.put(`/sources/${uid}`, { db_change_stream: changed });
+  expect(updated.db_change_stream).toEqual({ ...changed, ...names, snapshot: false });
+});
+
+test.each<[object, string[]]>([
+  [
+    {},
+    ['db_change_stream.connection_url: is required', 'db_change_stream.tables: must name at least one table'],
+  ],
+  [{ connection_url: 'mysql://h/d', tables: ['a.b'] }, ['connection_url: must be a URL']],
+  [
+    { connection_url: 'postgres://u@h/d?host=/tmp', tables: ['a.b'] },
+    ['connection_url: has the parameter host'],
+  ],
+  [
+    {
+      connection_url: 'postgres://u@h/d',
+      slot_name: 'A b',
+      tables: ['t', 'a.b'],
+      publication_name: 'ü'.repeat(32),
+    },
+    [
+      'slot_name: may have lower case',
+      'tables.0: must be schema.table',
+      'publication_name: must be a name of 63',
+    ],
+  ],
+])('incomplete settings of a change stream are refused: %j', async (db_change_stream, texts) => {
+  await refused({ name: 'changes', type: 'db_change_stream', db_change_stream }, ...texts);
 });
 
 const bad: [string, object, string[]][] = [

@@ -440,6 +440,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/brokers/conformance.ts',
       'messages are stored once, delivered, and acknowledged after that',
     ),
+    'db_change_stream.*': seen(
+      'test/api/sources.test.ts',
+      'settings of a change stream are returned in full; names that are not given are made up and stay',
+    ),
     'verifier.type': seen(
       'test/api/settings.test.ts',
       'the verifier of a source accepts requests with its password or key',

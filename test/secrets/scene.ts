@@ -142,6 +142,13 @@ export async function makeSources({ app, secrets }: Scene): Promise<Json[]> {
       is_disabled: true,
       pub_sub: { type, workers: 1, [type]: settings },
     });
+  const connection_url = `postgres://u:${secrets.makePlain('database password')}@127.0.0.1:1/d`;
+  await app.project.post('/sources', {
+    name: 'changes',
+    type: 'db_change_stream',
+    is_disabled: true,
+    db_change_stream: { connection_url, tables: ['public.t'] },
+  });
   const hmac = { header: 'X-Sign', hash: 'SHA256', encoding: 'hex', secret: secrets.make('hmac secret') };
   const basic_auth = { username: 'u', password: secrets.makePlain('source password') };
   const api_key = { header_name: 'X-Own-Key', header_value: secrets.makePlain('source key') };

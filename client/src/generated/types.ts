@@ -1035,6 +1035,18 @@ export interface CreateSource {
     content_type?: string;
   };
   pub_sub?: PubSubInput;
+  db_change_stream?: {
+    /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
+    connection_url?: string;
+    /** Made if it does not exist. Empty: a name is made up. */
+    slot_name?: string;
+    /** Made for the tables if it does not exist. Empty: a name is made up. */
+    publication_name?: string;
+    /** Each as schema.table. Empty: those of the publication. */
+    tables?: string[];
+    /** The rows that are there become events too. */
+    snapshot?: boolean;
+  };
   verifier?: VerifierInput;
   rate_limit?: number;
   rate_limit_duration?: number;
@@ -1094,6 +1106,13 @@ export interface Source {
   } | null;
   forward_headers: string[];
   pub_sub: PubSub;
+  db_change_stream: {
+    connection_url: string;
+    slot_name: string;
+    publication_name: string;
+    tables: string[];
+    snapshot: boolean;
+  } | null;
   idempotency_keys: string[];
   event_type_location: string;
   body_function: string;
@@ -1141,6 +1160,18 @@ export interface UpdateSource {
     content_type?: string;
   };
   pub_sub?: PubSubInput;
+  db_change_stream?: {
+    /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
+    connection_url?: string;
+    /** Made if it does not exist. Empty: a name is made up. */
+    slot_name?: string;
+    /** Made for the tables if it does not exist. Empty: a name is made up. */
+    publication_name?: string;
+    /** Each as schema.table. Empty: those of the publication. */
+    tables?: string[];
+    /** The rows that are there become events too. */
+    snapshot?: boolean;
+  };
   verifier?: VerifierInput;
   rate_limit?: number;
   rate_limit_duration?: number;

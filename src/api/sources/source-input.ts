@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { SourceContent } from '../../control/source-changes.ts';
-import type { SourceVerifier } from '../../domain/source.ts';
+import type { SourceSecrets, SourceVerifier } from '../../domain/source.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
@@ -8,11 +8,13 @@ import { Secret } from '../../platform/secret.ts';
 import type { SourceFields, SourceRow } from '../../store/config/sources.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
+import { readChangeStream } from './change-stream-schema.ts';
 import { readPubSub } from './pub-sub-input.ts';
 import { type CreateSource, UpdateSource, type VerifierInput } from './source-schema.ts';
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 
+const NO_SECRETS: SourceSecrets = { verifier: { type: 'noop' }, pub_sub: null, db_change_stream: null };
 const MASK_CHARS = 16;
 const MAX_RESPONSE_BYTES = 51_200;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -36,7 +38,7 @@ export function newSource(input: Static<typeof CreateSource>): SourceContent {
     rate_limit: 0,
     rate_limit_duration: 0,
   };
-  return merged({ fields, secret: new Secret({ verifier: { type: 'noop' }, pub_sub: null }) }, input);
+  return merged({ fields, secret: new Secret(NO_SECRETS) }, input);
 }
 
 /** The verifier also stays if it is not named. Omitting it must not make a source accept everything. */
@@ -54,11 +56,14 @@ function merged(base: SourceContent, input: Input): SourceContent {
     ...input,
     custom_response: custom_response && { body: '', content_type: '', ...custom_response },
   });
-  // Only sources of type pub_sub have broker settings. Clients send empty ones with the other types.
+  // Only sources of their type have such settings. Clients send empty ones with the other types.
   const isBroker = after.type === 'pub_sub';
+  const stream = after.type === 'db_change_stream' ? input.db_change_stream : undefined;
   const secrets = updated(known, UpdateSource, {
     verifier: given && readVerifier(given, fields.provider, problems),
     pub_sub: isBroker ? broker && readPubSub(broker, problems) : null,
+    db_change_stream:
+      after.type === 'db_change_stream' ? stream && readChangeStream(stream, fields, problems) : null,
   });
   const { verifier } = secrets;
   if (isBroker && broker === undefined && known.pub_sub === null)

@@ -7,6 +7,7 @@ import { signatureEncodings } from '../../ingest/verify/signature.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { ChangeStream, ChangeStreamInput } from './change-stream-schema.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 import { SourceStatus } from './source-status.ts';
 
@@ -57,6 +58,7 @@ export const Source = Type.Object({
   ]),
   forward_headers: Type.Array(Type.String()),
   pub_sub: PubSub,
+  db_change_stream: Type.Union([ChangeStream, Type.Null()]),
   idempotency_keys: Type.Array(Type.String()),
   event_type_location: Type.String(),
   body_function: Type.String(),
@@ -95,6 +97,7 @@ const optionalFields = {
     }),
   ),
   pub_sub: Type.Optional(PubSubInput),
+  db_change_stream: Type.Optional(ChangeStreamInput),
   verifier: Type.Optional(VerifierInput),
   rate_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
   rate_limit_duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
@@ -124,7 +127,7 @@ export function toSource(
   publicUrl: string,
   status: Static<typeof SourceStatus> | null = null,
 ): Static<typeof Source> {
-  const { verifier, pub_sub } = row.secret.reveal();
+  const { verifier, pub_sub, db_change_stream } = row.secret.reveal();
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -139,6 +142,7 @@ export function toSource(
     provider_config: row.provider_config,
     forward_headers: row.forward_headers,
     pub_sub: toPubSub(pub_sub),
+    db_change_stream,
     idempotency_keys: row.idempotency_keys,
     event_type_location: row.event_type_location,
     body_function: row.body_function,

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
-import type { KafkaSettings, SourcePubSub } from '../../domain/source.ts';
+import type { BrokerSettings, KafkaSettings } from '../../domain/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import {
   BrokerError,
@@ -68,7 +68,7 @@ export const kafka: BrokerModule = {
   },
 };
 
-function kafkaSettings(settings: SourcePubSub): { kafka: KafkaSettings; workers: number } {
+function kafkaSettings(settings: BrokerSettings): { kafka: KafkaSettings; workers: number } {
   if (settings.type !== 'kafka') throw new BrokerError('The settings are not those of Kafka.');
   return settings;
 }

@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Egress } from '../../dispatch/address/egress.ts';
-import type { SourcePubSub } from '../../domain/source.ts';
+import type { BrokerSettings } from '../../domain/source.ts';
 import type { BrokerMessage } from '../../ingest/broker-message.ts';
 import type { Lot } from '../../ingest/lot.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -15,9 +15,9 @@ export interface BrokerModule {
    * Takes messages until the signal aborts; then gives back what it holds and resolves. Rejects where the broker cannot
    * be used (any more): it is called again, after a while.
    */
-  consume(settings: SourcePubSub, context: ConsumerContext): Promise<void>;
+  consume(settings: BrokerSettings, context: ConsumerContext): Promise<void>;
   /** Connects as `consume` does, looks whether it could take messages, and takes none. */
-  test(settings: SourcePubSub, context: ConnectContext): Promise<void>;
+  test(settings: BrokerSettings, context: ConnectContext): Promise<void>;
 }
 
 export interface ConnectContext {

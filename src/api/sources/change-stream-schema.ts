@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox';
+import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { SourceFields } from '../../store/config/sources.ts';
+import { parseDatabaseUrl } from '../../store/database/database-url.ts';
+import { Text } from '../http/fields.ts';
+import type { Problems } from '../http/problems.ts';
+
+/** Settings of a source that takes the changes of a PostgreSQL database. */
+const NAME_BYTES = 63;
+
+export const ChangeStream = Type.Object({
+  connection_url: Type.String(),
+  slot_name: Type.String(),
+  publication_name: Type.String(),
+  tables: Type.Array(Type.String()),
+  snapshot: Type.Boolean(),
+});
+
+export const ChangeStreamInput = Type.Object({
+  connection_url: Type.Optional(
+    Text(4096, 'postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS.'),
+  ),
+  slot_name: Type.Optional(Text(NAME_BYTES, 'Made if it does not exist. Empty: a name is made up.')),
+  publication_name: Type.Optional(
+    Text(NAME_BYTES, 'Made for the tables if it does not exist. Empty: a name is made up.'),
+  ),
+  tables: Type.Optional(
+    Type.Array(Text(2 * NAME_BYTES + 1), {
+      maxItems: 1000,
+      description: 'Each as schema.table. Empty: those of the publication.',
+    }),
+  ),
+  snapshot: Type.Optional(Type.Boolean({ description: 'The rows that are there become events too.' })),
+});
+
+/** Checked to be complete. No database is contacted. */
+export function readChangeStream(
+  given: Static<typeof ChangeStreamInput>,
+  { mask_id: mask }: Pick<SourceFields, 'mask_id'>,
+  problems: Problems,
+): ChangeStreamSettings {
+  const { slot_name = '', publication_name = '', tables = [], snapshot = false } = given;
+  const field = (name: string) => `db_change_stream.${name}`;
+  const connection_url = problems.text(field('connection_url'), given.connection_url);
+  const address = connection_url === '' ? '' : parseDatabaseUrl(connection_url);
+  if (typeof address === 'string' && address !== '') problems.add(field('connection_url'), address);
+  if (!/^[a-z0-9_]*$/.test(slot_name))
+    problems.add(field('slot_name'), 'may have lower case letters, digits and underscores only');
+  if (Buffer.byteLength(publication_name) > NAME_BYTES || publication_name.includes('\0'))
+    problems.add(field('publication_name'), `must be a name of ${NAME_BYTES} bytes at most`);
+  tables.forEach((table, index) => {
+    if (!/^[^.\0]+\.[^\0]+$/.test(table)) problems.add(field(`tables.${index}`), 'must be schema.table');
+  });
+  if (publication_name === '' && tables.length === 0)
+    problems.add(field('tables'), 'must name at least one table, unless publication_name is given');
+  // The same with each update, so that an update that does not name them leaves them as they are.
+  const madeUp = `posthorn_${mask.toLowerCase()}`;
+  return {
+    connection_url,
+    slot_name: slot_name || madeUp,
+    publication_name: publication_name || madeUp,
+    tables: [...new Set(tables)],
+    snapshot,
+  };
+}
