@@ -2,7 +2,7 @@ import type { ErrorCode } from './generated/error-codes.ts';
 
 /** One wrong field of a request. */
 export interface FieldProblem {
-  /** The path of the field, such as `filter_config.event_types`. */
+  /** The path of the field, such as `filter_config.event_types`. Empty if the problem belongs to no field. */
   field: string;
   problem: string;
 }
@@ -24,6 +24,7 @@ interface Details {
   requestId: string;
   attempts: number;
   retryAfter?: number | undefined;
+  fields?: readonly FieldProblem[] | undefined;
   data?: unknown;
   cause?: unknown;
 }
@@ -52,7 +53,7 @@ export class PosthornError extends Error {
     super(details.message, { cause: details.cause });
     this.code = details.code;
     this.status = details.status;
-    this.fields = details.code === 'validation_failed' ? fieldProblems(details.message) : [];
+    this.fields = details.fields ?? [];
     this.requestId = details.requestId;
     this.method = details.method;
     this.path = details.path;
@@ -60,17 +61,4 @@ export class PosthornError extends Error {
     this.retryAfter = details.retryAfter;
     this.data = details.data;
   }
-}
-
-/** The message is `field: problem; field: problem`. A part without a field belongs to the problem before it. */
-function fieldProblems(message: string): FieldProblem[] {
-  const found: FieldProblem[] = [];
-  for (const part of message.split('; ')) {
-    const [, field, problem] = /^([^\s:]+): (.*)$/s.exec(part) ?? [];
-    const last = found.at(-1);
-    if (field !== undefined && problem !== undefined) found.push({ field, problem });
-    else if (last === undefined) found.push({ field: '', problem: part });
-    else last.problem += `; ${part}`;
-  }
-  return found;
 }

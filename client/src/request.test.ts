@@ -143,13 +143,14 @@ describe('every error of the server', () => {
   });
 
   it('validation_failed names the fields', async () => {
-    const message = 'url: is required; filter_config.event_types.0: must be a string; not empty; name: no';
-    replies = [json(400, { status: false, code: 'validation_failed', message })];
-    expect((await failure(posthorn.projects.list())).fields).toEqual([
+    const fields = [
       { field: 'url', problem: 'is required' },
-      { field: 'filter_config.event_types.0', problem: 'must be a string; not empty' },
-      { field: 'name', problem: 'no' },
-    ]);
+      { field: '', problem: 'unknown field nmae; did you mean name?' },
+    ];
+    replies = [json(400, { status: false, code: 'validation_failed', message: 'x', fields })];
+    expect((await failure(posthorn.projects.list())).fields).toEqual(fields);
+    replies = [refused(404, 'not_found')];
+    expect((await failure(posthorn.projects.list())).fields).toEqual([]);
   });
 
   it('a redirect is not followed', async () => {

@@ -9,7 +9,7 @@
  * A call may be repeated if a second execution changes nothing: reads, updates, deletions, and events, which
  * have an idempotency key. Every other call is sent again only if nothing was done.
  */
-import { PosthornError } from './errors.ts';
+import { type FieldProblem, PosthornError } from './errors.ts';
 import type { ErrorCode } from './generated/error-codes.ts';
 import { delayBefore, pause, retryAfterSeconds } from './wait.ts';
 
@@ -173,9 +173,13 @@ function readAnswer(
   const retryAfter = retryAfterSeconds(headers.get('retry-after'));
   const given = { method, path, status, requestId, attempts: about.attempts, retryAfter };
   if (answer?.status === false && typeof answer['code'] === 'string') {
-    const { message, data } = answer as { message?: unknown; data?: unknown };
+    const { message, fields, data } = answer as {
+      message?: unknown;
+      fields?: FieldProblem[];
+      data?: unknown;
+    };
     const code = answer['code'] as ErrorCode;
-    const error = new PosthornError({ ...given, code, message: String(message), data });
+    const error = new PosthornError({ ...given, code, message: String(message), fields, data });
     if (NOTHING_DONE.has(code)) return { error, retry: 'safe' };
     return { error, retry: code === 'outcome_unknown' ? 'unknown' : 'no' };
   }

@@ -94,6 +94,13 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** One wrong field of a request. */
+export interface FieldProblem {
+  /** Its path, such as `filter_config.event_types`. Empty if the problem belongs to no field. */
+  field: string;
+  problem: string;
+}
+
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -102,12 +109,14 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Further data for the response. */
   readonly data: unknown;
+  /** The wrong fields of a request. */
+  readonly fields: readonly FieldProblem[];
   readonly params: Readonly<Record<string, string | number>>;
 
   constructor(
     code: ErrorCode,
     params: Record<string, string | number> = {},
-    options?: ErrorOptions & { data?: unknown },
+    options?: ErrorOptions & { data?: unknown; fields?: readonly FieldProblem[] },
   ) {
     const { status, message } = errorTable[code];
     super(
@@ -118,6 +127,7 @@ export class AppError extends Error {
     this.status = status;
     this.params = params;
     this.data = options?.data;
+    this.fields = options?.fields ?? [];
     this.retryAfterSeconds = typeof params['retry'] === 'number' ? params['retry'] : undefined;
   }
 }
@@ -130,5 +140,13 @@ export function found<T>(value: T | undefined, resource: string, id: string): T 
 
 /** A 400 of the same form as a schema's own, for rules that a schema cannot say. */
 export function invalid(field: string, problem: string): AppError {
-  return new AppError('validation_failed', { fields: `${field}: ${problem}` });
+  return invalidFields([{ field, problem }]);
+}
+
+/** The same for several fields. The response lists them, and its message names them all. */
+export function invalidFields(fields: readonly FieldProblem[]): AppError {
+  const text = fields
+    .map(({ field, problem }) => (field === '' ? problem : `${field}: ${problem}`))
+    .join('; ');
+  return new AppError('validation_failed', { fields: text }, { fields });
 }

@@ -37,8 +37,12 @@ test('a fan-out to an unknown owner is stored as failed with the reason', async 
 });
 
 test('a fan-out without an owner or type names both fields', async () => {
-  const { message } = await project.post('/events/fanout', { data: 1 }, 400);
+  const { message, fields } = await project.post('/events/fanout', { data: 1 }, 400);
   expect(message).toBe('owner_id: is required; event_type: is required');
+  expect(fields).toEqual([
+    { field: 'owner_id', problem: 'is required' },
+    { field: 'event_type', problem: 'is required' },
+  ]);
 });
 
 test('a dynamic event creates its endpoint and subscription once and always arrives', async () => {

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, type FieldProblem, invalidFields } from '../../domain/errors.ts';
 import { SealError } from '../../platform/sealer.ts';
 import { isConnectionError, isDataError } from '../../store/database/pg-errors.ts';
 import { toAppError } from './show-rows.ts';
-import { describeValidationErrors, fieldsWithZero } from './validation.ts';
+import { fieldsWithZero, problemsOfSchema } from './validation.ts';
 
 export const REFUSAL_ID = 'Refusal';
 
@@ -24,6 +24,11 @@ export const REFUSAL = Type.Object(
     status: Type.Literal(false),
     message: Type.String({ description: 'The error, for people.' }),
     code: Type.String({ description: 'The error code, for programs. docs/errors.md lists all codes.' }),
+    fields: Type.Optional(
+      Type.Array(Type.Object({ field: Type.String(), problem: Type.String() }), {
+        description: 'The wrong fields, if the code is `validation_failed`.',
+      }),
+    ),
     data: Type.Optional(Type.Unknown()),
     warnings: Type.Optional(WARNINGS),
   },
@@ -50,6 +55,7 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
     status: false,
     message: known.message,
     code: known.code,
+    ...(known.fields.length > 0 && { fields: known.fields }),
     ...(known.data !== undefined && { data: known.data }),
     ...warningsOf(request),
   });
@@ -58,7 +64,7 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
 function translate(error: FastifyError | Error, request: FastifyRequest): AppError {
   if (error instanceof AppError) return error;
   if ('validation' in error && error.validation !== undefined) {
-    return new AppError('validation_failed', { fields: describeValidationErrors(error.validation) });
+    return invalidFields(problemsOfSchema(error.validation));
   }
   switch ('code' in error ? error.code : '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -78,7 +84,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
   }
   if (error instanceof SealError) return toAppError(error);
   if (isConnectionError(error)) return databaseError(error, request);
-  if (isDataError(error)) return new AppError('validation_failed', { fields: describeUnstorable(request) });
+  if (isDataError(error)) return invalidFields(unstorableFields(request));
   return new AppError('internal', { request: request.id }, { cause: error });
 }
 
@@ -96,8 +102,8 @@ function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): Ap
 }
 
 /** The database refused a text. The field is searched only now, so other requests pay nothing. */
-function describeUnstorable({ body, query, params }: FastifyRequest): string {
+function unstorableFields({ body, query, params }: FastifyRequest): FieldProblem[] {
   const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
-  if (fields.length === 0) return 'a value contains text that cannot be stored';
-  return fields.map((field) => `${field}: contains a zero character, which cannot be stored`).join('; ');
+  if (fields.length === 0) return [{ field: '', problem: 'a value contains text that cannot be stored' }];
+  return fields.map((field) => ({ field, problem: 'contains a zero character, which cannot be stored' }));
 }

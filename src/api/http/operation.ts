@@ -4,7 +4,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
 import { type Actor, CLI_USER_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, invalidFields } from '../../domain/errors.ts';
 import { requestTrace } from '../../ingest/request/request-trace.ts';
 import { stringifyWithBytes } from '../../platform/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -198,7 +198,7 @@ function wantsBytes(accept: string | undefined): boolean {
 /** `X-Posthorn-Strict: true` turns every warning into an error. */
 function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
   if (warnings.length === 0 || headers['x-posthorn-strict'] !== 'true') return;
-  throw new AppError('validation_failed', { fields: warnings.join('; ') });
+  throw invalidFields(warnings.map((problem) => ({ field: '', problem })));
 }
 
 function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; summary: string }): void {

@@ -1,11 +1,11 @@
-import { AppError } from '../../domain/errors.ts';
+import { type FieldProblem, invalidFields } from '../../domain/errors.ts';
 
 /** Collects the problems of a request, so that the response names every bad field at once. */
 export class Problems {
-  readonly #found: string[] = [];
+  readonly #found: FieldProblem[] = [];
 
   add(field: string, problem: string): void {
-    this.#found.push(`${field}: ${problem}`);
+    this.#found.push({ field, problem });
   }
 
   /** The text, which must not be empty. */
@@ -15,6 +15,6 @@ export class Problems {
   }
 
   throwIfAny(): void {
-    if (this.#found.length > 0) throw new AppError('validation_failed', { fields: this.#found.join('; ') });
+    if (this.#found.length > 0) throw invalidFields(this.#found);
   }
 }

@@ -1,14 +1,15 @@
 import type { FastifySchemaValidationError } from 'fastify';
+import type { FieldProblem } from '../../domain/errors.ts';
 import { TIME_HINT } from '../../domain/time.ts';
 
-/** Errors of the schema validator as text that says what to fix: one entry per field, in the schema's order. */
-export function describeValidationErrors(errors: readonly FastifySchemaValidationError[]): string {
+/** Errors of the schema validator in words that say what to fix: one per field, in the schema's order. */
+export function problemsOfSchema(errors: readonly FastifySchemaValidationError[]): FieldProblem[] {
   const fields = new Map<string, string>();
   for (const error of errors) {
     const [field, problem] = describe(error);
     if (!fields.has(field)) fields.set(field, problem);
   }
-  return [...fields].map(([field, problem]) => (field === '' ? problem : `${field}: ${problem}`)).join('; ');
+  return [...fields].map(([field, problem]) => ({ field, problem }));
 }
 
 function describe({
