@@ -60,6 +60,7 @@ module.exports = {
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
     onlyIn('kafka-only-in-brokers', ['@platformatic/kafka'], ['brokers/kafka/']),
+    onlyIn('sqs-only-in-brokers', ['@aws-sdk/client-sqs'], ['brokers/sqs/']),
     onlyIn('metrics-library-only-in-metrics', ['prom-client'], ['metrics/']),
   ],
   options: {

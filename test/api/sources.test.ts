@@ -479,8 +479,8 @@ test('the connection to a broker can be tried, ten times a minute; other sources
 });
 
 test('a kind of broker that this version cannot take from says so', async () => {
-  const sqs = { queue_name: 'q', access_key_id: 'a', secret_key: 's', default_region: 'r' };
-  const pub_sub = { type: 'sqs', workers: 1, sqs };
+  const google = { project_id: 'p', subscription_id: 's', service_account: 'e30=' };
+  const pub_sub = { type: 'google', workers: 1, google };
   const source = await app.project.post('/sources', { name: 'q', type: 'pub_sub', pub_sub });
   const read = async () => (await app.project.get(`/sources/${source.uid}`)).status;
   const { reason } = await eventually(read, ({ state }) => state === 'waiting');

@@ -20,6 +20,8 @@ export interface TestQueue {
   /** The same by a way in that asks for credentials: right ones, and wrong ones. */
   authenticated: object;
   refused: object;
+  /** What the status says of the wrong ones. */
+  refusedReason: string;
   publish(messages: readonly TestMessage[]): Promise<void>;
   /** Messages that have not been acknowledged. */
   depth(): Promise<number>;

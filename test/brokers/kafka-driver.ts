@@ -50,6 +50,7 @@ export class KafkaSide {
       settings: settings(ports.plaintext),
       authenticated: settings(ports.sasl, scram),
       refused: settings(ports.sasl, { ...scram, password: 'wrong' }),
+      refusedReason: 'The broker refused the user name or the password.',
       publish: (messages) => this.publish(topic, messages),
       depth: () => this.depth(topic, group, parts),
     };

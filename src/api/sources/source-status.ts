@@ -45,9 +45,13 @@ function statusOf(source: SourceRow, nodes: readonly BrokerStatusRow[]): SourceS
     last_message_at: isoOrNull(lastMessageAt === 0 ? null : lastMessageAt),
     last_error: failed?.lastError ?? '',
     last_error_at: isoOrNull(failed?.lastErrorAt ?? null),
-    lag: lags.length === 0 ? null : lags.reduce((sum, lag) => sum + lag, 0),
+    lag: lags.length === 0 ? null : hasParts(source) ? sum(lags) : Math.max(...lags),
   };
 }
+
+/** Nodes share out the partitions of Kafka, and each knows the lag of its own. Of a queue each knows the whole. */
+const hasParts = ({ secret }: SourceRow): boolean => secret.reveal().pub_sub?.type === 'kafka';
+const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /** One node that takes messages is enough: brokers give them to any. */
 function stateOf(

@@ -1,7 +1,6 @@
-import type { LookupFunction } from 'node:net';
 import type { ConnectionPool } from '@platformatic/kafka';
-import { BlockedAddress, type Egress } from '../../dispatch/address/egress.ts';
-import { BrokerError } from '../module/broker-module.ts';
+import type { Egress } from '../../dispatch/address/egress.ts';
+import { vettedAddresses } from '../module/vetted-lookup.ts';
 
 /**
  * The egress rule for the Kafka client. It connects to whatever hosts the brokers advertise, and has no setting for
@@ -24,7 +23,7 @@ export function guardPool(pool: ConnectionPool, egress: Egress, isSecure: boolea
   const named = (broker: Broker): Broker => ({ ...broker, host: addresses.get(broker.host) ?? broker.host });
 
   const vet = async ({ host }: Broker): Promise<void> => {
-    const [address] = await egress.addresses(host);
+    const [address] = await vettedAddresses(egress, host);
     if (!isSecure && address !== undefined) addresses.set(host, address);
   };
   const guarded = async (broker: Broker | undefined, callback: Callback): Promise<void> => {
@@ -33,34 +32,11 @@ export function guardPool(pool: ConnectionPool, egress: Egress, isSecure: boolea
       if (broker !== undefined && !has(named(broker))) await vet(broker);
       get(broker === undefined ? (broker as unknown as Broker) : named(broker), callback);
     } catch (error) {
-      callback(plain(error));
+      callback(error as Error);
     }
   };
   pool.get = ((broker: Broker, callback: Callback) =>
     void guarded(broker, callback)) as ConnectionPool['get'];
   pool.has = (broker) => has(named(broker));
   pool.getEstablishedConnection = (broker) => established(named(broker));
-}
-
-/** For TLS connections, which are opened by name. */
-export function vettedLookup(egress: Egress): LookupFunction {
-  const find = async (...[host, options, callback]: Parameters<LookupFunction>): Promise<void> => {
-    try {
-      const addresses = await egress.addresses(host);
-      const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-      const [first] = found;
-      if (options.all === true) callback(null, found);
-      else callback(null, first?.address ?? '', first?.family);
-    } catch (error) {
-      callback(plain(error), '', 4);
-    }
-  };
-  return (...asked) => void find(...asked);
-}
-
-function plain(error: unknown): Error {
-  const { message } = error as Error;
-  return error instanceof BlockedAddress
-    ? new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`)
-    : (error as Error);
 }

@@ -1,4 +1,5 @@
 import { BrokerError } from '../module/broker-module.ts';
+import { nestedErrors, networkReason } from '../module/network-error.ts';
 
 /**
  * The errors of the client say little on top ("Cannot connect to any broker"); what happened is further down, among
@@ -8,7 +9,6 @@ interface Nested extends Error {
   code?: string;
   /** Of an error that the broker answered with. */
   apiId?: string;
-  errors?: Nested[];
 }
 
 type Texts = readonly (readonly [RegExp, string])[];
@@ -28,17 +28,6 @@ const BY_API: Record<string, string> = {
     'Other members of the consumer group use another protocol: give the source a group of its own.',
 };
 
-const BY_CODE: Record<string, string> = {
-  ECONNREFUSED: 'The broker refused the connection: check the address and that it is running.',
-  ECONNRESET: 'The broker closed the connection.',
-  ETIMEDOUT: 'The broker does not answer.',
-  PLT_KFK_TIMEOUT: 'The broker does not answer.',
-  EHOSTUNREACH: 'The broker cannot be reached.',
-  ENETUNREACH: 'The broker cannot be reached.',
-  CERT_HAS_EXPIRED: "The broker's certificate has expired.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The broker's certificate is for another name.",
-};
-
 /** A reset connection is their cause, and says less. */
 const ABOUT_TLS: Texts = [
   [/Broker requires TLS/, 'The broker wants TLS: set auth.tls.'],
@@ -47,18 +36,18 @@ const ABOUT_TLS: Texts = [
 
 const BY_TEXT: Texts = [
   [/^Unknown topic/, 'The topic does not exist.'],
-  [/certificate/i, "The broker's certificate is not trusted: POSTHORN_CA_FILE may name its authority."],
   [/Connection closed/, 'The broker closed the connection: it may want authentication or TLS.'],
 ];
 
 export function kafkaError(error: unknown): Error {
-  const all = [...nested(error as Nested)];
+  const all = [...nestedErrors(error as Nested)];
   const own = all.find((one) => one instanceof BrokerError);
   if (own !== undefined) return own;
   const text =
     first(all, ({ apiId }) => BY_API[apiId ?? '']) ??
     first(all, ({ message }) => ofText(ABOUT_TLS, message)) ??
-    first(all, ({ code }) => BY_CODE[code ?? '']) ??
+    networkReason(all) ??
+    first(all, ({ code }) => (code === 'PLT_KFK_TIMEOUT' ? 'The broker does not answer.' : undefined)) ??
     first(all, ({ message }) => ofText(BY_TEXT, message));
   if (text !== undefined) return new BrokerError(text, { cause: error });
   const answered = all.find(({ apiId }) => apiId !== undefined);
@@ -69,13 +58,9 @@ export function kafkaError(error: unknown): Error {
 
 /** The broker gave the partitions to other members; the client joins again by itself. */
 export function isRebalance(error: unknown): boolean {
-  return [...nested(error as Nested)].some((one) => (one as { needsRejoin?: boolean }).needsRejoin === true);
-}
-
-function* nested(error: Nested): Generator<Nested> {
-  yield error;
-  if (error.cause instanceof Error) yield* nested(error.cause as Nested);
-  for (const one of error.errors ?? []) yield* nested(one);
+  return [...nestedErrors(error as Nested)].some(
+    (one) => (one as { needsRejoin?: boolean }).needsRejoin === true,
+  );
 }
 
 const ofText = (texts: Texts, message: string): string | undefined =>

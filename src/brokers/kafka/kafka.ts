@@ -9,7 +9,9 @@ import {
   type ConnectContext,
   type ConsumerContext,
 } from '../module/broker-module.ts';
-import { guardPool, vettedLookup } from './guard-pool.ts';
+import { runWorkers } from '../module/run-workers.ts';
+import { vettedLookup } from '../module/vetted-lookup.ts';
+import { guardPool } from './guard-pool.ts';
 import { isRebalance, kafkaError } from './kafka-error.ts';
 import { PartitionLots } from './partition-lots.ts';
 
@@ -39,19 +41,13 @@ const NO_GROUP = ' ';
 export const kafka: BrokerModule = {
   consume: async (settings, context) => {
     const { kafka: own, workers } = kafkaSettings(settings);
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, context.signal]);
-    const work = async (number: number) => {
-      try {
-        await new Worker(own, { ...context, signal }, number).run();
-      } finally {
-        // What ends one ends all: they start again together.
-        stop.abort();
-      }
-    };
-    const ends = await Promise.allSettled(Array.from({ length: workers }, (_, number) => work(number)));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed !== undefined && !context.signal.aborted) throw kafkaError(failed.reason);
+    try {
+      await runWorkers(workers, context.signal, (number, signal) =>
+        new Worker(own, { ...context, signal }, number).run(),
+      );
+    } catch (error) {
+      throw kafkaError(error);
+    }
   },
 
   test: async (settings, context) => {

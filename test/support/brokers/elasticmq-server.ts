@@ -5,7 +5,10 @@ import { freePort } from '../program.ts';
 import { mavenJars } from './artifacts.ts';
 import { ServerProcess } from './server-process.ts';
 
-/** A server that speaks the protocol of Amazon SQS. It keeps messages in memory and does not check signatures. */
+/**
+ * A server that speaks the protocol of Amazon SQS. It does not check signatures (`SqsGate` does). It keeps queues and
+ * messages in memory, or, if they are to outlive a kill, in a file.
+ */
 const JARS = 'org.elasticmq:elasticmq-server_2.13:1.7.1';
 
 export class ElasticMqServer {
@@ -20,11 +23,12 @@ export class ElasticMqServer {
     this.#directory = place.directory;
   }
 
-  static async start(): Promise<ElasticMqServer> {
+  static async start(keeps: 'memory' | 'file' = 'memory'): Promise<ElasticMqServer> {
     const jars = await mavenJars(JARS);
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-elasticmq-'));
     const server = new ElasticMqServer(await freePort(), { jars, directory });
-    await writeFile(join(directory, 'server.conf'), settings(server.port));
+    const storage = keeps === 'file' ? fileStorage(directory) : '';
+    await writeFile(join(directory, 'server.conf'), settings(server.port) + storage);
     await server.resume();
     return server;
   }
@@ -36,7 +40,7 @@ export class ElasticMqServer {
 
   async resume(): Promise<void> {
     const config = `-Dconfig.file=${join(this.#directory, 'server.conf')}`;
-    const java = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', config];
+    const java = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', config];
     const main = ['-cp', join(this.#jars, '*'), 'org.elasticmq.server.Main'];
     this.#process = new ServerProcess('java', [...java, ...main], { cwd: this.#directory });
     await this.#process.listening(this.port);
@@ -53,4 +57,8 @@ include classpath("application.conf")
 node-address { protocol = http, host = "127.0.0.1", port = ${port}, context-path = "" }
 rest-sqs { enabled = true, bind-port = ${port}, bind-hostname = "127.0.0.1", sqs-limits = strict }
 rest-stats { enabled = false }
+`;
+
+const fileStorage = (directory: string): string => `
+messages-storage { enabled = true, driver-class = "org.h2.Driver", uri = "jdbc:h2:${directory}/messages", username = "", password = "" }
 `;

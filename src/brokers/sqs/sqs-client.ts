@@ -1,0 +1,104 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { SqsSettings } from '../../domain/source.ts';
+import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
+import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
+
+/**
+ * The client of one source. It connects to the server of the region, or to `endpoint`, and to no other: not to the host
+ * in the URL of the queue, which the server chooses.
+ */
+const CONNECT_MS = 10_000;
+/** Longer than a long poll. */
+const REQUEST_MS = 40_000;
+
+export async function connect(settings: SqsSettings, context: ConnectContext): Promise<SQSClient> {
+  const { egress, secureContext, log } = context;
+  const { default_region: region, access_key_id: accessKeyId, secret_key: secretAccessKey } = settings;
+  const lookup = vettedLookup(egress);
+  const note = (...words: unknown[]) => log.debug({ words }, 'SQS client');
+  const client = new SQSClient({
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    ...(settings.endpoint !== '' && { endpoint: endpointUrl(settings.endpoint) }),
+    useQueueUrlAsEndpoint: false,
+    // TLS protects bodies. One wrong checksum would fail the whole answer.
+    md5: false,
+    maxAttempts: 3,
+    logger: {
+      trace: () => undefined,
+      debug: () => undefined,
+      info: () => undefined,
+      warn: note,
+      error: note,
+    },
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout: REQUEST_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: new HttpAgent({ keepAlive: true, lookup }),
+      httpsAgent: new HttpsAgent({ keepAlive: true, lookup, secureContext: secureContext() }),
+    },
+  });
+  // No lookup is made for an address.
+  await vettedAddresses(egress, await hostOf(client, region));
+  return client;
+}
+
+function endpointUrl(endpoint: string): string {
+  const url = URL.parse(endpoint);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new BrokerError('The endpoint is not an http or https URL.');
+  return url.href;
+}
+
+async function hostOf({ config }: SQSClient, region: string): Promise<string> {
+  const given = await config.endpoint?.();
+  const hostname = given?.hostname ?? config.endpointProvider({ Region: region }).url.hostname;
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+export interface Queue {
+  url: string;
+  /** Names the queue for ever: one that is deleted and created again has another. */
+  id: string;
+  /** For so long it may deliver a message again. */
+  keepMs: number;
+  /** Messages that have not been deleted. */
+  waiting: number;
+}
+
+const LONGEST_RETENTION_S = 14 * 86_400;
+/** For a message that was received last at the very end. */
+const MARGIN_S = 86_400;
+
+export async function findQueue(client: SQSClient, name: string, signal: AbortSignal): Promise<Queue> {
+  const { QueueUrl: url } = await client.send(new GetQueueUrlCommand({ QueueName: name }), {
+    abortSignal: signal,
+  });
+  if (url === undefined) throw new BrokerError('The broker did not say the URL of the queue.');
+  return readQueue(client, url, signal);
+}
+
+export async function readQueue(client: SQSClient, url: string, signal: AbortSignal): Promise<Queue> {
+  const { Attributes: about = {} } = await client.send(
+    new GetQueueAttributesCommand({
+      QueueUrl: url,
+      AttributeNames: [
+        'CreatedTimestamp',
+        'MessageRetentionPeriod',
+        'ApproximateNumberOfMessages',
+        'ApproximateNumberOfMessagesNotVisible',
+      ],
+    }),
+    { abortSignal: signal },
+  );
+  const hidden = Number(about.ApproximateNumberOfMessagesNotVisible ?? 0);
+  return {
+    url,
+    id: `${url} ${about.CreatedTimestamp ?? ''}`,
+    keepMs: (Number(about.MessageRetentionPeriod ?? LONGEST_RETENTION_S) + MARGIN_S) * 1000,
+    waiting: Number(about.ApproximateNumberOfMessages ?? 0) + hidden,
+  };
+}
