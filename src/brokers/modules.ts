@@ -5,6 +5,7 @@ import type { BrokerModule } from './module/broker-module.ts';
 /** The kinds of broker. The library of a kind is loaded when a source first needs it. */
 const modules = {
   kafka: async () => (await import('./kafka/kafka.ts')).kafka,
+  google: async () => (await import('./google/google.ts')).google,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
 } satisfies Partial<Record<BrokerKind, () => Promise<BrokerModule>>>;
 

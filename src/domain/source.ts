@@ -25,6 +25,8 @@ export interface GoogleSettings {
   subscription_id: string;
   /** base64 of the key file. */
   service_account: string;
+  /** Another server that speaks the protocol, or that of a region. Empty: the global one. */
+  endpoint: string;
 }
 
 export interface KafkaSettings {

@@ -182,6 +182,7 @@ describe('no secret is in any entry:', () => {
       access_key_id: secret('access key id'),
       secret_key: secret('secret key'),
       default_region: 'r',
+      endpoint: 'http://127.0.0.1:1',
     },
     google: {
       project_id: 'p',

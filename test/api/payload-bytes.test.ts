@@ -46,7 +46,7 @@ test('among several accepted types the parameter still counts', async () => {
 
 test('a service account is base64, or bytes on request', async () => {
   const service_account = Buffer.from('{"type":"service_account"}').toString('base64');
-  const google = { project_id: 'p', subscription_id: 's', service_account };
+  const google = { project_id: 'p', subscription_id: 's', service_account, endpoint: 'http://127.0.0.1:1' };
   const made = await app.project.post('/sources', {
     name: 'google',
     type: 'pub_sub',

@@ -110,9 +110,12 @@ const brokers: [string, object, object?][] = [
   [
     'google',
     { project_id: 'p', subscription_id: 's', service_account: [123, 125] },
-    { project_id: 'p', subscription_id: 's', service_account: 'e30=' },
+    { project_id: 'p', subscription_id: 's', service_account: 'e30=', endpoint: '' },
   ],
-  ['google', { project_id: 'p', subscription_id: 's', service_account: 'e30=' }],
+  [
+    'google',
+    { project_id: 'p', subscription_id: 's', service_account: 'e30=', endpoint: 'https://127.0.0.1:1' },
+  ],
   [
     'kafka',
     {
@@ -168,7 +171,8 @@ const brokers: [string, object, object?][] = [
   ],
 ];
 test.each(brokers)('settings of a %s broker are returned in full', async (type, given, shown) => {
-  const body = { name: 'broker', type: 'pub_sub', pub_sub: { type, workers: 3, [type]: given } };
+  const pub_sub = { type, workers: 3, [type]: given };
+  const body = { name: 'broker', type: 'pub_sub', is_disabled: true, pub_sub };
   const made = await app.project.post('/sources', body);
   const none = { sqs: null, google: null, kafka: null, amqp: null };
   expect(made.pub_sub).toEqual({ ...none, type, workers: 3, [type]: shown ?? given });
@@ -479,9 +483,12 @@ test('the connection to a broker can be tried, ten times a minute; other sources
 });
 
 test('a kind of broker that this version cannot take from says so', async () => {
-  const google = { project_id: 'p', subscription_id: 's', service_account: 'e30=' };
-  const pub_sub = { type: 'google', workers: 1, google };
-  const source = await app.project.post('/sources', { name: 'q', type: 'pub_sub', pub_sub });
+  const connection_url = 'postgres://u:p@127.0.0.1:1/d';
+  const source = await app.project.post('/sources', {
+    name: 'q',
+    type: 'db_change_stream',
+    db_change_stream: { connection_url, slot_name: 's', publication_name: 'p', tables: ['a.b'] },
+  });
   const read = async () => (await app.project.get(`/sources/${source.uid}`)).status;
   const { reason } = await eventually(read, ({ state }) => state === 'waiting');
   expect(reason).toBe('This version has no connection to this kind of broker.');

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
 import { startDatabaseRelay } from '../support/database-relay.ts';
@@ -6,6 +7,8 @@ import { Program } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 import type { BrokerDriver } from './broker-driver.ts';
 import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+
+const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 
 /**
  * What every kind of broker must pass: received = stored, each once, whatever dies when. `isOrdered`: a queue keeps the
@@ -36,7 +39,7 @@ export function conformance(
         return;
       }
       driver = started;
-      app = await startScene();
+      app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
     }, 1_000_000);
 
     afterAll(async () => {
@@ -131,8 +134,9 @@ export function conformance(
         expect(failed).toHaveLength(unreadable);
         expect(failed.every(({ status }) => status === 'Failure')).toBe(true);
         for (const [body, reason] of bad) {
-          const event = failed.find(({ failure_reason }) => failure_reason?.includes(reason));
-          expect(event?.payload.toString().length, reason).toBe(Math.min(body.length, 65_536));
+          const kept = body.slice(0, 65_536);
+          const event = failed.find(({ payload }) => payload.toString() === kept);
+          expect(event?.failure_reason, kept.slice(0, 100)).toContain(reason);
         }
         if (takesBytes)
           expect(failed.find(({ payload }) => payload[0] === 0xff)?.failure_reason).toBe(

@@ -95,8 +95,19 @@ const verifiers = [
 ];
 
 const brokers = {
-  sqs: { access_key_id: 'id', default_region: 'eu', queue_name: 'queue', secret_key: 'secret', endpoint: '' },
-  google: { project_id: 'project', service_account: [123, 125], subscription_id: 'subscription' },
+  sqs: {
+    access_key_id: 'id',
+    default_region: 'eu',
+    queue_name: 'queue',
+    secret_key: 'secret',
+    endpoint: 'http://127.0.0.1:1',
+  },
+  google: {
+    project_id: 'project',
+    service_account: [123, 125],
+    subscription_id: 'subscription',
+    endpoint: 'http://127.0.0.1:1',
+  },
   kafka: {
     brokers: ['127.0.0.1:1'],
     consumer_group_id: 'group',

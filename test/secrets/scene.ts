@@ -119,7 +119,13 @@ export async function makeSources({ app, secrets }: Scene): Promise<Json[]> {
   const account = Buffer.from(JSON.stringify({ private_key: secrets.make('google key') })).toString('base64');
   secrets.add('service account', account);
   const brokers = {
-    sqs: { queue_name: 'q', access_key_id: 'id', secret_key: secrets.make('sqs key'), default_region: 'r' },
+    sqs: {
+      queue_name: 'q',
+      access_key_id: 'id',
+      secret_key: secrets.make('sqs key'),
+      default_region: 'r',
+      endpoint: 'http://127.0.0.1:1',
+    },
     google: { project_id: 'p', subscription_id: 's', service_account: account },
     kafka: {
       brokers: ['127.0.0.1:1'],

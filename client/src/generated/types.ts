@@ -914,7 +914,7 @@ export interface PubSub {
     access_key_id: string;
     secret_key: string;
     default_region: string;
-    /** Another server with the same protocol. */
+    /** Another server with the same protocol, as an http or https URL. */
     endpoint: string;
   } | null;
   google: {
@@ -922,6 +922,7 @@ export interface PubSub {
     subscription_id: string;
     /** base64; an array of integers if payloads are requested as bytes. */
     service_account: unknown;
+    endpoint: string;
   } | null;
   kafka: {
     brokers: string[];
@@ -961,7 +962,7 @@ export interface PubSubInput {
     access_key_id?: string;
     secret_key?: string;
     default_region?: string;
-    /** Another server with the same protocol. */
+    /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string;
   };
   google?: {
@@ -969,6 +970,8 @@ export interface PubSubInput {
     subscription_id?: string;
     /** The key file: base64, or an array of byte values. */
     service_account?: string | number[];
+    /** Another server with the same protocol, as an http or https URL. */
+    endpoint?: string;
   };
   kafka?: {
     /** Each as host:port. */

@@ -50,6 +50,7 @@ function readGoogle(given: NonNullable<PubSubInput['google']>, problems: Problem
     project_id: problems.text('pub_sub.google.project_id', given.project_id),
     subscription_id: problems.text('pub_sub.google.subscription_id', given.subscription_id),
     service_account: readBytes('pub_sub.google.service_account', given.service_account, problems),
+    endpoint: given.endpoint ?? '',
   };
 }
 

@@ -10,12 +10,15 @@ import { AnyJson } from '../http/payload-json.ts';
  */
 const name = () => Type.Optional(Text(1024));
 
+const endpoint = () =>
+  Type.Optional(Text(2048, 'Another server with the same protocol, as an http or https URL.'));
+
 const Sqs = Type.Object({
   queue_name: name(),
   access_key_id: name(),
   secret_key: name(),
   default_region: name(),
-  endpoint: Type.Optional(Text(2048, 'Another server with the same protocol.')),
+  endpoint: endpoint(),
 });
 
 const ServiceAccount = Type.Unsafe<unknown>({
@@ -26,6 +29,7 @@ const Google = Type.Object({
   project_id: name(),
   subscription_id: name(),
   service_account: Type.Optional(ServiceAccount),
+  endpoint: endpoint(),
 });
 
 const KafkaAuth = Type.Object({
@@ -65,7 +69,6 @@ export const PubSubInput = Type.Object({
 });
 export type PubSubInput = Static<typeof PubSubInput>;
 
-const required = { sqs: Type.Required(Sqs), google: Type.Required(Google) };
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()]);
 const NullableText = nullable(Type.String());
@@ -73,12 +76,13 @@ const NullableText = nullable(Type.String());
 export const PubSub = Type.Object({
   type: oneOf(['sqs', 'google', 'kafka', 'amqp', '']),
   workers: Type.Integer(),
-  sqs: nullable(required.sqs),
+  sqs: nullable(Type.Required(Sqs)),
   google: nullable(
     Type.Object({
       project_id: Type.String(),
       subscription_id: Type.String(),
       service_account: AnyJson('base64; an array of integers if payloads are requested as bytes.'),
+      endpoint: Type.String(),
     }),
   ),
   kafka: nullable(

@@ -44,7 +44,7 @@ const starters: Record<string, () => Promise<Started>> = {
   },
   google: async () => {
     const server = await PubSubServer.start();
-    return { facts: { port: server.port }, stop: () => server.stop() };
+    return { facts: server.ports, stop: () => server.stop() };
   },
 };
 

@@ -7,14 +7,18 @@ import { freePort } from '../program.ts';
 import { cached, requireProgram } from './artifacts.ts';
 import { ServerProcess } from './server-process.ts';
 
-/** Google's own server for tests of Pub/Sub clients, built from its Go package. It gives some 90 messages a second. */
+/** Google's own server for tests of Pub/Sub clients, built from its Go package. */
 const run = promisify(execFile);
 const VERSION = 'v2.8.0';
 const PACKAGE = 'cloud.google.com/go/pubsub/v2';
 
+/** It also says, over HTTP, what became of the messages of a topic. */
 const MAIN = `package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 
@@ -26,23 +30,38 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	pstest.NewServerWithPort(port)
-	select {}
+	server := pstest.NewServerWithAddress(fmt.Sprintf("127.0.0.1:%d", port))
+	http.HandleFunc("/messages", func(w http.ResponseWriter, r *http.Request) {
+		messages := []map[string]int{}
+		for _, message := range server.Messages() {
+			if message.Topic == r.URL.Query().Get("topic") {
+				messages = append(messages, map[string]int{"deliveries": message.Deliveries, "acks": message.Acks})
+			}
+		}
+		json.NewEncoder(w).Encode(messages)
+	})
+	panic(http.ListenAndServe("127.0.0.1:"+os.Args[2], nil))
 }
 `;
 
+export interface PubSubPorts {
+  grpc: number;
+  http: number;
+}
+
 export class PubSubServer {
-  readonly port: number;
+  readonly ports: PubSubPorts;
   readonly #program: string;
   #process: ServerProcess | undefined;
 
-  private constructor(port: number, program: string) {
-    this.port = port;
+  private constructor(ports: PubSubPorts, program: string) {
+    this.ports = ports;
     this.#program = program;
   }
 
   static async start(): Promise<PubSubServer> {
-    const server = new PubSubServer(await freePort(), join(await built(), 'pstest'));
+    const ports = { grpc: await freePort(), http: await freePort() };
+    const server = new PubSubServer(ports, join(await built(), 'pstest'));
     await server.resume();
     return server;
   }
@@ -53,8 +72,9 @@ export class PubSubServer {
   }
 
   async resume(): Promise<void> {
-    this.#process = new ServerProcess(this.#program, [String(this.port)]);
-    await this.#process.listening(this.port);
+    const { grpc, http } = this.ports;
+    this.#process = new ServerProcess(this.#program, [String(grpc), String(http)]);
+    await this.#process.listening(grpc, http);
   }
 
   stop(): Promise<void> {
@@ -63,7 +83,7 @@ export class PubSubServer {
 }
 
 function built(): Promise<string> {
-  return cached(`pstest-${VERSION}`, async (into) => {
+  return cached(`pstest-${VERSION}-2`, async (into) => {
     await requireProgram('go', 'version');
     const work = await mkdtemp(join(tmpdir(), 'posthorn-pstest-'));
     try {

@@ -1,0 +1,76 @@
+import { status } from '@grpc/grpc-js';
+import type { BrokerSettings, GoogleSettings } from '../../domain/source.ts';
+import { BrokerError, type BrokerModule } from '../module/broker-module.ts';
+import { runLeaseWorker } from '../module/lease-worker.ts';
+import { runWorkers } from '../module/run-workers.ts';
+import { Subscription } from './google-client.ts';
+import { googleError, isStatus } from './google-error.ts';
+import { GoogleQueue } from './google-queue.ts';
+
+/** Google Pub/Sub. Workers compete for messages (`LeasedQueue`). The service does not say how many messages wait. */
+const REQUEST_MS = 10_000;
+const DAY_S = 86_400;
+/** No subscription keeps messages for longer. */
+const LONGEST_RETENTION_S = 31 * DAY_S;
+
+export const google: BrokerModule = {
+  consume: async (settings, context) => {
+    const { google: own, workers } = googleSettings(settings);
+    let subscription: Subscription | undefined;
+    try {
+      const connected = await Subscription.connect(own, context);
+      subscription = connected;
+      const keepMs = await readKeepMs(connected, context.signal);
+      await runWorkers(workers, context.signal, (_, signal) =>
+        runLeaseWorker(new GoogleQueue(connected, keepMs, context.log), { ...context, signal }),
+      );
+    } catch (error) {
+      if (!context.signal.aborted) throw googleError(error);
+    } finally {
+      subscription?.close();
+    }
+  },
+
+  test: async (settings, context) => {
+    const { google: own } = googleSettings(settings);
+    let subscription: Subscription | undefined;
+    try {
+      subscription = await Subscription.connect(own, context);
+      await tryRights(subscription, context.signal);
+    } catch (error) {
+      throw googleError(error);
+    } finally {
+      subscription?.close();
+    }
+  },
+};
+
+function googleSettings(settings: BrokerSettings): { google: GoogleSettings; workers: number } {
+  if (settings.type !== 'google') throw new BrokerError('The settings are not those of Google Pub/Sub.');
+  return settings;
+}
+
+/** Taking messages needs the right to consume. So does this, and it takes none: no message has that id. */
+async function tryRights(subscription: Subscription, signal: AbortSignal): Promise<void> {
+  try {
+    await subscription.call('acknowledge', { ackIds: ['none'] }, { timeoutMs: REQUEST_MS, signal });
+  } catch (error) {
+    if (!isStatus(error, status.INVALID_ARGUMENT)) throw error;
+  }
+}
+
+/** A day longer than the subscription keeps messages. A service account that may only consume may not read that. */
+async function readKeepMs(subscription: Subscription, signal: AbortSignal): Promise<number> {
+  let seconds = LONGEST_RETENTION_S;
+  try {
+    const about = await subscription.call<{ messageRetentionDuration?: { seconds: unknown } | null }>(
+      'getSubscription',
+      {},
+      { timeoutMs: REQUEST_MS, signal },
+    );
+    seconds = Number(about.messageRetentionDuration?.seconds ?? LONGEST_RETENTION_S) || LONGEST_RETENTION_S;
+  } catch (error) {
+    if (!isStatus(error, status.PERMISSION_DENIED)) throw error;
+  }
+  return (seconds + DAY_S) * 1000;
+}

@@ -1,0 +1,4 @@
+import { conformance } from './conformance.ts';
+import { googleDriver } from './google-driver.ts';
+
+conformance('Google Pub/Sub', { start: googleDriver, isOrdered: false, takesBytes: true, messages: 1_000 });
