@@ -109,6 +109,7 @@ export class Engine {
       db,
       nodeId: this.nodeId,
       waiting: (place, inMs) => this.#claimer.leased(place, inMs),
+      clock: systemClock,
       log,
     });
     this.#notifier = new DueNotifier({ db, log });
@@ -136,6 +137,7 @@ export class Engine {
       nodeId: this.nodeId,
       dispatcher: this.#dispatcher,
       lease,
+      clock: systemClock,
       metrics,
       log,
       expansionStored: () => this.#expander.wake(),

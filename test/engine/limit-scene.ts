@@ -89,11 +89,16 @@ export function shareOfLimit(
 }
 
 /** An HTTPS endpoint whose every request needs a connection of its own, which takes `connectMs`. */
-export async function slowToConnect({ onTestFinished }: TestContext, connectMs: number): Promise<string> {
+export async function slowToConnect(
+  { onTestFinished }: TestContext,
+  connectMs: number,
+  arrived = () => {},
+): Promise<string> {
   const file = (name: string) => readFileSync(join(CERTIFICATES, name));
   const server = createServer(
     { key: file('endpoint.key'), cert: file('endpoint.pem') },
     (request, response) => {
+      arrived();
       request.resume().on('end', () => response.writeHead(200, { connection: 'close' }).end());
     },
   );

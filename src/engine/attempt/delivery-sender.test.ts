@@ -7,6 +7,7 @@ import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { SealError, Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { FunctionResult } from '../../sandbox/contract.ts';
@@ -295,7 +296,7 @@ describe('the outcome', () => {
 describe('under a rate limit', () => {
   const limited = { endpoint: { rate_limit: 1, rate_limit_duration: 60 } };
   const config = { ...limited, subscription: { function: 'code' } };
-  const groupOf = () => new RateGroup({ epoch: 1, quietMs: 1_000_000, sends: null }, performance.now());
+  const groupOf = () => new RateGroup({ epoch: 1, quietMs: 1_000_000, sends: null }, systemClock);
   /** What an HTTP client does: the turn is asked before the request is written. */
   const askTurn = (request: OutgoingRequest): Outcome =>
     request.turn?.take() === 'now' ? answered(200) : unanswered('aborted', { ours: true });

@@ -28,6 +28,7 @@ export interface TurnDeps<Refusal> {
 export class DeliveryTurn<Refusal> implements Turn {
   readonly #deps: TurnDeps<Refusal>;
   readonly #generation: number;
+  readonly #ready: () => void;
   /** Its request has been counted and written. */
   isTaken = false;
   /** Why it was cancelled unwritten. */
@@ -36,11 +37,12 @@ export class DeliveryTurn<Refusal> implements Turn {
   constructor(deps: TurnDeps<Refusal>) {
     this.#deps = deps;
     this.#generation = deps.rateLeases.generation;
+    this.#ready = deps.group.preparing();
   }
 
   take(): 'now' | 'later' | 'never' {
     const { group, deliveryId, rateLeases, held, limits, back } = this.#deps;
-    group.ready(deliveryId);
+    this.#ready();
     this.refusal = this.#isOurs() ? held() : back();
     if (this.refusal !== null) return 'never';
     const current = limits();

@@ -1,4 +1,5 @@
 import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /**
  * The rate limits of one endpoint and its subscriptions, counted by this node while it has their rate lease.
@@ -8,8 +9,9 @@ import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts'
  *   sent    -> counted in the same turn of the event loop that writes its first byte.
  *
  * Only as many are pending as may be sent within `leadMs`, so none is prepared long before its time. The lead
- * follows how long claiming and preparing take here, so that a slow database, function or token server delays
- * deliveries without lowering the rate.
+ * covers the claims of a database 500 ms away without having measured it: a claim waits for the round before it,
+ * then for its own answer. Measured preparation is added, so that a slow function, token server or connection
+ * delays deliveries without lowering the rate.
  *
  * All times are of the monotonic clock. If the sends of earlier holders are known, they are in the windows.
  * Otherwise the limit is assumed to be used up, and nothing is sent for one duration: `unknownUntil`.
@@ -17,12 +19,6 @@ import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts'
 export interface NamedLimit {
   key: string;
   limit: RateLimit;
-}
-
-interface Pending {
-  key: string;
-  wantedAt: number;
-  isReady: boolean;
 }
 
 /** `none`: this holder began no send. */
@@ -33,10 +29,10 @@ interface Waiter {
   again(): void;
 }
 
-const LEAST_LEAD_MS = 1_000;
+/** Two claims at 500 ms each, and as much again for a busy machine and a first connection. */
+const CLAIM_LEAD_MS = 3_000;
 const MOST_LEAD_MS = 10_000;
-const FIRST_GUESS_MS = 500;
-/** How fast a slow case is forgotten, per delivery. */
+/** How fast a slow preparation is forgotten, per delivery. */
 const FORGET = 0.95;
 const LEAST_IDLE_MS = 10_000;
 /** Larger lists are not passed on. The next holder waits for one duration instead. */
@@ -49,19 +45,23 @@ export class RateGroup {
   readonly #known: Readonly<Record<string, number[]>> | null;
   readonly #windows = new Map<string, SendWindow>();
   readonly #limits = new Map<string, RateLimit>();
-  readonly #pending = new Map<string, Pending>();
+  /** By delivery: the key it was claimed by. */
+  readonly #pending = new Map<string, string>();
   readonly #pendingOf = new Map<string, number>();
   #waiters = new Set<Waiter>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  #cancelCall = () => {};
   #plannedAt = Number.POSITIVE_INFINITY;
-  #slowestMs = FIRST_GUESS_MS;
+  #slowestMs = 0;
   #isSettling = false;
   #usedAt: number;
 
   constructor(
     taken: { epoch: number; quietMs: number; sends: Record<string, number[]> | null },
-    now: number,
+    clock: Clock,
   ) {
+    const now = clock.elapsed();
+    this.#clock = clock;
     this.epoch = taken.epoch;
     this.#quietSince = now - taken.quietMs;
     this.#known = taken.sends;
@@ -69,7 +69,7 @@ export class RateGroup {
   }
 
   get leadMs(): number {
-    return Math.min(MOST_LEAD_MS, LEAST_LEAD_MS + 2 * this.#slowestMs);
+    return Math.min(MOST_LEAD_MS, CLAIM_LEAD_MS + 2 * this.#slowestMs);
   }
 
   /** How many more may be claimed, `wanted` at most, and when one more than that. `taken`: by this round already. */
@@ -77,7 +77,7 @@ export class RateGroup {
     limits: readonly NamedLimit[],
     ask: { wanted: number; taken: ReadonlyMap<string, number>; leadMs?: number; endpointId: string },
   ): { count: number; moreAt: number } {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     const leadMs = ask.leadMs ?? this.leadMs;
     const ahead = (key: string) =>
       (ask.taken.get(key) ?? 0) +
@@ -90,41 +90,44 @@ export class RateGroup {
   }
 
   /** A delivery was claimed. */
-  claimed(deliveryId: string, key: string, wantedAt: number): void {
+  claimed(deliveryId: string, key: string): void {
     if (this.#pending.has(deliveryId)) return;
-    this.#pending.set(deliveryId, { key, wantedAt, isReady: false });
+    this.#pending.set(deliveryId, key);
     this.#pendingOf.set(key, (this.#pendingOf.get(key) ?? 0) + 1);
   }
 
   /** It is no longer pending: sent, or left unsent. Returns the key it was claimed by. */
   left(deliveryId: string): string | undefined {
-    const pending = this.#pending.get(deliveryId);
-    if (pending === undefined) return undefined;
+    const key = this.#pending.get(deliveryId);
+    if (key === undefined) return undefined;
     this.#pending.delete(deliveryId);
-    const left = (this.#pendingOf.get(pending.key) ?? 1) - 1;
-    if (left === 0) this.#pendingOf.delete(pending.key);
-    else this.#pendingOf.set(pending.key, left);
-    return pending.key;
+    const left = (this.#pendingOf.get(key) ?? 1) - 1;
+    if (left === 0) this.#pendingOf.delete(key);
+    else this.#pendingOf.set(key, left);
+    return key;
   }
 
-  /** Everything but the turn is ready. */
-  ready(deliveryId: string): void {
-    const pending = this.#pending.get(deliveryId);
-    if (pending === undefined || pending.isReady) return;
-    pending.isReady = true;
-    this.#slowestMs = Math.max(performance.now() - pending.wantedAt, this.#slowestMs * FORGET);
+  /** A delivery is prepared for sending. Returns the function to call when everything but its turn is ready. */
+  preparing(): () => void {
+    const startedAt = this.#clock.elapsed();
+    let isReady = false;
+    return () => {
+      if (isReady) return;
+      isReady = true;
+      this.#slowestMs = Math.max(this.#clock.elapsed() - startedAt, this.#slowestMs * FORGET);
+    };
   }
 
   /** Counts a send that starts now, if all limits allow it. */
   take(limits: readonly NamedLimit[]): boolean {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     if (limits.some((named) => this.#startAt(named, 1, now) > now)) return false;
     this.count(limits, now);
     return true;
   }
 
   /** Counts a send even if it is over the limit. */
-  count(limits: readonly NamedLimit[], now = performance.now()): void {
+  count(limits: readonly NamedLimit[], now = this.#clock.elapsed()): void {
     for (const { key, limit } of limits) this.#window(key, now).add(limit, now);
     this.#usedAt = now;
     if (this.#isSettling) return;
@@ -132,7 +135,7 @@ export class RateGroup {
     // By then the bytes have been passed to the kernel.
     queueMicrotask(() => {
       this.#isSettling = false;
-      const written = performance.now();
+      const written = this.#clock.elapsed();
       for (const window of this.#windows.values()) window.written(written);
     });
   }
@@ -140,13 +143,13 @@ export class RateGroup {
   /** Calls `again` once the limits may allow a send. Returns a function that stops waiting. */
   wait(waiter: Waiter): () => void {
     this.#waiters.add(waiter);
-    this.#plan(this.#nextOf(waiter, performance.now()));
+    this.#plan(this.#nextOf(waiter, this.#clock.elapsed()));
     return () => this.#waiters.delete(waiter);
   }
 
   /** Calls every waiter: the limits have changed, or the lease is lost. */
   wakeAll(): void {
-    clearTimeout(this.#timer);
+    this.#cancelCall();
     this.#plannedAt = Number.POSITIVE_INFINITY;
     const waiters = this.#waiters;
     this.#waiters = new Set();
@@ -157,12 +160,12 @@ export class RateGroup {
   get isIdle(): boolean {
     if (this.#pending.size > 0 || this.#waiters.size > 0) return false;
     const longestMs = Math.max(LEAST_IDLE_MS, ...[...this.#limits.values()].map((limit) => limit.durationMs));
-    return performance.now() - this.#usedAt > longestMs + slackMs(longestMs);
+    return this.#clock.elapsed() - this.#usedAt > longestMs + slackMs(longestMs);
   }
 
   /** For the next holder: how long ago the latest sends of each limit began. */
   sends(): LeftSends {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     if ([...this.#windows.values()].every((window) => window.lastAt <= this.#quietSince)) return 'none';
     const limits = [...this.#limits];
     if (limits.some(([, limit]) => this.#unknownUntil(limit) > now)) return 'unknown';
@@ -195,9 +198,10 @@ export class RateGroup {
 
   #plan(at: number): void {
     if (at >= this.#plannedAt) return;
-    clearTimeout(this.#timer);
+    this.#cancelCall();
     this.#plannedAt = at;
-    this.#timer = setTimeout(() => this.#callReady(), Math.max(0, Math.ceil(at - performance.now())));
+    const inMs = Math.max(0, Math.ceil(at - this.#clock.elapsed()));
+    this.#cancelCall = this.#clock.after(inMs, () => this.#callReady());
   }
 
   #nextOf(waiter: Waiter, now: number): number {
@@ -209,7 +213,7 @@ export class RateGroup {
     // A called waiter may wait again. It is not called twice.
     const waiters = [...this.#waiters];
     for (const waiter of waiters) {
-      const now = performance.now();
+      const now = this.#clock.elapsed();
       const at = this.#nextOf(waiter, now);
       if (at > now) this.#plan(at);
       else if (this.#waiters.delete(waiter)) waiter.again();

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -29,6 +30,7 @@ export interface RateLeasesDeps {
   nodeId: string;
   /** The rows of a place can be claimed now, or requested again in so many milliseconds. */
   waiting(place: DuePlace, inMs: number): void;
+  clock: Clock;
   log: Logger;
 }
 
@@ -60,6 +62,7 @@ export class RateLeases {
       turn: () => this.#workOff(),
       onError: (error) => deps.log.error({ err: error }, 'failed to work on rate leases'),
       everyMs: LOOK_FOR_IDLE_MS,
+      clock: deps.clock,
     });
   }
 
@@ -89,8 +92,8 @@ export class RateLeases {
     this.#loop.wake();
   }
 
-  claimed(group: RateGroup, delivery: { id: string; key: string }, wantedAt: number): void {
-    group.claimed(delivery.id, delivery.key, wantedAt);
+  claimed(group: RateGroup, delivery: { id: string; key: string }): void {
+    group.claimed(delivery.id, delivery.key);
     this.#pending.set(delivery.id, group);
   }
 
@@ -149,10 +152,10 @@ export class RateLeases {
   }
 
   async #take(): Promise<void> {
-    const { db, nodeId, waiting, log } = this.#deps;
+    const { db, nodeId, waiting, clock, log } = this.#deps;
     const asked = [...this.#asked].slice(0, LEASES_PER_STATEMENT);
     for (const [endpointId] of asked) this.#asked.delete(endpointId);
-    const now = performance.now();
+    const now = clock.elapsed();
     const isResting = ([endpointId]: [string, unknown]) => (this.#resting.get(endpointId) ?? 0) > now;
     for (const [endpointId, { places }] of asked.filter(isResting))
       for (const place of places.values()) waiting(place, (this.#resting.get(endpointId) ?? 0) - now);
@@ -185,13 +188,13 @@ export class RateLeases {
     const before = this.#lapsed.get(endpointId);
     this.#lapsed.delete(endpointId);
     if (this.#held.has(endpointId)) return;
-    const group = before?.epoch === epoch ? before : new RateGroup(lease, performance.now());
+    const group = before?.epoch === epoch ? before : new RateGroup(lease, this.#deps.clock);
     this.#held.set(endpointId, group);
   }
 
   async #dropIdle(): Promise<void> {
-    const { db, nodeId, log } = this.#deps;
-    const now = performance.now();
+    const { db, nodeId, clock, log } = this.#deps;
+    const now = clock.elapsed();
     for (const [endpointId, until] of this.#resting) if (until <= now) this.#resting.delete(endpointId);
     for (const [endpointId, group] of this.#lapsed) if (group.isIdle) this.#lapsed.delete(endpointId);
     const idle = [...this.#held].filter(([, group]) => group.isIdle).slice(0, LEASES_PER_STATEMENT);

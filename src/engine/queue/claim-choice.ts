@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/clock.ts';
 import type { Probe } from '../../store/queue/breakers.ts';
 import type { Want } from '../../store/queue/hold-due.ts';
 import type { RateGroup } from '../limits/rate-group.ts';
@@ -38,6 +39,10 @@ interface ClaimChoiceDeps {
   dispatcher: Dispatcher;
   rateLeases: RateLeases;
   decideGate(projectId: string, key: string): GateDecision;
+  clock: Clock;
+  /** Probes of an earlier round that are still being claimed. The next begin after them. */
+  probesUnderWay(): number;
+  probeAgainMs: number;
   /** When a key is checked again whose limits another node counts. */
   sweepMs: number;
 }
@@ -62,8 +67,8 @@ export class ClaimChoice {
 
   /** `isCut`: more keys are due and were not checked. */
   choose(): { chosen: Chosen[]; isCut: boolean } {
-    const { keys, dispatcher } = this.#deps;
-    keys.settle(performance.now());
+    const { keys, dispatcher, probesUnderWay } = this.#deps;
+    keys.settle(this.#deps.clock.elapsed());
     let isCut = false;
     const chosen: Chosen[] = [];
     const round = {
@@ -72,7 +77,7 @@ export class ClaimChoice {
       sends: new Map<string, number>(),
     };
     const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
-    let left = Math.min(ROWS_PER_ROUND, dispatcher.free);
+    let left = Math.min(ROWS_PER_ROUND, dispatcher.free - probesUnderWay());
     for (const [lane, share] of LANE_SHARES.entries()) {
       const others = LANE_SHARES.some((_, other) => other !== lane && keys.isReady(other));
       let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
@@ -103,7 +108,11 @@ export class ClaimChoice {
       this.#deps.keys.shut(due, gate.endpointId, gate.againInMs);
       return null;
     }
-    const { dispatcher } = this.#deps;
+    const { dispatcher, keys, clock, probesUnderWay, probeAgainMs } = this.#deps;
+    if (gate.isProbe && probesUnderWay() > 0) {
+      keys.moveTo(due, clock.elapsed() + probeAgainMs);
+      return null;
+    }
     const takenSoFar = round.taken.get(gate.endpointId) ?? 0;
     const projectRoom = this.#projectRoom(due.projectId, round);
     const room = Math.min(dispatcher.room(gate.endpointId) - takenSoFar, projectRoom);
@@ -129,7 +138,7 @@ export class ClaimChoice {
     const { rateLeases, sweepMs } = this.#deps;
     const { endpointId, limits } = gate;
     const group = rateLeases.held(endpointId);
-    const now = performance.now();
+    const now = this.#deps.clock.elapsed();
     if (group === undefined) {
       const { projectId, key, lane } = due;
       rateLeases.ask(endpointId, { projectId, key, lane }, due.isOwn);

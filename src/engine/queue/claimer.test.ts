@@ -11,6 +11,7 @@ function claimerAsking(decideGate: (key: string) => void, deps: object = {}) {
   lease.confirmed(systemClock.now(), systemClock.elapsed());
   const closed = (key: string): GateDecision => ({ open: false, endpointId: key, againInMs: 60_000 });
   return new Claimer({
+    clock: systemClock,
     ...deps,
     lease,
     dispatcher: { free: 100, projectRoom: () => 75 },
@@ -126,5 +127,39 @@ test('a sweep of many keys leaves turns of the event loop to others', async () =
   await claimer.sweep();
   isSwept = true;
   expect(turns).toBeGreaterThanOrEqual(20);
+  await claimer.stop();
+});
+
+test('claims go on while the probe of a half-open breaker is requested from a slow database', async () => {
+  const claimed = Promise.withResolvers<unknown[]>();
+  const probes = Promise.withResolvers<never[]>();
+  const lease = new Lease(systemClock);
+  lease.confirmed(systemClock.now(), systemClock.elapsed());
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock: systemClock,
+    lease,
+    db: {
+      query: () => probes.promise,
+      hot: async (_name: string, _text: string, values: unknown[]) => {
+        claimed.resolve(values);
+        return [];
+      },
+    },
+    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
+    decideGate: (_projectId: string, key: string): GateDecision => ({
+      open: true,
+      endpointId: key,
+      limits: [],
+      isProbe: key === 'half-open',
+      probeSeconds: 15,
+    }),
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('half-open'), lane: 0 }, 0);
+  claimer.waiting('project', { key: asId<EndpointId>('closed'), lane: 0 }, 0);
+  const values = JSON.stringify(await claimed.promise);
+  expect(values).toContain('closed');
+  expect(values).not.toContain('half-open');
+  probes.resolve([]);
   await claimer.stop();
 });

@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../../store/database/database.ts';
-import { releaseProbes, takeProbes } from '../../store/queue/breakers.ts';
 import { claimBatch } from '../../store/queue/claim-batch.ts';
 import { heldBy, releaseDeliveries, waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/hold-due.ts';
@@ -14,6 +14,7 @@ import type { Dispatcher, QueueListener } from './dispatcher.ts';
 import { DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
+import { ProbeClaims } from './probe-claims.ts';
 
 /**
  * Claims waiting deliveries for the dispatcher. In memory: for each (key, lane) with waiting rows the due
@@ -21,16 +22,16 @@ import type { Lease } from './lease.ts';
  * seconds from a sweep of the queue, which finds the rows of other nodes.
  * idle    -> nothing is due; a timer is set to the next due time;
  * round   -> due keys whose gate is open and whose endpoint and project have room are chosen, each lane with its share
- *            and a key of each project in turn; half-open breakers get their probe. Then one statement claims a few
- *            rows per key, and the next round is planned. The node with the rate lease claims rows under a rate limit,
- *            and no more of them than may soon be sent.
+ *            and a key of each project in turn. Then one statement claims a few rows per key, and the next round is
+ *            planned. The node with the rate lease claims rows under a rate limit, and no more of them than may soon be
+ *            sent. Keys of half-open breakers are claimed outside of the rounds (probe-claims.ts).
  *
  * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the
  * last, or when a gate may have opened. A key whose gate is closed is set aside: rounds do not check it.
  *
  * After a lost answer this node may hold rows in the database that it does not know. Until no statement from
- * then can still run, rounds begin by releasing such rows (reconcile). Only a round may do that: at any other
- * time, rows just claimed would look unknown.
+ * then can still run, rounds begin by releasing such rows (reconcile). Only a round may do that, and only while no
+ * probe is claimed: at any other time, rows just claimed would look unknown.
  */
 export interface ClaimerDeps {
   db: Database;
@@ -40,6 +41,7 @@ export interface ClaimerDeps {
   decideGate(projectId: string, key: string): GateDecision;
   expansionStored(): void;
   rateLeases: RateLeases;
+  clock: Clock;
   metrics: Metrics;
   log: Logger;
 }
@@ -58,24 +60,37 @@ const UNSURE_MS = 12_000;
 
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
-  readonly #keys = new DueKeys();
+  readonly #clock: Clock;
+  readonly #keys: DueKeys;
   readonly #choice: ClaimChoice;
-  #timer: NodeJS.Timeout | undefined;
-  #sweepTimer: NodeJS.Timeout | undefined;
+  readonly #probes: ProbeClaims;
+  #cancelRound = () => {};
+  #cancelSweep = () => {};
   #round: Promise<void> | undefined;
   #plannedAt = Number.POSITIVE_INFINITY;
   #stopped = false;
   #unsureUntil = Number.NEGATIVE_INFINITY;
   #reconcileAt = 0;
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** The recent length of a round. A key may become due when one has just begun. */
-  #roundMs = 0;
-  /** Since when a key of this round may have waited for it. */
-  #wantedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
-    this.#choice = new ClaimChoice({ ...deps, keys: this.#keys, sweepMs: SWEEP_MS });
+    this.#clock = deps.clock;
+    this.#keys = new DueKeys(deps.clock);
+    this.#probes = new ProbeClaims({
+      ...deps,
+      start: (chosen) => this.#claim(chosen),
+      taken: ({ due }) => this.#keys.moveTo(due, this.#clock.elapsed() + PROBE_TAKEN_MS),
+      failed: (error) => this.#failed(error),
+      ended: () => this.wake(),
+    });
+    this.#choice = new ClaimChoice({
+      ...deps,
+      keys: this.#keys,
+      probesUnderWay: () => this.#probes.underWay,
+      probeAgainMs: PROBE_TAKEN_MS,
+      sweepMs: SWEEP_MS,
+    });
   }
 
   async start(): Promise<void> {
@@ -85,9 +100,10 @@ export class Claimer implements QueueListener {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
-    clearTimeout(this.#sweepTimer);
+    this.#cancelRound();
+    this.#cancelSweep();
     await this.#round;
+    await this.#probes.settled();
   }
 
   waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
@@ -109,13 +125,13 @@ export class Claimer implements QueueListener {
     for (const lane of LANE_SHARES.keys()) {
       const due = this.#keys.get(lane, key);
       if (due === undefined || due.shutBy !== undefined) continue;
-      this.#keys.moveTo(due, Math.min(due.dueAt, performance.now() + PASSED_OVER_MS));
+      this.#keys.moveTo(due, Math.min(due.dueAt, this.#clock.elapsed() + PASSED_OVER_MS));
       this.#plan(due.dueAt);
     }
   }
 
   #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
-    const dueAt = performance.now() + Math.max(0, dueInMs);
+    const dueAt = this.#clock.elapsed() + Math.max(0, dueInMs);
     const known = this.#keys.get(lane, key);
     if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, notifiedAt: dueAt, isOwn });
     else {
@@ -129,11 +145,11 @@ export class Claimer implements QueueListener {
   }
 
   roomFreed(): void {
-    if (this.#keys.size > 0) this.#plan(Math.max(performance.now(), this.#startedAt + ROOM_PACE_MS));
+    if (this.#keys.size > 0) this.#plan(Math.max(this.#clock.elapsed(), this.#startedAt + ROOM_PACE_MS));
   }
 
   unsure(): void {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     this.#unsureUntil = now + UNSURE_MS;
     this.#reconcileAt = now;
     this.wake();
@@ -149,7 +165,7 @@ export class Claimer implements QueueListener {
   }
 
   wake(): void {
-    this.#plan(performance.now());
+    this.#plan(this.#clock.elapsed());
   }
 
   async sweep(): Promise<void> {
@@ -164,15 +180,16 @@ export class Claimer implements QueueListener {
     }
     if (this.#reconcileAt < this.#unsureUntil) this.wake();
     // Other callers request sweeps too, so two may run at a time. One timer remains.
-    clearTimeout(this.#sweepTimer);
-    if (!this.#stopped) this.#sweepTimer = setTimeout(() => void this.sweep(), SWEEP_MS);
+    this.#cancelSweep();
+    if (!this.#stopped) this.#cancelSweep = this.#clock.after(SWEEP_MS, () => void this.sweep());
   }
 
   /** Releases rows that this node holds in the database and the dispatcher does not know. */
   async #reconcile(): Promise<void> {
     const { db, nodeId, dispatcher } = this.#deps;
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     if (this.#reconcileAt > now || this.#reconcileAt >= this.#unsureUntil) return;
+    await this.#probes.settled();
     const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
     if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
     for (const row of unknown) this.waiting(row.projectId, { key: row.key, lane: row.lane }, 0);
@@ -184,18 +201,15 @@ export class Claimer implements QueueListener {
     if (this.#stopped || at >= this.#plannedAt) return;
     this.#plannedAt = at;
     if (this.#round !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#startRound(), Math.max(0, at - performance.now()));
+    this.#cancelRound();
+    const inMs = Math.max(0, at - this.#clock.elapsed());
+    this.#cancelRound = this.#clock.after(inMs, () => this.#startRound());
   }
 
   #startRound(): void {
     this.#plannedAt = Number.POSITIVE_INFINITY;
     this.#round = this.#runRound()
-      .catch(async (error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'claim failed; retrying');
-        await sleep(AFTER_ERROR_MS);
-        this.unsure();
-      })
+      .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#round = undefined;
         // A key may have become due after the round chose. Timers fire up to a millisecond early, so a key
@@ -206,75 +220,46 @@ export class Claimer implements QueueListener {
       });
   }
 
+  async #failed(error: unknown): Promise<void> {
+    this.#deps.log.warn({ err: error }, 'claim failed; retrying');
+    await this.#clock.sleep(AFTER_ERROR_MS);
+    this.unsure();
+  }
+
   async #runRound(): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = this.#clock.elapsed();
     this.#startedAt = startedAt;
     // Due keys that were not chosen wait for room, a gate or the lease.
     this.#keys.settle(startedAt);
     if (!this.#deps.lease.isFresh()) return;
-    this.#wantedAt = startedAt - this.#roundMs;
     await this.#reconcile();
-    const chosen = await this.#admit(this.#choose(startedAt));
-    if (chosen.length === 0) return;
-    const claims = await this.#claim(chosen);
-    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
-    const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
-    if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
-    await this.#releaseUnused(chosen, started);
-    this.#roundMs = Math.max(performance.now() - startedAt, this.#roundMs * 0.8);
+    const { chosen, isCut } = this.#choice.choose();
+    if (isCut) this.#plan(startedAt + ROOM_PACE_MS);
+    const probes = chosen.filter(({ gate }) => gate.isProbe);
+    if (probes.length > 0) this.#probes.begin(probes);
+    const others = chosen.filter(({ gate }) => !gate.isProbe);
+    if (others.length === 0) return;
+    await this.#claim(others);
     // Keys omitted for lack of rows in this round, or due again already, get another round at once.
     this.wake();
   }
 
-  /** A failed claim starts nothing, even if it was committed. The next round releases such rows. */
-  async #claim(chosen: Chosen[]): Promise<Claim[]> {
+  /**
+   * Claims the choices and starts what was claimed. Returns how many of each were started. A failed claim starts
+   * nothing, even if it was committed. The next round releases such rows.
+   */
+  async #claim(chosen: Chosen[]): Promise<number[]> {
     const wants = chosen.map(({ want }) => want);
-    try {
-      return await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
-    } catch (error) {
-      await this.#releaseUnused(chosen, []).catch((alsoFailed: unknown) => {
-        this.#deps.log.debug({ err: alsoFailed }, 'failed to release probes; they expire by themselves');
-      });
-      throw error;
-    }
-  }
-
-  /** Releases probes for which nothing was started. `started`: how many of each choice. */
-  async #releaseUnused(chosen: Chosen[], started: number[]): Promise<void> {
-    const unsent = chosen.flatMap(({ probe }, n) =>
-      probe !== undefined && (started[n] ?? 0) === 0 ? [probe] : [],
-    );
-    await releaseProbes(this.#deps.db, unsent);
-  }
-
-  #choose(startedAt: number): Chosen[] {
-    const { chosen, isCut } = this.#choice.choose();
-    if (isCut) this.#plan(startedAt + ROOM_PACE_MS);
-    return chosen;
-  }
-
-  /** Keeps the choices that may start something, after requesting the necessary probes. */
-  async #admit(chosen: Chosen[]): Promise<Chosen[]> {
-    const probes = chosen.filter(({ gate }) => gate.isProbe);
-    const taken = await takeProbes(
-      this.#deps.db,
-      probes.map(({ gate }) => ({ endpointId: gate.endpointId, seconds: gate.probeSeconds })),
-    );
-    for (const choice of probes) {
-      const probe = taken.get(choice.gate.endpointId);
-      if (probe !== undefined) {
-        choice.probe = probe;
-        continue;
-      }
-      choice.want.count = 0;
-      this.#keys.moveTo(choice.due, performance.now() + PROBE_TAKEN_MS);
-    }
-    return chosen.filter(({ want }) => want.count > 0);
+    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
+    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
+    const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+    if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
+    return started;
   }
 
   /** How many were started. The next round releases those without a place. */
   #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     let nextAt = limited?.moreAt ?? now;
     if (deliveries.length < want.count)
       nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
@@ -289,7 +274,7 @@ export class Claimer implements QueueListener {
       }
       started += 1;
       if (delivery.kind === 'delivery') delivery.probeFence = probe?.fence ?? null;
-      if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery, this.#wantedAt);
+      if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery);
       this.#deps.dispatcher.start(delivery);
     }
     return started;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asId, type EndpointId } from '../../domain/ids.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { type DueKey, DueKeys } from './due-keys.ts';
 
 const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({
@@ -30,7 +31,7 @@ function numbers(seed: number): () => number {
 
 describe('DueKeys', () => {
   it('returns due places, the longest due first, until they are moved or deleted', () => {
-    const keys = new DueKeys();
+    const keys = new DueKeys(systemClock);
     for (const [key, at] of Object.entries({ c: 30, a: 10, b: 20 })) keys.add(dueKey(key, at));
     expect(keys.next()).toBe(10);
     expect(names(dueBy(keys, 25))).toEqual(['a', 'b']);
@@ -44,7 +45,7 @@ describe('DueKeys', () => {
   });
 
   it('omits shut places until their endpoint changes or their time has come', () => {
-    const keys = new DueKeys();
+    const keys = new DueKeys(systemClock);
     const now = performance.now();
     for (const key of ['a', 'b']) keys.add(dueKey(key, now));
     for (const due of dueBy(keys, now)) keys.shut(due, `of ${due.key}`, 1_000);
@@ -57,7 +58,7 @@ describe('DueKeys', () => {
   });
 
   it('returns a place of each project in turn, and begins with the others next time', () => {
-    const keys = new DueKeys();
+    const keys = new DueKeys(systemClock);
     for (let n = 0; n < 5; n += 1) keys.add(dueKey(`many ${n}`, n, 'many'));
     keys.add(dueKey('few', 9, 'few'));
     keys.settle(10);
@@ -73,7 +74,7 @@ describe('DueKeys', () => {
   });
 
   it('skips projects without room', () => {
-    const keys = new DueKeys();
+    const keys = new DueKeys(systemClock);
     for (let n = 0; n < 5; n += 1) keys.add(dueKey(`full ${n}`, n, 'full'));
     keys.add(dueKey('free', 9, 'free'));
     keys.settle(10);
@@ -82,7 +83,7 @@ describe('DueKeys', () => {
 
   it('agrees with a plain list under any changes', () => {
     const random = numbers(7);
-    const keys = new DueKeys();
+    const keys = new DueKeys(systemClock);
     const plain = new Map<string, number>();
     for (let now = 0; now < 5_000; now += 1) {
       const key = `k${Math.floor(random() * 200)}`;

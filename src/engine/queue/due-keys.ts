@@ -1,4 +1,6 @@
 import type { QueueKey } from '../../domain/delivery.ts';
+import type { Clock } from '../../platform/clock.ts';
+
 /**
  * Where deliveries wait, by place (queue key and lane). States of each place:
  * later -> not due yet; a heap by due time knows the next;
@@ -39,6 +41,11 @@ export class DueKeys {
   readonly #shut = new Map<string, Set<DueKey>>();
   /** A binary heap. An entry is valid only while its time is still that of its place. */
   #later: Entry[] = [];
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get size(): number {
     return this.#all.size;
@@ -69,7 +76,7 @@ export class DueKeys {
 
   /** Its gate is closed: skipped for so long, unless its endpoint changes. */
   shut(due: DueKey, endpointId: string, forMs: number): void {
-    this.moveTo(due, Math.ceil((performance.now() + forMs) / SHUT_GRID_MS) * SHUT_GRID_MS);
+    this.moveTo(due, Math.ceil((this.#clock.elapsed() + forMs) / SHUT_GRID_MS) * SHUT_GRID_MS);
     due.shutBy = endpointId;
     const others = this.#shut.get(endpointId);
     if (others === undefined) this.#shut.set(endpointId, new Set([due]));
@@ -78,7 +85,7 @@ export class DueKeys {
 
   /** Gates of these endpoints may have opened. True: places wait behind them. */
   reopen(endpointIds: Iterable<string>): boolean {
-    const now = performance.now();
+    const now = this.#clock.elapsed();
     let hasAny = false;
     for (const endpointId of endpointIds) {
       for (const due of this.#shut.get(endpointId) ?? []) {

@@ -9,10 +9,12 @@ export async function claimBatch(db: Database, nodeId: string, wants: Want[]): P
   const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
   if (metaWants.length === 0) return claimDeliveries(db, nodeId, wants);
   const others = wants.filter((want) => !isMetaQueueKey(want.key));
-  const claims = [
-    ...(await claimMetaEvents(db, nodeId, metaWants)),
-    ...(others.length === 0 ? [] : await claimDeliveries(db, nodeId, others)),
-  ];
+  const claims = (
+    await Promise.all([
+      claimMetaEvents(db, nodeId, metaWants),
+      others.length === 0 ? [] : claimDeliveries(db, nodeId, others),
+    ])
+  ).flat();
   const byWant = new Map(claims.map((claim) => [claim.want, claim]));
   return wants.map((want) => byWant.get(want) as Claim);
 }
