@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -26,6 +27,8 @@ const MAX_PROJECTS = 10_000;
  */
 const MAX_LOADS = 8;
 const MAX_QUIET_LOADS = 4;
+/** Some 2 ms. */
+const ROWS_PER_TURN = 250;
 
 /** `changedIds`: the endpoints and subscriptions that changed since the previous version. */
 type ConfigListener = (routing: ProjectRouting, changedIds: readonly string[]) => void;
@@ -156,15 +159,15 @@ export class ConfigCache {
     // Unchanged parts are shared with the previous version, not copied: a project may have 100,000
     // subscriptions.
     const endpoints = grown<RoutedEndpoint>(base?.endpoints, endpointRows);
-    for (const row of endpointRows) {
+    await inTurns(endpointRows, (row) => {
       if (row.deleted_at === null) endpoints.set(row.id, routeEndpoint(row, project.config));
       else endpoints.delete(row.id);
-    }
+    });
     const subscriptions = grown<RoutedSubscription>(base?.subscriptions, subscriptionRows);
-    for (const row of subscriptionRows) {
+    await inTurns(subscriptionRows, (row) => {
       if (row.deleted_at === null) subscriptions.set(row.id, routeSubscription(row, project.config));
       else subscriptions.delete(row.id);
-    }
+    });
     const sources = new Map<string, SourceRow>(base?.sources);
     for (const row of sourceRows) {
       if (row.deleted_at === null) sources.set(row.id, row);
@@ -178,6 +181,14 @@ export class ConfigCache {
     const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
     const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];
     return { routing: new ProjectRouting(project, compiled, base), changedIds };
+  }
+}
+
+/** Leaves turns of the event loop to others: 10,000 endpoints of one project that change together took 100 ms. */
+async function inTurns<Row>(rows: readonly Row[], take: (row: Row) => void): Promise<void> {
+  for (const [n, row] of rows.entries()) {
+    if (n % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
+    take(row);
   }
 }
 
