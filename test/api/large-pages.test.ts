@@ -13,7 +13,7 @@ const app = await shared(startTestApp());
 
 beforeAll(async () => {
   await subscribe(app.project, 'http://127.0.0.1:1/');
-  const data = 'x'.repeat(PAYLOAD_BYTES);
+  const data = { kind: 'large', text: 'x'.repeat(PAYLOAD_BYTES) };
   for (let n = 0; n < EVENTS; n++) await app.project.post('/events/broadcast', { event_type: 'large', data });
 });
 
@@ -40,7 +40,9 @@ async function walk(path: string, direction: 'next' | 'prev', start = ''): Promi
   return walked;
 }
 
-test.each(['/events', '/eventdeliveries', '/eventdeliveries?status=Scheduled&status=Retry'])(
+const SEARCH = `/events?query=${encodeURIComponent('{"kind":"large"}')}`;
+
+test.each(['/events', SEARCH, '/eventdeliveries', '/eventdeliveries?status=Scheduled&status=Retry'])(
   'a page of large payloads of %s ends early; a walk meets each row once, both ways',
   async (list) => {
     const path = `${list}${list.includes('?') ? '&' : '?'}perPage=1000`;
@@ -67,4 +69,32 @@ test('one payload larger than the bound is a page of its own', async () => {
   const { content, pagination } = await app.project.get('/events?perPage=5');
   expect(content).toHaveLength(1);
   expect(pagination.has_next_page).toBe(true);
+});
+
+test('the attempts of one delivery are listed with 8 MB of responses, and each can be read whole', async () => {
+  const [delivery] = (await app.project.get('/eventdeliveries?perPage=1')).content;
+  const path = `/eventdeliveries/${delivery.uid}/deliveryattempts`;
+  const COUNT = 300;
+  await app.database.query(
+    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, url, succeeded, is_stale, request_headers,
+       response_headers, response_body, timings, requested_at)
+     select left($1, 10) || 'ZZZZZZZZZZZZZ' || to_char(n, 'FM000'), $1, $2, $3, '/', false, false, '{"a":"b"}',
+       '{"c":["d"]}', convert_to(repeat('x', 50000), 'UTF8'), '{}', now()
+     from generate_series(1, ${COUNT}) n`,
+    [delivery.uid, app.projectId, delivery.endpoint_id],
+  );
+  const answer = await app.project.raw('GET', path);
+  const text = await answer.text();
+  expect(text.length).toBeLessThan(9_000_000);
+  const { data, warnings } = JSON.parse(text) as Json;
+  const made = data.filter(({ uid }: Json) => uid.includes('ZZZZZZZZZZZZZ'));
+  expect(made).toHaveLength(COUNT);
+  const whole = made.filter(({ response_data }: Json) => response_data.length === 50_000);
+  expect(whole).toEqual(made.slice(-whole.length));
+  expect(whole.length).toBeGreaterThan(100);
+  const [oldest] = made;
+  expect(oldest).toMatchObject({ response_data: '', request_http_header: {}, response_http_header: {} });
+  expect(String(warnings)).toContain(`${made.length - whole.length} oldest attempts`);
+  const alone = await app.project.get(`${path}/${oldest.uid}`);
+  expect(alone.response_data).toHaveLength(50_000);
 });

@@ -74,6 +74,9 @@ async function deliveryOf(
   return found(seen, 'event delivery', wanted.id);
 }
 
+const shortenedWarning = (count: number) =>
+  `the list would exceed 8 MB, so headers and response_data of the ${count} oldest attempts are left out; get such an attempt by its uid`;
+
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
   const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts` as const;
   registerOperation(app, {
@@ -86,10 +89,13 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
     portal: 'read',
-    handle: async ({ project, params, scope }) => {
+    handle: async ({ project, params, scope }, request) => {
       const id = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id, scope });
-      return showRows(await listAttempts(db, project.id, id), (row) => toAttempt(row, VERSION));
+      const rows = await listAttempts(db, project.id, id);
+      const shortened = rows.filter((row) => !row.is_whole).length;
+      if (shortened > 0) request.warnings = [...(request.warnings ?? []), shortenedWarning(shortened)];
+      return showRows(rows, (row) => toAttempt(row, VERSION));
     },
   });
   registerOperation(app, {

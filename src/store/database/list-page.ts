@@ -70,7 +70,7 @@ export interface ListOptions {
 }
 
 /** A page is one statement and one JSON text in memory. Its first row is shown, however large. */
-const MAX_PAGE_BYTES = 8_000_000;
+export const MAX_PAGE_BYTES = 8_000_000;
 
 interface Sized {
   bytes?: number;

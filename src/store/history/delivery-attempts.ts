@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/database.ts';
+import { MAX_PAGE_BYTES } from '../database/list-page.ts';
 
 export interface StoredAttempt {
   id: string;
@@ -22,10 +23,28 @@ export interface StoredAttempt {
 const COLUMNS =
   'id, delivery_id, project_id, endpoint_id, url, ip_address, http_status, error, succeeded, is_stale, request_headers, response_headers, response_body, timings, requested_at, responded_at';
 
-/** Oldest first. */
-export function listAttempts(db: Queryable, projectId: string, deliveryId: string): Promise<StoredAttempt[]> {
-  return db.query<StoredAttempt>(
-    `select ${COLUMNS} from delivery_attempts where delivery_id = $1 and project_id = $2 order by id`,
+/** False: its headers and the body of its response are left out of the list. */
+export type ListedAttempt = StoredAttempt & { is_whole: boolean };
+
+const LISTED = `id, delivery_id, project_id, endpoint_id, url, ip_address, http_status, error, succeeded, is_stale,
+  case when is_whole then request_headers else '{}' end as request_headers,
+  case when is_whole then response_headers end as response_headers,
+  case when is_whole then response_body end as response_body, timings, requested_at, responded_at, is_whole`;
+
+/**
+ * Oldest first. A delivery has up to 1,000 attempts, each with up to 50 KiB of a response. The latest are whole, up to
+ * MAX_PAGE_BYTES together. Sizes are known without reading the values.
+ */
+export function listAttempts(db: Queryable, projectId: string, deliveryId: string): Promise<ListedAttempt[]> {
+  return db.query<ListedAttempt>(
+    `select ${LISTED} from (
+       select ${COLUMNS}, row_number() over latest = 1 or sum(
+           octet_length(request_headers) + coalesce(octet_length(response_headers), 0)
+             + coalesce(octet_length(response_body), 0)
+         ) over latest <= ${MAX_PAGE_BYTES} as is_whole
+       from delivery_attempts where delivery_id = $1 and project_id = $2
+       window latest as (order by id desc)
+     ) a order by id`,
     [deliveryId, projectId],
   );
 }

@@ -2,11 +2,12 @@ import { AppError } from '../../domain/errors.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { payloadTest } from '../../platform/json-contains.ts';
 import type { Queryable } from '../database/database.ts';
+import { MAX_PAGE_BYTES } from '../database/list-page.ts';
 import { type EventFilter, eventConditions, eventsByIds, payloadRun, type StoredEvent } from './events.ts';
 
 /**
  * Finds events whose payload contains a JSON object. It reads payloads in id order, a bounded run at a time,
- * until the page is full, the scan ends or the time is up. Payloads are compared here and not in SQL, because
+ * until the page is full, by rows or by bytes, the scan ends or the time is up. Payloads are compared here and not in SQL, because
  * a payload that the json type refuses (a NUL, a number too large, nesting too deep) would fail the whole
  * search.
  */
@@ -24,34 +25,59 @@ export async function searchPayloads(
   const deadline = performance.now() + search.limitMs;
   const tests = search.patterns.map(payloadTest);
   const contains = (payload: Buffer) => tests.every((test) => test(payload));
-  const found: string[] = [];
+  const found = new Found(page.perPage);
   let compare = forward ? '=' : '';
-  for (let cursor = page.cursor; found.length <= page.perPage; ) {
+  for (let cursor = page.cursor; !found.isFull; ) {
     if (performance.now() > deadline)
       throw new AppError('search_timeout', { seconds: Math.round(search.limitMs / 1000) });
     const where = eventConditions(projectId, filter).addIf(`id ${ascending ? '>' : '<'}${compare} ?`, cursor);
     const run = await payloadRun(db, where, { ascending, rows: RUN_ROWS, bytes: RUN_BYTES });
-    found.push(...run.filter(({ payload }) => payload !== null && contains(payload)).map(({ id }) => id));
+    for (const { id, payload } of run)
+      if (payload !== null && contains(payload)) found.add(id, payload.length);
     if (run.length === 0) break;
     cursor = run.at(-1)?.id ?? null;
     compare = '';
   }
-  return makePage(found, page, await eventsByIds(db, projectId, found.slice(0, page.perPage)));
+  const events = await eventsByIds(db, projectId, found.ids);
+  return makePage(found, page, events);
 }
 
-function makePage(found: string[], page: PageRequest, events: StoredEvent[]): Page<StoredEvent> {
+/** The ids of a page, and the one after it. */
+class Found {
+  readonly ids: string[] = [];
+  readonly #perPage: number;
+  #bytes = 0;
+  /** The first that does not fit on the page. */
+  extra: string | undefined;
+
+  constructor(perPage: number) {
+    this.#perPage = perPage;
+  }
+
+  get isFull(): boolean {
+    return this.extra !== undefined;
+  }
+
+  add(id: string, bytes: number): void {
+    if (this.isFull) return;
+    this.#bytes += bytes;
+    const fits = this.ids.length < this.#perPage && this.#bytes <= MAX_PAGE_BYTES;
+    if (fits || this.ids.length === 0) this.ids.push(id);
+    else this.extra = id;
+  }
+}
+
+function makePage(found: Found, page: PageRequest, events: StoredEvent[]): Page<StoredEvent> {
   const forward = page.direction === 'next';
-  const ids = found.slice(0, page.perPage);
-  const more = found.length > page.perPage;
-  if (!forward) ids.reverse();
+  const ids = forward ? found.ids : found.ids.toReversed();
   const byId = new Map<string, StoredEvent>(events.map((event) => [event.id, event]));
   return {
     rows: ids.flatMap((id) => byId.get(id) ?? []),
     pagination: {
       per_page: page.perPage,
-      has_next_page: forward ? more : true,
-      has_prev_page: forward ? page.cursor !== null : more,
-      next_page_cursor: (forward ? found[page.perPage] : page.cursor) ?? '',
+      has_next_page: forward ? found.isFull : true,
+      has_prev_page: forward ? page.cursor !== null : found.isFull,
+      next_page_cursor: (forward ? found.extra : page.cursor) ?? '',
       prev_page_cursor: ids[0] ?? '',
     },
   };
