@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { heldDelivery } from '../../../test/support/held-delivery.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { asId, type EndpointId } from '../../domain/ids.ts';
+import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
@@ -30,7 +30,7 @@ const metaEvent: NewMetaEvent = {
   retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 1, retryLimit: 1 },
 };
 
-type Recorded = Partial<Pick<Finish, 'description' | 'attempt' | 'metaEvent'>>;
+type Recorded = Partial<Pick<Finish, 'delivery' | 'description' | 'attempt' | 'metaEvent' | 'body'>>;
 
 const finishOf = (id: string, fields: Recorded = {}): Finish => ({
   delivery: heldDelivery({ id }),
@@ -245,4 +245,31 @@ test('large answers are shared out over batches of some 4 MB', async () => {
     ['a', 'b'],
     ['c', 'd'],
   ]);
+});
+
+describe('a batch', () => {
+  test('is bounded by the bodies that functions made', async () => {
+    const { finisher, clock, tried } = finisherWith(() => null);
+    const body = Buffer.alloc(1024 * 1024);
+    const ended = Promise.all(
+      Array.from({ length: 12 }, (_, n) => finisher.finish(finishOf(`d${n}`, { body }))),
+    );
+    await clock.advance(1_000);
+    await ended;
+    expect(tried.flat()).toHaveLength(12);
+    expect(Math.max(...tried.map(({ length }) => length))).toBeLessThanOrEqual(4);
+  });
+
+  test('has outcomes of each project, however many of one wait', async () => {
+    const { finisher, clock, tried } = finisherWith(() => null);
+    const finish = (id: string, projectId: string) =>
+      finisher.finish(
+        finishOf(id, { delivery: heldDelivery({ id, projectId: asId<ProjectId>(projectId) }) }),
+      );
+    const many = Array.from({ length: 2_000 }, (_, n) => finish(`m${n}`, 'busy'));
+    const one = finish('one', 'other');
+    await clock.advance(1_000);
+    await Promise.all([...many, one]);
+    expect(tried[0]).toContain('one');
+  });
 });

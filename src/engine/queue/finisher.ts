@@ -6,7 +6,7 @@ import { isConnectionError, isDataError, isTimeout } from '../../store/database/
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 
 /**
- * Records outcomes, many per commit. An outcome is never dropped. While the database is away it is kept and
+ * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is away it is kept and
  * sent again until it is stored (the dispatcher's window bounds their number). A batch that the database
  * refuses is halved until the bad one is alone. That one is stored without its response and its description.
  * Only a stopping node gives up, at the end of its grace.
@@ -38,10 +38,12 @@ export class Finisher {
     this.#deps = deps;
     this.#batcher = new Batcher({
       run: (batch) => this.#run(batch),
-      weigh: ({ attempt, metaEvent }) => {
-        const bytes = (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0);
+      weigh: ({ attempt, metaEvent, body }) => {
+        const bytes =
+          (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0) + (body?.length ?? 0);
         return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
       },
+      sharer: ({ delivery }) => delivery.projectId,
       maxWeight: MAX_BATCH,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
