@@ -18,7 +18,7 @@ test("one tenant's hanging statements take no connection from others' keys and e
   const holder = new pg.Client(app.database.url);
   await holder.connect();
   await holder.query('begin; lock table endpoints in access exclusive mode');
-  const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints'));
+  const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints/unknown'));
   await eventually(
     async () => app.app.db.pools().general,
     ({ idle, waiting }) => idle === 0 && waiting > 0,
@@ -31,9 +31,9 @@ test("one tenant's hanging statements take no connection from others' keys and e
   await Promise.all(hanging);
 });
 
-/** The default project lists deliveries, `count` times at once, while no deliveries can be read. */
+/** The default project reads a list, `count` times at once, while its table is locked. */
 async function whileListsHang(
-  count: number,
+  { count, table, list: path }: { count: number; table: string; list: string },
   work: (app: TestApp, other: ApiClient, lists: Promise<Response>[]) => Promise<void>,
 ): Promise<void> {
   const app = await startTestApp();
@@ -42,8 +42,8 @@ async function whileListsHang(
   for (const client of [app.project, other]) await client.get('/endpoints');
   const holder = new pg.Client(app.database.url);
   await holder.connect();
-  await holder.query('begin; lock table event_deliveries in access exclusive mode');
-  const hanging = Array.from({ length: count }, () => app.project.raw('GET', '/eventdeliveries'));
+  await holder.query(`begin; lock table ${table} in access exclusive mode`);
+  const hanging = Array.from({ length: count }, () => app.project.raw('GET', path));
   let ended = 0;
   for (const list of hanging)
     void list.then(() => {
@@ -61,18 +61,23 @@ async function whileListsHang(
   await Promise.all(hanging);
 }
 
-test("one tenant's lists that hang take no connection from others' calls and lists", () =>
-  whileListsHang(40, async (app, other) => {
-    expect((await other.raw('GET', '/endpoints')).status).toBe(200);
-    expect((await other.raw('GET', '/events')).status).toBe(200);
-    // Half of the connections for lists, which are half of the general ones.
-    const { busy, waiting } = app.app.db.pools().general;
-    expect(busy).toBeLessThanOrEqual(3);
-    expect(waiting).toBe(0);
-  }));
+const DELIVERIES = { table: 'event_deliveries', list: '/eventdeliveries' };
+
+test.each([DELIVERIES, { table: 'portal_links', list: '/portal-links' }])(
+  "one tenant's lists ($list) that hang take no connection from others' calls and lists",
+  (hanging) =>
+    whileListsHang({ count: 40, ...hanging }, async (app, other) => {
+      expect((await other.raw('GET', '/endpoints')).status).toBe(200);
+      expect((await other.raw('GET', '/events')).status).toBe(200);
+      // Half of the connections for lists, which are half of the general ones.
+      const { busy, waiting } = app.app.db.pools().general;
+      expect(busy).toBeLessThanOrEqual(3);
+      expect(waiting).toBe(0);
+    }),
+);
 
 test('more lists of a project than may wait are refused, and other projects have their own', () =>
-  whileListsHang(150, async (_app, other, lists) => {
+  whileListsHang({ count: 150, ...DELIVERIES }, async (_app, other, lists) => {
     const statuses: number[] = [];
     for (const list of lists) void list.then(({ status }) => statuses.push(status));
     await eventually(
@@ -89,7 +94,7 @@ test('a made-up token or ingest URL is refused however busy the connections for 
   const holder = new pg.Client(app.database.url);
   await holder.connect();
   await holder.query('begin; lock table endpoints in access exclusive mode');
-  const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints'));
+  const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints/unknown'));
   await eventually(
     async () => app.app.db.pools().general,
     ({ idle, waiting }) => idle === 0 && waiting > 0,

@@ -92,7 +92,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     handle: async ({ project, params, scope }, request) => {
       const id = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id, scope });
-      const rows = await listAttempts(db, project.id, id);
+      const rows = await db.reading(project.id, (tx) => listAttempts(tx, project.id, id));
       const shortened = rows.filter((row) => !row.is_whole).length;
       if (shortened > 0) request.warnings = [...(request.warnings ?? []), shortenedWarning(shortened)];
       return showRows(rows, (row) => toAttempt(row, VERSION));

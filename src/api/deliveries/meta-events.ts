@@ -71,11 +71,10 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Meta events fetched',
     data: PageOf(MetaEvent),
-    handle: async ({ project, query }) =>
-      mapPage(
-        await listMetaEvents(db, project.id, { page: parsePageRequest(query), ...dateRange(query) }),
-        toMetaEvent,
-      ),
+    handle: async ({ project, query }) => {
+      const list = { page: parsePageRequest(query), ...dateRange(query) };
+      return mapPage(await db.reading(project.id, (tx) => listMetaEvents(tx, project.id, list)), toMetaEvent);
+    },
   });
   registerOperation(app, {
     method: 'GET',

@@ -63,12 +63,13 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     portal: 'read',
     changes: endpointChanges,
     handle: async ({ project, query, scope }) => {
-      const page = await endpoints.list(db, project.id, {
+      const list = {
         page: parsePageRequest(query),
         scope,
         name: queryValue(query, 'q'),
         ownerId: queryValue(query, 'ownerId'),
-      });
+      };
+      const page = await db.reading(project.id, (tx) => endpoints.list(tx, project.id, list));
       const ids = page.rows.map((row) => row.id);
       return mapPage(page, await endpointView(context, project.id, ids));
     },

@@ -39,7 +39,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: Type.Array(EventType),
     portal: 'read',
     handle: async ({ project, scope }) => {
-      const types = await listEventTypes(db, project.id);
+      const types = await db.reading(project.id, (tx) => listEventTypes(tx, project.id));
       return showRows(
         types.filter(({ name }) => seesEventType(scope, name)),
         toEventType,

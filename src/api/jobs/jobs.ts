@@ -75,8 +75,10 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Jobs fetched',
     data: PageOf(Job),
-    handle: async ({ project, query }) =>
-      mapPage(await listJobs(db, project.id, parsePageRequest(query)), toJob),
+    handle: async ({ project, query }) => {
+      const page = parsePageRequest(query);
+      return mapPage(await db.reading(project.id, (tx) => listJobs(tx, project.id, page)), toJob);
+    },
   });
   registerOperation(app, {
     method: 'GET',

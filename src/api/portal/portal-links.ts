@@ -56,12 +56,13 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     message: 'Portal links fetched',
     data: PageOf(PortalLink),
     handle: async ({ project, query }) => {
-      const page = await portalLinks.list(db, project.id, {
+      const list = {
         page: parsePageRequest(query),
         ownerId: queryValue(query, 'ownerId'),
         name: queryValue(query, 'name') ?? queryValue(query, 'q'),
         endpointIds: queryValues(query, 'endpointId'),
-      });
+      };
+      const page = await db.reading(project.id, (tx) => portalLinks.list(tx, project.id, list));
       return mapPage(page, await linkView(context, project.id, page.rows));
     },
   });

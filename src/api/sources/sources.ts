@@ -57,12 +57,13 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     message: 'Sources fetched',
     data: PageOf(Source),
     handle: async ({ project, query }) => {
-      const page = await sources.list(db, project.id, {
+      const list = {
         page: parsePageRequest(query),
         name: queryValue(query, 'q'),
         type: queryValue(query, 'type'),
         provider: queryValue(query, 'provider'),
-      });
+      };
+      const page = await db.reading(project.id, (tx) => sources.list(tx, project.id, list));
       return mapPage(page, await shown(project.id, page.rows));
     },
   });

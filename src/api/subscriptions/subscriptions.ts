@@ -65,12 +65,13 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: PageOf(Subscription),
     portal: 'read',
     handle: async ({ project, query, scope }) => {
-      const page = await subscriptions.list(db, project.id, {
+      const list = {
         page: parsePageRequest(query),
         scope,
         endpointIds: queryValues(query, 'endpointId'),
         name: queryValue(query, 'name'),
-      });
+      };
+      const page = await db.reading(project.id, (tx) => subscriptions.list(tx, project.id, list));
       return mapPage(page, await subscriptionView(context, project.id, page.rows));
     },
   });
