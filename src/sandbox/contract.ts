@@ -50,8 +50,10 @@ export function functionVersion(code: string): string {
 }
 
 export interface FunctionUsage {
+  /** CPU time of the function. */
   cpuMs: number;
-  wallMs: number;
+  /** CPU time of the whole call: the function, its context and reading its result. */
+  busyMs: number;
   heapBytes: number;
 }
 
@@ -101,9 +103,9 @@ export function functionFailure(
   message: string,
   known: Partial<FunctionUsage> & { log?: string[]; line?: number } = {},
 ): FunctionFailure {
-  const { log = [], cpuMs = 0, wallMs = 0, heapBytes = 0, line } = known;
+  const { log = [], cpuMs = 0, busyMs = 0, heapBytes = 0, line } = known;
   const ours = error === 'sandbox_lost' || error === 'overloaded';
-  const failure: FunctionFailure = { ok: false, error, message, log, cpuMs, wallMs, heapBytes, ours };
+  const failure: FunctionFailure = { ok: false, error, message, log, cpuMs, busyMs, heapBytes, ours };
   return line === undefined ? failure : { ...failure, line };
 }
 

@@ -73,10 +73,10 @@ export class FunctionIsolate {
       this.#sloppy = this.#compile(sloppyHead);
     }
     const frozen = call.kind === 'check' ? undefined : this.#frozenWorld();
-    const startedAt = performance.now();
+    const used = cpuClock();
     const result =
       frozen === undefined ? this.#runFresh(call, wallMs) : this.#runFrozen(frozen, call, wallMs);
-    return { ...result, wallMs: performance.now() - startedAt };
+    return { ...result, busyMs: used() };
   }
 
   #runFrozen(frozen: World, call: WorkerCall, wallMs: number): FunctionResult {
@@ -136,8 +136,7 @@ export class FunctionIsolate {
   }
 
   #runIn(world: World, call: WorkerCall, wallMs: number): FunctionResult {
-    const startedAt = performance.now();
-    const cpuBefore = process.threadCpuUsage();
+    const used = cpuClock();
     const result = this.#guarded(call, () => {
       const input = call.kind === 'check' ? [] : [call.input];
       const args = [call.seed, call.nowMs, call.limits.outputBytes, ...input];
@@ -145,10 +144,7 @@ export class FunctionIsolate {
       if (answer === 'p') answer = world.collect.applySync(undefined, [], { timeout: wallMs });
       return readAnswer(String(answer), call);
     });
-    // Not the isolate's own figure, which is wall time on some systems. This one may advance in ticks of 10
-    // ms.
-    const { user, system } = process.threadCpuUsage(cpuBefore);
-    return { ...result, cpuMs: Math.min((user + system) / 1000, performance.now() - startedAt) };
+    return { ...result, cpuMs: used() };
   }
 
   /** Turns exceptions of the isolate into results. A limit leaves the isolate spent. */
@@ -180,6 +176,19 @@ export class FunctionIsolate {
   }
 }
 
+/**
+ * Returns a function that tells the CPU milliseconds of this thread since the call. It does not use the isolate's own
+ * figure, which is wall time on some systems. This one may advance in ticks of 10 ms.
+ */
+function cpuClock(): () => number {
+  const startedAt = performance.now();
+  const before = process.threadCpuUsage();
+  return () => {
+    const { user, system } = process.threadCpuUsage(before);
+    return Math.min((user + system) / 1000, performance.now() - startedAt);
+  };
+}
+
 function syntaxFailure(message: string): FunctionFailure {
   const place = / \[function\.js:(\d+):\d+\]$/.exec(message);
   if (place === null) return functionFailure('syntax', message);
@@ -203,5 +212,5 @@ function readAnswer(answer: string, call: WorkerCall): FunctionResult {
     return functionFailure('output_limit', limitMessages.output(call.limits));
   }
   const log = logEnd === 0 ? [] : (JSON.parse(answer.slice(1, logEnd)) as string[]);
-  return { ok: true, output, log, cpuMs: 0, wallMs: 0, heapBytes: 0 };
+  return { ok: true, output, log, cpuMs: 0, busyMs: 0, heapBytes: 0 };
 }

@@ -25,6 +25,9 @@ const poisons: [string, string[]][] = [
   ['aborts now and then, by a quick function', [body(`if (event.n % 40 !== 39) return 1; ${abort}`)]],
 ];
 
+const PACE_ROUNDS = 7;
+const PACE_RUNS = 20;
+
 let sandbox: Sandbox;
 let before: Set<string>;
 beforeEach(() => {
@@ -94,5 +97,42 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     const ended = (await Promise.all(goods)).reduce((sum, count) => sum + count, 0);
     // Ten of these runs take as long as one that ends at its limit, so at least half of the time is theirs.
     expect(ended / bads.length).toBeGreaterThan(10);
+  });
+
+  it('loops, throws and allocations lets others run at half their pace or more', async () => {
+    await startBoth();
+    const codes = [
+      body('for (;;);'),
+      body('throw new Error()'),
+      body('const a = []; for (;;) a.push([...a, 1])'),
+    ];
+    const bad = { isStopped: true };
+    let n = 0;
+    const keepPoisoning = async () => {
+      while (!bad.isStopped) await run(codes[n++ % codes.length] as string, 'bad', n);
+    };
+    const tookMs = async () => {
+      const from = performance.now();
+      const work = async (code: string, runs: number) => {
+        for (let done = 0; done < runs; done += 1)
+          expect(await run(code, 'good', 1)).toMatchObject({ ok: true });
+      };
+      const all = [slow, slow, ...Array.from({ length: 8 }, () => quick)];
+      await Promise.all(all.map((code) => work(code, code === slow ? PACE_RUNS : 3 * PACE_RUNS)));
+      return performance.now() - from;
+    };
+    await tookMs();
+    const ratios: number[] = [];
+    // In turns, so that other work of the machine slows both. Poison ends before the next turn.
+    for (let round = 0; round < PACE_ROUNDS; round += 1) {
+      bad.isStopped = false;
+      const bads = Array.from({ length: 6 }, keepPoisoning);
+      const beside = await tookMs();
+      bad.isStopped = true;
+      await Promise.all(bads);
+      ratios.push(beside / (await tookMs()));
+    }
+    const median = ratios.toSorted((a, b) => a - b)[Math.floor(PACE_ROUNDS / 2)];
+    expect(median, String(ratios)).toBeLessThan(2);
   });
 });

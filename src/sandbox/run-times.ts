@@ -1,5 +1,6 @@
 /**
- * How long each function took recently, to keep slow functions away from quick ones. Each quick run reduces
+ * How much CPU time each function took recently, to keep slow functions away from quick ones. It is not wall time:
+ * while hostile functions run, quick ones would look slow and lose their process. Each quick run reduces
  * the weight of an earlier slow run by a tenth, so a function that is slow now and then stays slow. An
  * unknown function counts as slow.
  *

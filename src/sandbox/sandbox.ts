@@ -10,8 +10,9 @@
  *   another process is being replaced.
  * - The queue serves tenants by the time they used.
  * - A tenant whose function ended at a limit or ended its process is a suspect. That function, and the
- *   tenant's unproven functions, share a further process with other suspects only. That process rests after
- *   each batch for as long as the batch took, its replacement included, so suspects use half a core.
+ *   tenant's unproven functions, share a further process with other suspects only. That process has a low
+ *   priority and rests after each batch for as long as the batch took, its replacement included. So suspects use
+ *   half a core of an idle machine, and a tenth of one where the others need it.
  *
  * A batch whose process ended runs again call by call, because the guilty call is unknown. A call that was
  * alone is judged by how the process ended.
@@ -182,7 +183,7 @@ export class Sandbox {
     if (failed.some((result) => !result.ok && wasteful.has(result.error))) this.#suspects.add(batch);
     for (const [index, queued] of batch.calls.entries()) {
       const result = results[index] ?? functionFailure('sandbox_lost', 'the sandbox did not answer');
-      this.#times.learn(batch.functionKey, result.wallMs, !result.ok);
+      this.#times.learn(batch.functionKey, result.busyMs, !result.ok);
       queued.settle(result);
     }
   }
@@ -223,7 +224,7 @@ export class Sandbox {
     if (only === undefined || batch.calls.length > 1) return this.#runAgain(batch.calls);
     this.#times.learn(functionKeyOf(only.call), tookMs, true);
     const { limits } = only.call;
-    const usage = { cpuMs: limits.cpuMs, wallMs: tookMs };
+    const usage = { cpuMs: limits.cpuMs, busyMs: tookMs };
     switch (end) {
       case 'cpu':
         return only.settle(functionFailure('cpu_limit', limitMessages.cpu(limits), usage));
