@@ -154,6 +154,8 @@ export class ClaimChoice {
       return null;
     }
     for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
+    // A choice cut by the round, and not by the limit, is followed by the next at once.
+    if (count === wanted) return { count, group, moreAt };
     return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
   }
 }

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { asId, type EndpointId } from '../../domain/ids.ts';
+import { RateGroup } from '../limits/rate-group.ts';
+import { ClaimChoice } from './claim-choice.ts';
+import { DueKeys } from './due-keys.ts';
+
+type Deps = ConstructorParameters<typeof ClaimChoice>[0];
+
+/** The choice of a key that is due now and under a limit of so many a second. */
+async function chooseLimited(perSecond: number) {
+  const clock = new ManualClock();
+  await clock.advance(60_000);
+  const keys = new DueKeys(clock);
+  const key = asId<EndpointId>('endpoint');
+  const dueAt = clock.elapsed();
+  keys.add({ projectId: 'project', key, lane: 0, dueAt, notifiedAt: dueAt, isOwn: true });
+  const group = new RateGroup({ epoch: 1, quietMs: 60_000, sends: {} }, clock);
+  const choice = new ClaimChoice({
+    clock,
+    keys,
+    rateLeases: { held: () => group },
+    dispatcher: { free: 2_000, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => true },
+    decideGate: () => ({
+      open: true,
+      endpointId: key,
+      limits: [{ key, limit: { count: perSecond, durationMs: 1_000 } }],
+      isProbe: false,
+      probeSeconds: 0,
+    }),
+    probesUnderWay: () => 0,
+    probeAgainMs: 1_000,
+    sweepMs: 5_000,
+  } as unknown as Deps);
+  const [chosen] = choice.choose().chosen;
+  return { count: chosen?.want.count, moreInMs: (chosen?.limited?.moreAt ?? 0) - clock.elapsed() };
+}
+
+test('a key under a low limit is claimed some seconds ahead, and not again at once', async () => {
+  const { count, moreInMs } = await chooseLimited(10);
+  expect(count).toBe(30);
+  expect(moreInMs).toBeGreaterThan(100);
+});
+
+test('a key under a high limit, of which a round takes only a part, is claimed again at once', async () => {
+  const { count, moreInMs } = await chooseLimited(1_000);
+  expect(count).toBe(50);
+  expect(moreInMs).toBeLessThanOrEqual(0);
+});
