@@ -30,6 +30,39 @@ const onlyIn = (name, packages, folders) => ({
   to: { path: packages.map((p) => `node_modules/${p}(/|$)`) },
 });
 
+// The pages: ui knows nothing of the product, data speaks to the server, parts join the two, a page is a folder of routes,
+// and app puts them together. Pages do not import each other.
+const webLayers = { ui: [], data: [], parts: ['ui', 'data'], routes: ['ui', 'data', 'parts'] };
+const webImports = [
+  ...Object.entries(webLayers).map(([place, allowed]) => ({
+    name: `web-${place}-imports`,
+    severity: 'error',
+    comment: `web/src/${place} may import only: ${[place, ...allowed].join(', ')}`,
+    from: { path: `^web/src/${place}/`, pathNot: '\\.test\\.ts$' },
+    to: { path: '^web/src/', pathNot: [place, ...allowed].map((folder) => `^web/src/${folder}/`) },
+  })),
+  {
+    name: 'web-pages-apart',
+    severity: 'error',
+    from: { path: '^web/src/routes/([^/]+)/' },
+    to: { path: '^web/src/routes/', pathNot: '^web/src/routes/$1/' },
+  },
+  {
+    name: 'web-on-client-only',
+    severity: 'error',
+    comment: 'the pages do what the API can do, through its client, and import nothing of the server',
+    from: { path: '^web/src/' },
+    to: { path: ['^src/', '^client/'], pathNot: '^client/src/posthorn\\.ts$' },
+  },
+  {
+    name: 'web-client-only-in-data',
+    severity: 'error',
+    comment: 'ui knows nothing of the product; types may be used everywhere else',
+    from: { path: '^web/src/ui/' },
+    to: { path: '^client/' },
+  },
+];
+
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
@@ -48,6 +81,7 @@ module.exports = {
       from: { path: '^client/src/', pathNot: '\\.test\\.ts$' },
       to: { pathNot: '^client/src/' },
     },
+    ...webImports,
     {
       name: 'config-changes-only-in-control',
       severity: 'error',

@@ -6,7 +6,7 @@ const report = process.env['TEST_REPORT'];
 /** Folders whose tests start, kill or freeze whole programs. */
 const slow = [
   'src/sandbox',
-  ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets'].map((name) => `test/${name}`),
+  ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets', 'web'].map((name) => `test/${name}`),
 ].map((folder) => `${folder}/**/*.test.ts`);
 /** Tests against real brokers. */
 const brokers = ['test/brokers/**/*.test.ts'];
@@ -24,7 +24,7 @@ export default defineConfig({
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [
       // No database, no process.
-      { test: { ...together, name: 'unit', include: ['src/**/*.test.ts', 'client/src/**/*.test.ts'] } },
+      { test: { ...together, name: 'unit', include: ['{src,client/src,web/src}/**/*.test.ts'] } },
       { test: { ...together, ...withDatabase, name: 'service', include: ['test/**/*.test.ts'] } },
       { test: { ...limits, ...withDatabase, name: 'slow', include: slow } },
       { test: { ...limits, ...withBrokers, name: 'brokers', include: brokers } },

@@ -13,6 +13,7 @@ const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: ROOT });
 const clientSources = globSync('client/src/**/*.ts', { cwd: ROOT });
+const webSources = globSync('web/src/**/*.{ts,tsx}', { cwd: ROOT });
 const program = sources.filter((source) => !source.endsWith('.test.ts'));
 
 interface Cruise {
@@ -28,6 +29,7 @@ async function cruise(folder: string): Promise<Cruise> {
       join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs'),
       'src',
       'client/src',
+      'web/src',
       '--config',
       join(ROOT, '.dependency-cruiser.cjs'),
       '--output-type',
@@ -56,7 +58,8 @@ describe('the imports of src', () => {
     const seen = new Set(report.modules.map(({ source }) => source));
     expect(sources.length).toBeGreaterThan(100);
     expect(clientSources.length).toBeGreaterThan(8);
-    expect([...sources, ...clientSources].filter((source) => !seen.has(source))).toEqual([]);
+    expect(webSources.length).toBeGreaterThan(50);
+    expect([...sources, ...clientSources, ...webSources].filter((source) => !seen.has(source))).toEqual([]);
     const edges = report.modules.flatMap(({ dependencies }) => dependencies);
     expect(edges.length).toBeGreaterThan(2 * sources.length);
   });
@@ -86,6 +89,15 @@ describe('a forbidden import is reported', () => {
     'client/src/of-the-server.ts':
       "import type { One } from '../../src/domain/one.ts';\nexport type OfTheServer = One;\n",
     'client/src/fine.ts': 'export const fine = 1;\n',
+    'web/src/ui/upwards.ts': "import { page } from '../parts/page.ts';\nexport const upwards = page;\n",
+    'web/src/ui/client.ts':
+      "import type { Posthorn } from 'posthorn-client';\nexport type Client = Posthorn;\n",
+    'web/src/parts/page.ts': 'export const page = 1;\n',
+    'web/src/routes/one/beside.ts': "import { two } from '../two/two.ts';\nexport const beside = two;\n",
+    'web/src/routes/two/two.ts': "import { page } from '../../parts/page.ts';\nexport const two = page;\n",
+    'web/src/data/server.ts':
+      "import { one } from '../../../src/domain/one.ts';\nexport const server = one;\n",
+    'client/src/posthorn.ts': 'export class Posthorn {}\n',
     'src/matcher/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
   };
 
@@ -111,6 +123,10 @@ describe('a forbidden import is reported', () => {
     ['of a statement that changes config', 'config-changes-only-in-control: src/engine/saves.ts'],
     ['of the type of such a statement', 'config-changes-only-in-control: src/api/http/saves.ts'],
     ['of the server in the client', 'client-stands-alone: client/src/of-the-server.ts'],
+    ['of a higher layer of the pages', 'web-ui-imports: web/src/ui/upwards.ts'],
+    ['of the client in ui', 'web-client-only-in-data: web/src/ui/client.ts'],
+    ['of another page', 'web-pages-apart: web/src/routes/one/beside.ts'],
+    ['of the server in the pages', 'web-on-client-only: web/src/data/server.ts'],
     ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
   ])('%s', (_what, violation) => {
     expect(violations).toContain(violation);

@@ -16,6 +16,7 @@ import type { ApiContext } from './http/context.ts';
 import { registerJobs } from './jobs/jobs.ts';
 import { registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
+import { registerPages } from './pages/routes.ts';
 import { registerPortal } from './portal/portal.ts';
 import { registerPortalLinks } from './portal/portal-links.ts';
 import { registerApiKeys } from './projects/api-keys.ts';
@@ -84,6 +85,7 @@ export async function registerRoutes(
     await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
   registerReference(app);
+  registerPages(app);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
   });

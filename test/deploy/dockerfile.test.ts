@@ -49,7 +49,7 @@ test('it has the Node that the project is developed with', () => {
   };
   expect(all('ARG')).toEqual([`NODE_VERSION=${devDependencies['node']}`]);
   expect(all('FROM').map((from) => from.split(' ')[0])).toEqual(
-    Array.from({ length: 2 }, () => ['node:$', '{NODE_VERSION}-slim'].join('')),
+    Array.from({ length: 3 }, () => ['node:$', '{NODE_VERSION}-slim'].join('')),
   );
 });
 

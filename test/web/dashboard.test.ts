@@ -1,0 +1,23 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath, isWholeSuite, NO_CHROMIUM } from './browser.ts';
+import { momentTests } from './moments.ts';
+import { pageTests } from './pages.ts';
+import { makeWorld, type World } from './world.ts';
+
+it.runIf(chromiumPath === null && isWholeSuite)('the whole suite has a Chromium', () => {
+  expect.fail(NO_CHROMIUM);
+});
+
+describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await makeWorld();
+  });
+  afterAll(() => world?.stop());
+  afterEach(() => {
+    expect(world.wrongs.splice(0)).toEqual([]);
+  });
+
+  pageTests(() => world);
+  momentTests(() => world);
+});

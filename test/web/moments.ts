@@ -1,0 +1,65 @@
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import type { World } from './world.ts';
+
+/** Counts the clicks of a moment. Typing is free. */
+class Clicks {
+  count = 0;
+
+  async on(target: Locator): Promise<void> {
+    this.count += 1;
+    await target.click();
+  }
+}
+
+export function momentTests(get: () => World): void {
+  describe('why did it not arrive?', () => {
+    it('is answered by one search and one click from the overview', async () => {
+      const { page, open } = get();
+      const clicks = new Clicks();
+      await open('overview');
+      await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      await page.keyboard.press('/');
+      await page.getByRole('searchbox').fill('pay_4242');
+      await page.keyboard.press('Enter');
+      // The only hit opens by itself.
+      await page.getByText(/The endpoint answered 500 Internal Server Error/).first().waitFor();
+      await clicks.on(page.getByRole('link', { name: 'Broken receiver' }));
+      await page.getByText('database is down, ticket 4711').waitFor();
+      await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
+      expect(clicks.count).toBe(1);
+    });
+
+    it('names the reason of each subscription that did not match', async () => {
+      const { page, open, seed } = get();
+      await open(`events/${seed.unmatchedEvent.uid}`);
+      await page.getByText('Nowhere: no subscription matched it.').waitFor();
+      await page.getByText(/No enabled filter of the subscription is for the type newsletter\.opened/).first().waitFor();
+    });
+  });
+
+  describe('put it right', () => {
+    it('retries the failures of one endpoint in at most four clicks', async () => {
+      const { page, open } = get();
+      const clicks = new Clicks();
+      await open('overview');
+      await clicks.on(page.getByRole('link', { name: '6 failed' }));
+      await clicks.on(page.getByRole('button', { name: 'Retry…' }));
+      await clicks.on(page.getByRole('button', { name: 'Retry 6 deliveries' }));
+      await page.getByText('6 of 6').waitFor();
+      expect(clicks.count).toBeLessThanOrEqual(4);
+    });
+
+    it('adds an endpoint, tests it and shows the answer in at most three clicks', async () => {
+      const { page, open, seed } = get();
+      const clicks = new Clicks();
+      await open('overview');
+      await clicks.on(page.getByRole('link', { name: 'Endpoints', exact: true }));
+      await clicks.on(page.getByRole('button', { name: 'Add endpoint' }));
+      await page.getByLabel('Address').fill(seed.endpoints.billing.url);
+      await clicks.on(page.getByRole('button', { name: 'Add and test' }));
+      await page.getByText('200 OK').waitFor();
+      expect(clicks.count).toBeLessThanOrEqual(3);
+    });
+  });
+}

@@ -1,0 +1,26 @@
+import './styles.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ToastProvider } from '../ui/toast.tsx';
+import { applyTheme, storedTheme } from './preferences.ts';
+import { router } from './router.tsx';
+
+applyTheme(storedTheme());
+// The client of the API retries by itself.
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
+});
+
+const root = document.querySelector('#root');
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <ToastProvider>
+          <RouterProvider router={router} />
+        </ToastProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );

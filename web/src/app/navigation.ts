@@ -1,0 +1,45 @@
+/** The pages of a project, in groups. */
+export const NAVIGATION: readonly (readonly [
+  group: string,
+  pages: readonly (readonly [path: string, name: string])[],
+])[] = [
+  [
+    'Now',
+    [
+      ['overview', 'Overview'],
+      ['failures', 'Failures'],
+    ],
+  ],
+  [
+    'Traffic',
+    [
+      ['events', 'Events'],
+      ['deliveries', 'Deliveries'],
+      ['jobs', 'Jobs'],
+    ],
+  ],
+  [
+    'Setup',
+    [
+      ['endpoints', 'Endpoints'],
+      ['subscriptions', 'Subscriptions'],
+      ['sources', 'Sources'],
+      ['event-types', 'Event types'],
+      ['portal-links', 'Portal links'],
+    ],
+  ],
+  [
+    'Record',
+    [
+      ['meta-events', 'Meta events'],
+      ['audit', 'Audit log'],
+      ['keys', 'API keys'],
+      ['settings', 'Settings'],
+    ],
+  ],
+];
+
+export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] = [
+  ['/instance/projects', 'Projects'],
+  ['/instance/audit', 'Audit log'],
+];

@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query';
+import { Navigate, Outlet, useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { MeContext, rememberProject } from '../data/project.ts';
+import { isSignedIn, readMe } from '../data/session.ts';
+import { QueryView } from '../parts/query-view.tsx';
+import { IconButton } from '../ui/button.tsx';
+import { TimeStyleContext } from '../ui/time.tsx';
+import { useTimeStyle } from './preferences.ts';
+import { Sidebar } from './sidebar.tsx';
+
+const SearchPalette = lazy(() =>
+  import('./search-palette.tsx').then(({ SearchPalette: default_ }) => ({ default: default_ })),
+);
+
+/** Everything around a page. Who is not signed in goes to the sign-in page. */
+export function Shell() {
+  const me = useQuery({ queryKey: ['me'], queryFn: readMe, enabled: isSignedIn(), staleTime: 60_000 });
+  if (!isSignedIn()) return <Navigate to="/sign-in" />;
+  if (me.data === undefined)
+    return (
+      <main className="p-4">
+        <QueryView query={me} label="Loading your projects">
+          {() => null}
+        </QueryView>
+      </main>
+    );
+  return (
+    <MeContext.Provider value={me.data}>
+      <Frame />
+    </MeContext.Provider>
+  );
+}
+
+function Frame() {
+  const [style, setStyle] = useTimeStyle();
+  const [searching, setSearching] = useState(false);
+  const menu = useRef<HTMLDialogElement>(null);
+  const { project } = useParams({ strict: false }) as { project?: string };
+  useEffect(() => {
+    if (project !== undefined) rememberProject(project);
+  }, [project]);
+  useEffect(() => {
+    if (project === undefined) return undefined;
+    const open = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof Element &&
+        event.target.closest('input, textarea, select, [contenteditable]') !== null;
+      const wanted =
+        (event.key === '/' && !isTyping) || (event.key === 'k' && (event.ctrlKey || event.metaKey));
+      if (!wanted) return;
+      event.preventDefault();
+      setSearching(true);
+    };
+    addEventListener('keydown', open);
+    return () => removeEventListener('keydown', open);
+  }, [project]);
+  const search = () => {
+    menu.current?.close();
+    setSearching(true);
+  };
+  const sidebar = (
+    <Sidebar style={style} setStyle={setStyle} onSearch={search} onLeave={() => menu.current?.close()} />
+  );
+  return (
+    <TimeStyleContext.Provider value={style}>
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-raised focus:p-2"
+      >
+        Skip to the page
+      </a>
+      <div className="flex h-dvh flex-col md:flex-row">
+        <div className="flex h-11 items-center gap-2 border-b border-line bg-panel px-2 md:hidden">
+          <IconButton icon="menu" label="Menu" onClick={() => menu.current?.showModal()} />
+          <span className="grow font-semibold">Posthorn</span>
+          {project !== undefined && <IconButton icon="search" label="Search" onClick={search} />}
+        </div>
+        <aside className="hidden w-52 shrink-0 border-r border-line md:block">{sidebar}</aside>
+        <dialog
+          ref={menu}
+          aria-label="Menu"
+          className="m-0 h-dvh max-h-none w-64 border-r border-line bg-panel p-0 backdrop:bg-black/45 md:hidden"
+        >
+          {sidebar}
+        </dialog>
+        <main id="main" className="min-h-0 min-w-0 flex-1">
+          <Outlet />
+        </main>
+      </div>
+      {searching && (
+        <Suspense>
+          <SearchPalette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+    </TimeStyleContext.Provider>
+  );
+}

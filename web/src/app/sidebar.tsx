@@ -1,0 +1,153 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useLocation, useNavigate, useParams, useRouter } from '@tanstack/react-router';
+import { useMe } from '../data/project.ts';
+import { signOut } from '../data/session.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
+import { Link } from '../ui/link.tsx';
+import type { TimeStyle } from '../ui/time.tsx';
+import { INSTANCE_PAGES, NAVIGATION } from './navigation.ts';
+import { type Theme, useTheme } from './preferences.ts';
+
+interface Props {
+  style: TimeStyle;
+  setStyle(style: TimeStyle): void;
+  onSearch(): void;
+  /** A page was chosen. */
+  onLeave(): void;
+}
+
+export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
+  const { project } = useParams({ strict: false }) as { project?: string };
+  const me = useMe();
+  return (
+    <div className="flex h-full flex-col gap-3 overflow-y-auto bg-panel p-3">
+      <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
+        <Icon name="horn" className="size-5 text-accent" /> Posthorn
+      </Link>
+      <ProjectSwitch />
+      {project !== undefined && (
+        <button type="button" onClick={onSearch} className="field flex items-center gap-2 text-muted">
+          <Icon name="search" className="size-3.5" /> <span className="grow text-left">Search</span>
+          <kbd className="font-mono text-xs">/</kbd>
+        </button>
+      )}
+      <nav aria-label="Pages" className="grid grow content-start gap-3">
+        {project !== undefined &&
+          NAVIGATION.map(([group, pages]) => (
+            <Group
+              key={group}
+              name={group}
+              links={pages.map(([path, name]) => [`/p/${project}/${path}`, name] as const)}
+              onLeave={onLeave}
+            />
+          ))}
+        {me.instance_admin && <Group name="Instance" links={INSTANCE_PAGES} onLeave={onLeave} />}
+      </nav>
+      <Preferences style={style} setStyle={setStyle} />
+    </div>
+  );
+}
+
+function Group({
+  name,
+  links,
+  onLeave,
+}: {
+  name: string;
+  links: readonly (readonly [string, string])[];
+  onLeave(): void;
+}) {
+  const { pathname } = useLocation();
+  return (
+    <div>
+      <h2 className="px-2 pb-0.5 text-xs font-normal text-muted">{name}</h2>
+      <ul>
+        {links.map(([href, text]) => {
+          const isHere = pathname === href || pathname.startsWith(`${href}/`);
+          return (
+            <li key={href}>
+              <Link
+                href={href}
+                onClick={onLeave}
+                aria-current={isHere ? 'page' : undefined}
+                className={`flex h-7 items-center rounded-md px-2 hover:bg-hover ${isHere ? 'bg-chosen font-semibold' : ''}`}
+              >
+                {text}
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function ProjectSwitch() {
+  const { project } = useParams({ strict: false }) as { project?: string };
+  const { projects } = useMe();
+  const router = useRouter();
+  return (
+    <select
+      aria-label="Project"
+      value={project ?? ''}
+      onChange={(event) => router.history.push(`/p/${event.target.value}/overview`)}
+      className="field font-semibold"
+    >
+      {project === undefined && <option value="">Choose a project</option>}
+      {projects.map(({ uid, name }) => (
+        <option key={uid} value={uid}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const THEMES: Readonly<Record<Theme, readonly [icon: IconName, next: Theme]>> = {
+  system: ['screen', 'light'],
+  light: ['sun', 'dark'],
+  dark: ['moon', 'system'],
+};
+
+function Preferences({ style, setStyle }: Pick<Props, 'style' | 'setStyle'>) {
+  const [theme, setTheme] = useTheme();
+  const [icon, next] = THEMES[theme];
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const me = useMe();
+  const leave = () => {
+    signOut();
+    queries.clear();
+    void navigate({ to: '/sign-in' });
+  };
+  return (
+    <div className="grid gap-2 border-t border-line pt-3">
+      <div className="flex items-center gap-1">
+        <IconButton icon={icon} label={`Colours: ${theme}`} onClick={() => setTheme(next)} />
+        <Button
+          look="quiet"
+          className="h-7 px-2"
+          aria-pressed={style.exact}
+          onClick={() => setStyle({ ...style, exact: !style.exact })}
+        >
+          {style.exact ? 'Exact' : 'Ago'}
+        </Button>
+        <Button
+          look="quiet"
+          className="h-7 px-2"
+          aria-pressed={style.utc}
+          onClick={() => setStyle({ ...style, utc: !style.utc })}
+        >
+          {style.utc ? 'UTC' : 'Local'}
+        </Button>
+      </div>
+      <div className="flex items-center justify-between gap-2 text-xs text-muted">
+        <span className="truncate px-2">{me.person ?? 'Signed in with a key'}</span>
+        <button type="button" onClick={leave} className="link shrink-0">
+          Sign out
+        </button>
+      </div>
+    </div>
+  );
+}

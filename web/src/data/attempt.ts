@@ -1,0 +1,48 @@
+import type { DeliveryAttempt } from 'posthorn-client';
+
+type Timings = Partial<Record<'dnsMs' | 'connectMs' | 'tlsMs' | 'firstByteMs' | 'totalMs', number>>;
+
+/** The parts of the time that an attempt took. A connection that was open already has no name, connect and TLS. */
+export function timingParts(attempt: Pick<DeliveryAttempt, 'timings'>): [name: string, ms: number][] {
+  const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs = 0 } = attempt.timings as Timings;
+  const before = (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
+  const parts: [string, number | undefined][] = [
+    ['Name', dnsMs],
+    ['Connect', connectMs],
+    ['TLS', tlsMs],
+    ['First byte', firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - before)],
+    [firstByteMs === undefined ? 'No answer' : 'Rest', Math.max(0, totalMs - (firstByteMs ?? before))],
+  ];
+  return parts.filter((part): part is [string, number] => part[1] !== undefined);
+}
+
+export const totalMs = (attempt: Pick<DeliveryAttempt, 'timings'>): number =>
+  (attempt.timings as Timings).totalMs ?? 0;
+
+/** "200 OK", or what went wrong. */
+export function attemptResult({
+  http_status,
+  error,
+}: Pick<DeliveryAttempt, 'http_status' | 'error'>): string {
+  return http_status === '' ? error || 'no answer' : http_status;
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+/** curl makes these itself. */
+const OWN_HEADERS = new Set(['host', 'content-length', 'connection']);
+
+/** The request of an attempt as a shell command. */
+export function curlOf(
+  request: { method: string; url: string; headers: Readonly<Record<string, string>> },
+  body: string,
+): string {
+  const headers = Object.entries(request.headers)
+    .filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()))
+    .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
+  const method = request.method === '' ? 'POST' : request.method;
+  return [
+    `curl -i -X ${method} ${quote(request.url)}`,
+    ...headers,
+    ...(body === '' ? [] : [`--data-raw ${quote(body)}`]),
+  ].join(' \\\n  ');
+}

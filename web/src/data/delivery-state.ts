@@ -1,0 +1,71 @@
+import type { EventDelivery } from 'posthorn-client';
+
+/** The states of a delivery as the pages show them. Held is Scheduled or Retry behind a gate. */
+export type DeliveryState =
+  | 'scheduled'
+  | 'in flight'
+  | 'retrying'
+  | 'held'
+  | 'delivered'
+  | 'failed'
+  | 'discarded'
+  | 'cancelled';
+
+type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'description'>;
+
+const HOLDS: Readonly<Record<string, string>> = {
+  paused: 'the endpoint is paused',
+  circuit_breaker: 'its circuit breaker is open',
+  rate_limit: 'its rate limit is used up',
+};
+
+/** What holds a delivery, in words; undefined if nothing does. */
+export const holdOf = ({ waiting_for: gate }: Pick<EventDelivery, 'waiting_for'>): string | undefined =>
+  gate === null ? undefined : HOLDS[gate.gate];
+
+export function deliveryState(delivery: Stated): DeliveryState {
+  const { status } = delivery;
+  if (status === 'Success') return 'delivered';
+  if (status === 'Failure') return 'failed';
+  if (status === 'Discarded') return /cancel/i.test(delivery.description) ? 'cancelled' : 'discarded';
+  if (status === 'Processing' || delivery.waiting_for?.gate === 'sending') return 'in flight';
+  if (holdOf(delivery) !== undefined) return 'held';
+  return status === 'Retry' ? 'retrying' : 'scheduled';
+}
+
+type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency_seconds'>;
+
+/** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
+export function tellDelivery(delivery: Told, when: (at: string) => string): string {
+  const { description, metadata, waiting_for: gate } = delivery;
+  const said = description === '' ? '' : `${description.replace(/\.$/, '')}. `;
+  const tries = `${metadata.num_trials} of ${metadata.retry_limit} tries`;
+  switch (deliveryState(delivery)) {
+    case 'delivered':
+      return `Delivered ${seconds(delivery.latency_seconds)} after the event was accepted, after ${plural(metadata.num_trials, 'try', 'tries')}.`;
+    case 'failed':
+      return `${said}It is not tried again unless you retry it (${tries} used).`;
+    case 'discarded':
+      return `${said}It was never sent to its end. Retry it to send it.`;
+    case 'cancelled':
+      return `${said}Retry it to send it after all.`;
+    case 'in flight':
+      return `${said}A request is on its way now.`;
+    case 'held': {
+      const until = gate?.until ?? null;
+      return `${said}It waits because ${holdOf(delivery)}${until === null ? '' : `, until ${when(until)}`}.`;
+    }
+    case 'retrying': {
+      const next = gate?.until ?? metadata.next_send_time;
+      return `${said}We try again ${next === null ? 'soon' : when(next)} (${tries} used).`;
+    }
+    case 'scheduled':
+      return `${said}It is about to be sent.`;
+  }
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const seconds = (value: number): string =>
+  value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`;

@@ -1,0 +1,45 @@
+import { PosthornError } from 'posthorn-client';
+
+/** What went wrong, why, and what to do, from any error of a call. */
+export interface Explained {
+  title: string;
+  text: string;
+  requestId: string | undefined;
+  kind: 'signed-out' | 'no-permission' | 'not-found' | 'other';
+}
+
+export function explainError(error: unknown): Explained {
+  if (!(error instanceof PosthornError))
+    return { title: 'This page has a fault', text: String(error), requestId: undefined, kind: 'other' };
+  const { requestId, status } = error;
+  const text =
+    error.fields.length > 0
+      ? error.fields.map(({ field, problem }) => `${field}: ${problem}`).join('; ')
+      : error.message;
+  if (status === 401)
+    return { title: 'You are signed out', text: 'Sign in again to go on.', requestId, kind: 'signed-out' };
+  if (status === 403)
+    return {
+      title: 'You may not see this',
+      text: `${text} Ask an owner of the project for a role that may.`,
+      requestId,
+      kind: 'no-permission',
+    };
+  if (status === 404)
+    return {
+      title: 'Not found',
+      text: `${text} It may have been deleted, or belong to another project.`,
+      requestId,
+      kind: 'not-found',
+    };
+  if (status === 0)
+    return {
+      title: 'The server does not answer',
+      text: `${text}. Check that Posthorn runs and that you are online.`,
+      requestId,
+      kind: 'other',
+    };
+  return { title: 'That did not work', text, requestId, kind: 'other' };
+}
+
+export const errorText = (error: unknown): string => explainError(error).text;

@@ -1,0 +1,66 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import type { Rows } from '../data/rows.ts';
+import { type Column, DataList, type DataListHandle } from '../ui/data-list.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Skeleton } from '../ui/states.tsx';
+import { useOpenId } from './list-layout.tsx';
+import { ProblemView } from './query-view.tsx';
+
+interface Props<T> {
+  label: string;
+  rows: Rows<T>;
+  columns: readonly Column<T>[];
+  href(row: T): string;
+  /** What a row is called by a screen reader. */
+  name(row: T): string;
+  /** Shown if there are no rows. */
+  empty: ReactNode;
+}
+
+/** A list in all its states. New rows wait behind a button while the reader is in the list. */
+export function LiveList<T extends { uid: string }>({ label, rows, columns, href, name, empty }: Props<T>) {
+  const list = useRef<DataListHandle>(null);
+  const open = useOpenId();
+  const count = rows.fresh.length;
+  const { showFresh } = rows;
+  useEffect(() => {
+    if (count > 0 && list.current?.mayGrow() !== false) showFresh();
+    // The rows that are new decide, not the function, which is another one each time.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [rows.fresh]);
+  if (rows.error !== null && rows.rows.length === 0)
+    return <ProblemView error={rows.error} onRetry={rows.refetch} />;
+  if (rows.isPending) return <Skeleton label={`Loading ${label.toLowerCase()}`} rows={12} />;
+  if (rows.rows.length === 0) return <div className="min-h-0 flex-1 overflow-auto">{empty}</div>;
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      {count > 0 && (
+        <button
+          type="button"
+          onClick={() => {
+            rows.showFresh();
+            list.current?.toTop();
+          }}
+          className="absolute top-10 left-1/2 z-20 inline-flex h-7 -translate-x-1/2 items-center gap-1 rounded-md bg-accent-ground px-3 font-semibold text-on-accent shadow-md"
+        >
+          <Icon name="chevron" className="size-3.5 -rotate-90" /> {count >= 100 ? '100+' : count} new
+        </button>
+      )}
+      <DataList
+        ref={list}
+        label={label}
+        rows={rows.rows}
+        columns={columns}
+        rowKey={(row) => row.uid}
+        href={href}
+        name={name}
+        open={open}
+        onEnd={rows.loadMore}
+      />
+      <p className="py-1 text-xs text-muted">
+        {rows.rows.length.toLocaleString('en')} shown
+        {rows.loadMore === undefined ? ', all there are' : ', more as you scroll'}
+      </p>
+    </div>
+  );
+}

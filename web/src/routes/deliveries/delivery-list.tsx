@@ -1,0 +1,124 @@
+import type { EventDelivery } from 'posthorn-client';
+import { useContext, useState } from 'react';
+import { deliveryState } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { sendCommand } from '../../parts/commands.ts';
+import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { DeliveryBadge } from '../../parts/states.tsx';
+import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
+import { Button } from '../../ui/button.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../ui/filter-controls.tsx';
+import { Id } from '../../ui/id.tsx';
+import { withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time, TimeStyleContext } from '../../ui/time.tsx';
+import { BulkDialog } from './bulk-dialog.tsx';
+import { deliveryFilters, STATE_CHOICES } from './queries.ts';
+
+const columns: Column<EventDelivery>[] = [
+  { name: 'State', width: '9rem', cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
+  { name: 'Event type', width: 'minmax(7rem, 1fr)', cell: ({ event_type }) => event_type },
+  {
+    name: 'Endpoint',
+    width: 'minmax(7rem, 1fr)',
+    from: 420,
+    cell: ({ endpoint_metadata, endpoint_id }) => endpoint_metadata?.name ?? endpoint_id,
+  },
+  {
+    name: 'Why',
+    width: 'minmax(8rem, 1.5fr)',
+    from: 980,
+    cell: ({ description }) => (
+      <span className="text-muted" title={description}>
+        {description || '–'}
+      </span>
+    ),
+  },
+  {
+    name: 'Tries',
+    width: '3.5rem',
+    from: 620,
+    right: true,
+    cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
+  },
+  { name: 'Created', width: '6.5rem', from: 520, cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'Id', width: '7.5rem', from: 1100, cell: ({ uid }) => <Id value={uid} copy={false} /> },
+];
+
+export function DeliveryList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const { utc } = useContext(TimeStyleContext);
+  const [live, setLive] = useState(true);
+  const [bulk, setBulk] = useState<'retry' | 'cancel'>();
+  const filters = deliveryFilters(search, rangeOf(search['time'], utc));
+  const rows = useRows<EventDelivery>({
+    key: [id, 'deliveries', filters],
+    load: (page) => api.eventDeliveries.list({ ...filters, ...page }).page(),
+    live,
+  });
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <ListLayout>
+      <PageHead title="Deliveries">
+        <LiveSwitch live={live} onChange={setLive} />
+        <Button onClick={() => setBulk('cancel')}>Cancel…</Button>
+        <Button icon="again" onClick={() => setBulk('retry')}>
+          Retry…
+        </Button>
+      </PageHead>
+      <FilterBar>
+        <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
+        <FilterSelect
+          label="State"
+          value={search['state'] ?? ''}
+          onChange={(state) => setSearch({ state })}
+          choices={STATE_CHOICES}
+        />
+        <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
+        <FilterText
+          label="Event type"
+          value={search['type'] ?? ''}
+          onChange={(type) => setSearch({ type })}
+        />
+      </FilterBar>
+      <LiveList
+        label="Deliveries"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`deliveries/${uid}`), search)}
+        name={(delivery) =>
+          `${deliveryState(delivery)}: ${delivery.event_type} to ${delivery.endpoint_metadata?.name ?? delivery.endpoint_id}`
+        }
+        empty={
+          isFiltered ? (
+            <EmptyState
+              title="No delivery matches these filters"
+              text="Look further back in time, or take a filter away."
+            >
+              <Button
+                onClick={() => setSearch(Object.fromEntries(Object.keys(search).map((name) => [name, ''])))}
+              >
+                Clear filters
+              </Button>
+            </EmptyState>
+          ) : (
+            <EmptyState
+              title="No deliveries yet"
+              text="A delivery is one event on its way to one endpoint. It needs an endpoint with a subscription that matches. Send an event:"
+              command={sendCommand(id)}
+            />
+          )
+        }
+      />
+      {bulk !== undefined && <BulkDialog kind={bulk} filters={filters} onClose={() => setBulk(undefined)} />}
+    </ListLayout>
+  );
+}

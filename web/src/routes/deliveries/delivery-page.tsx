@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query';
+import type { WholeEventDelivery } from 'posthorn-client';
+import { deliveryState, tellDelivery } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { DeliveryBadge } from '../../parts/states.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { Link } from '../../ui/link.tsx';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { relative, Time, useNow } from '../../ui/time.tsx';
+import { Attempts } from './attempts.tsx';
+import { deliveryQuery, isOpen } from './queries.ts';
+
+export function DeliveryPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const delivery = useQuery(deliveryQuery(api, project, id));
+  return (
+    <>
+      <BackToList href={at('deliveries')} label="Deliveries" />
+      <QueryView query={delivery} label="Loading the delivery" rows={10}>
+        {(data) => <DeliveryView delivery={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
+  const { at } = useProject();
+  const now = useNow();
+  const { endpoint_metadata: endpoint, event_metadata: event, metadata } = delivery;
+  return (
+    <>
+      <PageHead title={delivery.event_type} beside={<DeliveryBadge delivery={delivery} />}>
+        <Acts delivery={delivery} />
+      </PageHead>
+      <p className="mb-3 max-w-[75ch] text-base">
+        {tellDelivery(delivery, (when) => relative(Date.parse(when), now))}
+      </p>
+      <Facts
+        items={[
+          [
+            'Endpoint',
+            endpoint === null ? (
+              delivery.endpoint_id
+            ) : (
+              <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
+                {endpoint.name}
+              </Link>
+            ),
+          ],
+          [
+            'Event',
+            <Link key="" className="link font-mono text-xs" href={at(`events/${delivery.event_id}`)}>
+              {event.uid}
+            </Link>,
+          ],
+          [
+            'Subscription',
+            <Link
+              key=""
+              className="link font-mono text-xs"
+              href={at(`subscriptions/${delivery.subscription_id}`)}
+            >
+              {delivery.subscription_id}
+            </Link>,
+          ],
+          [
+            'Address',
+            <span key="" className="break-all">
+              {delivery.target_url}
+            </span>,
+          ],
+          ['Tries', `${metadata.num_trials} of ${metadata.retry_limit}, ${metadata.strategy}`],
+          ['Created', <Time key="" at={delivery.created_at} />],
+          [
+            'Next try',
+            isOpen(delivery) ? (
+              <Time
+                key=""
+                at={delivery.waiting_for?.until ?? metadata.next_send_time}
+                none="as soon as a node has room"
+              />
+            ) : undefined,
+          ],
+          ['Mode', delivery.delivery_mode.replaceAll('_', ' ')],
+          ['Delivery id', <Id key="" value={delivery.uid} what="delivery id" />],
+        ]}
+      />
+      <Attempts delivery={delivery} />
+      <Section title="Payload">
+        <JsonView value={metadata.data} raw={metadata.raw} label="Payload" />
+      </Section>
+    </>
+  );
+}
+
+function Acts({ delivery }: { delivery: WholeEventDelivery }) {
+  const { api } = useProject();
+  const { uid } = delivery;
+  const retry = useAct(
+    () => api.eventDeliveries.resend(uid),
+    () => 'Retry asked for',
+  );
+  const again = useAct(
+    () => api.eventDeliveries.forceResend({ ids: [uid] }),
+    () => 'Asked to send it again',
+  );
+  const cancel = useAct(
+    () =>
+      api.eventDeliveries.cancel({ eventId: delivery.event_id, subscriptionId: delivery.subscription_id }),
+    () => 'Cancel asked for',
+  );
+  switch (deliveryState(delivery)) {
+    case 'failed':
+    case 'discarded':
+    case 'cancelled':
+      return (
+        <Button look="main" icon="again" onClick={() => retry.mutate()} busy={retry.isPending && 'Asking'}>
+          Retry
+        </Button>
+      );
+    case 'delivered':
+      return (
+        <Button icon="again" onClick={() => again.mutate()} busy={again.isPending && 'Asking'}>
+          Send again
+        </Button>
+      );
+    case 'scheduled':
+    case 'in flight':
+    case 'retrying':
+    case 'held':
+      return (
+        <Button look="danger" onClick={() => cancel.mutate()} busy={cancel.isPending && 'Asking'}>
+          Cancel
+        </Button>
+      );
+  }
+}

@@ -1,0 +1,49 @@
+import type { ListEventDeliveriesQuery, Posthorn, WholeEventDelivery } from 'posthorn-client';
+import { deliveryState } from '../../data/delivery-state.ts';
+import type { Search } from '../../data/search.ts';
+import type { TimeRange } from '../../data/time-range.ts';
+import type { Choice } from '../../ui/fields.tsx';
+
+type Status = NonNullable<ListEventDeliveriesQuery['status']>[number];
+
+/** The value in the address, and the words. */
+export const STATE_CHOICES: readonly Choice[] = [
+  ['', 'Any state'],
+  ['Failure', 'Failed'],
+  ['Retry', 'Waiting to retry'],
+  ['Failure,Retry', 'Failed or retrying'],
+  ['Scheduled', 'Scheduled or held'],
+  ['Processing', 'In flight'],
+  ['Success', 'Delivered'],
+  ['Discarded', 'Discarded or cancelled'],
+];
+
+export const deliveryFilters = (search: Search, range: TimeRange) => ({
+  ...range,
+  ...(search['state'] === undefined ? {} : { status: search['state'].split(',') as Status[] }),
+  ...(search['endpoint'] === undefined ? {} : { endpointId: [search['endpoint']] }),
+  ...(search['type'] === undefined ? {} : { eventType: search['type'] }),
+  ...(search['event'] === undefined ? {} : { eventId: search['event'] }),
+  ...(search['subscription'] === undefined ? {} : { subscriptionId: search['subscription'] }),
+});
+
+export type DeliveryFilters = ReturnType<typeof deliveryFilters>;
+
+const OPEN = new Set(['scheduled', 'in flight', 'retrying', 'held']);
+export const isOpen = (
+  delivery: Pick<WholeEventDelivery, 'status' | 'waiting_for' | 'description'>,
+): boolean => OPEN.has(deliveryState(delivery));
+
+/** A delivery that is not at its end is read every second. */
+export const deliveryQuery = (api: Posthorn, project: string, id: string) => ({
+  queryKey: [project, 'delivery', id],
+  queryFn: () => api.eventDeliveries.get(id),
+  refetchInterval: ({ state }: { state: { data: WholeEventDelivery | undefined } }) =>
+    state.data !== undefined && isOpen(state.data) ? 1000 : 10_000,
+});
+
+export const attemptsQuery = (api: Posthorn, project: string, id: string, tries: number) => ({
+  queryKey: [project, 'delivery', id, 'attempts', tries],
+  queryFn: () => api.deliveryAttempts.list(id),
+  placeholderData: <T>(before: T | undefined) => before,
+});

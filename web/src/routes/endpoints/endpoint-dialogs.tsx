@@ -1,0 +1,126 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import type { Endpoint } from 'posthorn-client';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+
+interface Props {
+  endpoint: Endpoint;
+  onClose(): void;
+}
+
+export function EditEndpoint({ endpoint, onClose }: Props) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const save = async (form: FormData) => {
+    const text = (name: string): string => formText(form, name);
+    await api.endpoints.update(endpoint.uid, {
+      name: text('name'),
+      url: text('url'),
+      owner_id: text('customer'),
+      support_email: text('mail'),
+      http_timeout: Number(text('timeout')),
+      rate_limit: Number(text('limit')),
+      rate_limit_duration: Number(text('seconds')),
+    });
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Edit ${endpoint.name}`}
+      action="Save endpoint"
+      onClose={onClose}
+      onSubmit={save}
+      explain={errorText}
+    >
+      <TextField label="Address" name="url" type="url" required defaultValue={endpoint.url} />
+      <TextField label="Name" name="name" required defaultValue={endpoint.name} />
+      <TextField label="Customer" name="customer" defaultValue={endpoint.owner_id} />
+      <TextField label="Mail on trouble" name="mail" type="email" defaultValue={endpoint.support_email} />
+      <div className="grid gap-4 sm:grid-cols-3">
+        <TextField
+          label="Deliveries"
+          name="limit"
+          type="number"
+          min="0"
+          defaultValue={endpoint.rate_limit}
+          hint="0: no rate limit."
+        />
+        <TextField
+          label="in seconds"
+          name="seconds"
+          type="number"
+          min="0"
+          defaultValue={endpoint.rate_limit_duration}
+        />
+        <TextField
+          label="Time limit, s"
+          name="timeout"
+          type="number"
+          min="0"
+          defaultValue={endpoint.http_timeout}
+          hint="0: the default."
+        />
+      </div>
+    </FormDialog>
+  );
+}
+
+export function RollSecret({ endpoint, onClose }: Props) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const roll = async (form: FormData) => {
+    await api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('hours')) });
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Roll the secret of ${endpoint.name}`}
+      action="Roll secret"
+      onClose={onClose}
+      onSubmit={roll}
+      explain={errorText}
+    >
+      <p>A new secret is made. Until the old one expires every request carries the signatures of both.</p>
+      <SelectField
+        label="The old secret is valid for"
+        name="hours"
+        defaultValue="24"
+        choices={[
+          ['1', '1 hour more'],
+          ['24', '1 day more'],
+          ['72', '3 days more'],
+          ['168', '7 days more'],
+        ]}
+      />
+    </FormDialog>
+  );
+}
+
+export function DeleteEndpoint({ endpoint, onClose }: Props) {
+  const { api, at } = useProject();
+  const queries = useQueryClient();
+  const router = useRouter();
+  const remove = async () => {
+    await api.endpoints.delete(endpoint.uid);
+    router.history.push(at('endpoints'));
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Delete ${endpoint.name}`}
+      action={`Delete ${endpoint.name}`}
+      danger
+      onClose={onClose}
+      onSubmit={remove}
+      explain={errorText}
+    >
+      <p>
+        Its subscriptions are deleted too, and its open deliveries are discarded. Deliveries of the past stay.
+      </p>
+    </FormDialog>
+  );
+}

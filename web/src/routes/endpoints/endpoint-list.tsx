@@ -1,0 +1,89 @@
+import type { Endpoint } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { createCommand } from '../../parts/commands.ts';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { EndpointBadge } from '../../parts/states.tsx';
+import { Button } from '../../ui/button.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
+import { withSearch } from '../../ui/link.tsx';
+import { percent } from '../../ui/numbers.ts';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AddEndpoint } from './add-endpoint.tsx';
+
+const columns: Column<Endpoint>[] = [
+  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
+  { name: 'State', width: '8rem', cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
+  {
+    name: 'Address',
+    width: 'minmax(9rem, 1.5fr)',
+    from: 640,
+    cell: ({ url }) => <span className="text-muted">{url}</span>,
+  },
+  { name: 'Customer', width: 'minmax(5rem, 9rem)', from: 860, cell: ({ owner_id }) => owner_id || '–' },
+  {
+    name: 'Failed, 30 d',
+    width: '5.5rem',
+    from: 480,
+    right: true,
+    cell: ({ failure_rate }) => percent(failure_rate),
+  },
+  { name: 'Created', width: '6rem', from: 1000, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+export function EndpointList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const [adding, setAdding] = useState(false);
+  const filters = {
+    ...(search['name'] === undefined ? {} : { q: search['name'] }),
+    ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
+  };
+  const rows = useRows<Endpoint>({
+    key: [id, 'endpoints', filters],
+    load: (page) => api.endpoints.list({ ...filters, ...page }).page(),
+    live: true,
+  });
+  return (
+    <ListLayout>
+      <PageHead title="Endpoints">
+        <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+          Add endpoint
+        </Button>
+      </PageHead>
+      <FilterBar>
+        <FilterText label="Name" value={search['name'] ?? ''} onChange={(name) => setSearch({ name })} />
+        <FilterText
+          label="Customer"
+          value={search['customer'] ?? ''}
+          onChange={(customer) => setSearch({ customer })}
+        />
+      </FilterBar>
+      <LiveList
+        label="Endpoints"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`endpoints/${uid}`), search)}
+        name={({ name }) => name}
+        empty={
+          <EmptyState
+            title={Object.keys(filters).length > 0 ? 'No endpoint matches these filters' : 'No endpoints yet'}
+            text="An endpoint is an address that receives events. Add one here, or with the API:"
+            command={createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' })}
+          >
+            <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+              Add endpoint
+            </Button>
+          </EmptyState>
+        }
+      />
+      {adding && <AddEndpoint onClose={() => setAdding(false)} />}
+    </ListLayout>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Endpoint } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { EndpointBadge } from '../../parts/states.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { Link, withSearch } from '../../ui/link.tsx';
+import { percent } from '../../ui/numbers.ts';
+import { PageHead } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+import { DeleteEndpoint, EditEndpoint, RollSecret } from './endpoint-dialogs.tsx';
+import { EndpointTest } from './endpoint-test.tsx';
+import { RecentDeliveries } from './recent-deliveries.tsx';
+import { Secrets } from './secrets.tsx';
+
+export function EndpointPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const endpoint = useQuery({
+    queryKey: [project, 'endpoint', id],
+    queryFn: () => api.endpoints.get(id),
+    refetchInterval: 5000,
+  });
+  return (
+    <>
+      <BackToList href={at('endpoints')} label="Endpoints" />
+      <QueryView query={endpoint} label="Loading the endpoint" rows={10}>
+        {(data) => <EndpointView endpoint={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+type Open = 'edit' | 'roll' | 'delete' | undefined;
+
+function EndpointView({ endpoint }: { endpoint: Endpoint }) {
+  const { at } = useProject();
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const { rate_limit: limit, rate_limit_duration: seconds } = endpoint;
+  return (
+    <>
+      <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
+        <PauseButton endpoint={endpoint} />
+        <Button onClick={() => setOpen('edit')}>Edit…</Button>
+        <Button onClick={() => setOpen('roll')}>Roll secret…</Button>
+        <Button look="danger" onClick={() => setOpen('delete')}>
+          Delete…
+        </Button>
+      </PageHead>
+      <p className="mb-3 break-all">{endpoint.url}</p>
+      <Facts
+        items={[
+          [
+            'Customer',
+            endpoint.owner_id === '' ? (
+              ''
+            ) : (
+              <Link key="" className="link" href={at(`customers/${encodeURIComponent(endpoint.owner_id)}`)}>
+                {endpoint.owner_id}
+              </Link>
+            ),
+          ],
+          ['Failed, 30 d', `${percent(endpoint.failure_rate)} of attempts`],
+          ['Circuit breaker', endpoint.cb_state || 'closed'],
+          ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
+          ['Time limit', endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`],
+          ['Sign-in', endpoint.authentication?.type || 'none'],
+          ['Client certificate', endpoint.mtls_client_cert === undefined ? 'none' : 'yes'],
+          ['Mail on trouble', endpoint.support_email || 'none'],
+          [
+            'Subscriptions',
+            <Link key="" className="link" href={withSearch(at('subscriptions'), { endpoint: endpoint.uid })}>
+              Show
+            </Link>,
+          ],
+          ['Created', <Time key="" at={endpoint.created_at} />],
+          ['Id', <Id key="" value={endpoint.uid} what="endpoint id" />],
+        ]}
+      />
+      <EndpointTest endpoint={endpoint} />
+      <RecentDeliveries endpoint={endpoint.uid} />
+      <Secrets endpoint={endpoint} />
+      {open === 'edit' && <EditEndpoint endpoint={endpoint} onClose={close} />}
+      {open === 'roll' && <RollSecret endpoint={endpoint} onClose={close} />}
+      {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
+    </>
+  );
+}
+
+function PauseButton({ endpoint }: { endpoint: Endpoint }) {
+  const { api } = useProject();
+  const isActive = endpoint.status === 'active';
+  const pause = useAct(
+    () =>
+      endpoint.status === 'inactive'
+        ? api.endpoints.activate(endpoint.uid)
+        : api.endpoints.pause(endpoint.uid),
+    ({ status }) => (status === 'active' ? 'Active: what waited is being sent' : 'Paused: deliveries wait'),
+  );
+  const word = isActive ? 'Pause' : endpoint.status === 'paused' ? 'Resume' : 'Activate';
+  return (
+    <Button
+      look={isActive ? 'plain' : 'main'}
+      icon={isActive ? 'pause' : 'play'}
+      onClick={() => pause.mutate()}
+      busy={pause.isPending && 'Asking'}
+    >
+      {word}
+    </Button>
+  );
+}

@@ -1,0 +1,2 @@
+export { EndpointList } from './endpoint-list.tsx';
+export { EndpointPage } from './endpoint-page.tsx';

@@ -1,0 +1,102 @@
+import type { Event } from 'posthorn-client';
+import { useContext, useState } from 'react';
+import { plural } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
+import { Button } from '../../ui/button.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
+import { Id } from '../../ui/id.tsx';
+import { withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Time, TimeStyleContext } from '../../ui/time.tsx';
+import { NoEvents } from './no-events.tsx';
+import { eventFilters } from './queries.ts';
+import { ReplayDialog } from './replay-dialog.tsx';
+
+const NOTHING = { tone: 'off', shape: 'ring', word: 'Matched nothing' } as const;
+
+const columns: Column<Event>[] = [
+  { name: 'Received', width: '6.5rem', cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ event_type }) => event_type },
+  { name: 'Went to', width: 'minmax(8rem, 1fr)', cell: (event) => <WentTo event={event} /> },
+  {
+    name: 'Idempotency key',
+    width: 'minmax(7rem, 12rem)',
+    from: 900,
+    cell: ({ idempotency_key }) => <span className="font-mono text-xs">{idempotency_key || '–'}</span>,
+  },
+  { name: 'Source', width: '8rem', from: 760, cell: ({ source_metadata }) => source_metadata?.name ?? 'API' },
+  { name: 'Id', width: '7.5rem', from: 560, cell: ({ uid }) => <Id value={uid} copy={false} /> },
+];
+
+function WentTo({ event }: { event: Event }) {
+  if (event.is_duplicate_event) return <span className="text-muted">Duplicate, not sent</span>;
+  if (event.endpoints.length === 0) return <StateBadge look={NOTHING} />;
+  const [first] = event.endpoint_metadata ?? [];
+  return event.endpoints.length === 1 && first !== undefined
+    ? first.name
+    : plural(event.endpoints.length, 'endpoint');
+}
+
+export function EventList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const { utc } = useContext(TimeStyleContext);
+  const [live, setLive] = useState(true);
+  const [replaying, setReplaying] = useState(false);
+  const filters = eventFilters(search, rangeOf(search['time'], utc));
+  const rows = useRows<Event>({
+    key: [id, 'events', filters],
+    load: (page) => api.events.list({ ...filters, ...page }).page(),
+    live,
+  });
+  return (
+    <ListLayout>
+      <PageHead title="Events">
+        <LiveSwitch live={live} onChange={setLive} />
+        <Button icon="again" onClick={() => setReplaying(true)}>
+          Replay…
+        </Button>
+      </PageHead>
+      <FilterBar>
+        <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
+        <FilterText
+          label="Text in payload"
+          value={search['text'] ?? ''}
+          onChange={(text) => setSearch({ text })}
+          wide
+        />
+        <FilterText
+          label="Idempotency key"
+          value={search['key'] ?? ''}
+          onChange={(key) => setSearch({ key })}
+        />
+        <FilterText
+          label="Customer"
+          value={search['customer'] ?? ''}
+          onChange={(customer) => setSearch({ customer })}
+        />
+      </FilterBar>
+      <LiveList
+        label="Events"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`events/${uid}`), search)}
+        name={(event) => `${event.event_type}, ${event.uid}`}
+        empty={
+          <NoEvents isFiltered={Object.keys(search).length > 0} onClear={() => setSearch(cleared(search))} />
+        }
+      />
+      {replaying && <ReplayDialog filters={filters} onClose={() => setReplaying(false)} />}
+    </ListLayout>
+  );
+}
+
+const cleared = (search: object) => Object.fromEntries(Object.keys(search).map((name) => [name, '']));

@@ -1,0 +1,2 @@
+export { EventList } from './event-list.tsx';
+export { EventPage } from './event-page.tsx';

@@ -1,0 +1,56 @@
+import type { ComponentProps } from 'react';
+import { Icon, type IconName } from './icon.tsx';
+
+const LOOK = {
+  main: 'bg-accent-ground text-on-accent border-transparent hover:brightness-110',
+  plain: 'bg-ground border-frame text-ink hover:bg-hover',
+  quiet: 'border-transparent text-accent hover:bg-hover',
+  danger: 'bg-ground border-bad text-bad hover:bg-bad-ground',
+} as const;
+
+export type ButtonLook = keyof typeof LOOK;
+
+const SHAPE =
+  'inline-flex h-8 items-center justify-center gap-1.5 rounded-md border px-3 font-semibold whitespace-nowrap transition-colors duration-100 disabled:opacity-55';
+
+interface Props extends ComponentProps<'button'> {
+  look?: ButtonLook;
+  icon?: IconName;
+  /** What it does while it is under way, such as "Saving". */
+  busy?: string | false | undefined;
+}
+
+export function Button({ look = 'plain', icon, busy, children, className = '', ...rest }: Props) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={rest.disabled === true || typeof busy === 'string'}
+      className={`${SHAPE} ${LOOK[look]} ${className}`}
+    >
+      {icon !== undefined && <Icon name={icon} />}
+      {typeof busy === 'string' ? `${busy}…` : children}
+    </button>
+  );
+}
+
+/** The classes of a link that looks like a button. */
+export const buttonLook = (look: ButtonLook = 'plain'): string => `${SHAPE} ${LOOK[look]}`;
+
+export function IconButton({
+  icon,
+  label,
+  ...rest
+}: ComponentProps<'button'> & { icon: IconName; label: string }) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={`inline-flex size-7 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink ${rest.className ?? ''}`}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

@@ -1,0 +1,39 @@
+import { useState } from 'react';
+import { Button } from './button.tsx';
+import { copyText } from './clipboard.ts';
+import { Icon } from './icon.tsx';
+
+function useCopy(text: string | (() => string)): { copied: boolean; copy(): Promise<void> } {
+  const [copied, setCopied] = useState(false);
+  return {
+    copied,
+    copy: async () => {
+      setCopied(await copyText(typeof text === 'string' ? text : text()));
+      setTimeout(() => setCopied(false), 1500);
+    },
+  };
+}
+
+export function CopyIcon({ text, what }: { text: string; what: string }) {
+  const { copied, copy } = useCopy(text);
+  return (
+    <button
+      type="button"
+      onClick={() => void copy()}
+      aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
+      title={copied ? 'Copied' : `Copy ${what}`}
+      className="inline-flex size-5 shrink-0 items-center justify-center rounded-sm align-middle text-muted hover:bg-hover hover:text-accent"
+    >
+      <Icon name={copied ? 'check' : 'copy'} className="size-3.5" />
+    </button>
+  );
+}
+
+export function CopyButton({ text, children }: { text: string | (() => string); children: string }) {
+  const { copied, copy } = useCopy(text);
+  return (
+    <Button onClick={() => void copy()} icon={copied ? 'check' : 'copy'}>
+      {copied ? 'Copied' : children}
+    </Button>
+  );
+}

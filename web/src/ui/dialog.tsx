@@ -1,0 +1,73 @@
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+
+interface Props {
+  title: string;
+  onClose(): void;
+  children: ReactNode;
+  wide?: boolean;
+}
+
+/** A modal dialog of the browser: it traps the focus, closes on Escape and gives the focus back. */
+export function Dialog({ title, onClose, children, wide = false }: Props) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => element.current?.showModal(), []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      onClose={onClose}
+      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] rounded-md border border-line bg-raised p-0 shadow-lg backdrop:bg-black/45 ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
+    >
+      <div className="flex items-center justify-between border-b border-line py-2 pr-2 pl-4">
+        <h2 id={id} className="text-base">
+          {title}
+        </h2>
+        <IconButton icon="cross" label="Close" onClick={() => element.current?.close()} />
+      </div>
+      <div className="p-4">{children}</div>
+    </dialog>
+  );
+}
+
+interface FormProps extends Props {
+  action: string;
+  danger?: boolean;
+  /** Closes the dialog if it succeeds. An error is shown. */
+  onSubmit(form: FormData): Promise<unknown>;
+  explain(error: unknown): string;
+}
+
+/** A dialog with one act. The button names it, with its object and count. */
+export function FormDialog({ action, danger = false, onSubmit, explain, children, ...rest }: FormProps) {
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    onSubmit(new FormData(event.currentTarget)).then(rest.onClose, (reason: unknown) => {
+      setBusy(false);
+      setError(explain(reason));
+    });
+  };
+  return (
+    <Dialog {...rest}>
+      <form onSubmit={submit} className="grid gap-4">
+        {children}
+        {error !== undefined && (
+          <p role="alert" className="text-bad">
+            {error}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={rest.onClose}>Cancel</Button>
+          <Button type="submit" look={danger ? 'danger' : 'main'} busy={busy && 'Working'}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,105 @@
+import { type ComponentProps, type ReactNode, useId } from 'react';
+
+interface Labelled {
+  label: string;
+  /** What it means, below the field. */
+  hint?: ReactNode;
+  error?: string | undefined;
+}
+
+function Frame({ label, hint, error, id, children }: Labelled & { id: string; children: ReactNode }) {
+  return (
+    <div className="grid gap-1">
+      <label htmlFor={id} className="font-semibold">
+        {label}
+      </label>
+      {children}
+      {error !== undefined && (
+        <p id={`${id}-note`} role="alert" className="text-bad">
+          {error}
+        </p>
+      )}
+      {error === undefined && hint !== undefined && (
+        <p id={`${id}-note`} className="text-xs text-muted">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const described = ({ hint, error }: Labelled, id: string) =>
+  hint === undefined && error === undefined
+    ? {}
+    : { 'aria-describedby': `${id}-note`, 'aria-invalid': error !== undefined };
+
+export function TextField({ label, hint, error, ...rest }: Labelled & ComponentProps<'input'>) {
+  const id = useId();
+  return (
+    <Frame {...{ label, hint, error, id }}>
+      <input
+        id={id}
+        type="text"
+        {...described({ label, hint, error }, id)}
+        {...rest}
+        className={`field w-full ${rest.className ?? ''}`}
+      />
+    </Frame>
+  );
+}
+
+export function TextArea({ label, hint, error, ...rest }: Labelled & ComponentProps<'textarea'>) {
+  const id = useId();
+  return (
+    <Frame {...{ label, hint, error, id }}>
+      <textarea
+        id={id}
+        rows={6}
+        spellCheck={false}
+        {...described({ label, hint, error }, id)}
+        {...rest}
+        className="field h-auto w-full py-1.5 font-mono text-xs"
+      />
+    </Frame>
+  );
+}
+
+export type Choice = readonly [value: string, label: string];
+
+export function SelectField({
+  label,
+  hint,
+  error,
+  choices,
+  ...rest
+}: Labelled & ComponentProps<'select'> & { choices: readonly Choice[] }) {
+  const id = useId();
+  return (
+    <Frame {...{ label, hint, error, id }}>
+      <select id={id} {...described({ label, hint, error }, id)} {...rest} className="field w-full">
+        {choices.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Frame>
+  );
+}
+
+export function Check({
+  label,
+  hint,
+  ...rest
+}: { label: string; hint?: ReactNode } & ComponentProps<'input'>) {
+  const id = useId();
+  return (
+    <div className="flex items-start gap-2">
+      <input id={id} type="checkbox" {...rest} className="mt-0.5 size-4 accent-accent" />
+      <label htmlFor={id}>
+        {label}
+        {hint !== undefined && <span className="block text-xs text-muted">{hint}</span>}
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { type ReactNode, useRef } from 'react';
+import type { Choice } from './fields.tsx';
+import { Icon } from './icon.tsx';
+
+export function FilterBar({ children }: { children: ReactNode }) {
+  return (
+    <search className="mb-2 flex flex-wrap items-center gap-2" aria-label="Filters">
+      {children}
+    </search>
+  );
+}
+
+interface FilterProps {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+}
+
+export function FilterSelect({
+  label,
+  value,
+  onChange,
+  choices,
+}: FilterProps & { choices: readonly Choice[] }) {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className={`field max-w-56 ${value === '' ? 'text-muted' : 'border-accent'}`}
+    >
+      {choices.map(([key, text]) => (
+        <option key={key} value={key}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A typed value. It applies on Enter and when the field is left. */
+export function FilterText({ label, value, onChange, wide = false }: FilterProps & { wide?: boolean }) {
+  const box = useRef<HTMLInputElement>(null);
+  const apply = () => {
+    const typed = box.current?.value.trim() ?? '';
+    if (typed !== value) onChange(typed);
+  };
+  return (
+    <span className={`relative inline-flex min-w-0 ${wide ? 'w-72' : 'w-44'}`}>
+      <input
+        // A value that changes from outside, as on "back", shows up here.
+        key={value}
+        ref={box}
+        aria-label={label}
+        placeholder={label}
+        defaultValue={value}
+        onBlur={apply}
+        onKeyDown={(event) => event.key === 'Enter' && apply()}
+        className={`field w-full pr-7 ${value === '' ? '' : 'border-accent'}`}
+      />
+      {value !== '' && (
+        <button
+          type="button"
+          aria-label={`Clear ${label.toLowerCase()}`}
+          onClick={() => onChange('')}
+          className="absolute top-1 right-1 inline-flex size-6 items-center justify-center text-muted hover:text-ink"
+        >
+          <Icon name="cross" className="size-3.5" />
+        </button>
+      )}
+    </span>
+  );
+}

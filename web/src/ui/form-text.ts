@@ -1,0 +1,5 @@
+/** The typed text of a field, without spaces around it. */
+export function formText(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section className="mt-6" aria-label={title}>
+      <div className="mb-2 flex min-h-8 flex-wrap items-center justify-between gap-2">
+        <h2 className="text-base">{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+interface Head {
+  title: ReactNode;
+  /** What stands beside the title, such as a state. */
+  beside?: ReactNode;
+  children?: ReactNode;
+}
+
+export function PageHead({ title, beside, children }: Head) {
+  return (
+    <header className="mb-3 flex min-h-10 flex-wrap items-center justify-between gap-x-4 gap-y-2">
+      <div className="flex min-w-0 flex-wrap items-center gap-x-3">
+        <h1 className="min-w-0 text-lg break-words">{title}</h1>
+        {beside}
+      </div>
+      {children !== undefined && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </header>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { CodeBlock } from './code-block.tsx';
+
+/** Rows of the height that the content will have. */
+export function Skeleton({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) {
+  return (
+    <div role="status" aria-label={label} className="grid gap-2 py-2">
+      <span className="text-xs text-muted">{label}…</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <div
+          key={row}
+          className={`pulse h-6 rounded-sm bg-hover ${['w-full', 'w-11/12', 'w-4/5'][row % 3]}`}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface Empty {
+  title: string;
+  /** What would be here, and how to get it. */
+  text: ReactNode;
+  /** A shell command that works as it is. */
+  command?: string | undefined;
+  children?: ReactNode;
+}
+
+export function EmptyState({ title, text, command, children }: Empty) {
+  return (
+    <section className="my-6 grid max-w-[75ch] gap-3 rounded-md border border-dashed border-line p-5">
+      <h2 className="text-base">{title}</h2>
+      <div className="text-muted">{text}</div>
+      {children !== undefined && <div className="flex flex-wrap gap-2">{children}</div>}
+      {command !== undefined && <CodeBlock text={command} label="Command" />}
+    </section>
+  );
+}
+
+interface Problem {
+  title: string;
+  text: string;
+  requestId?: string | undefined;
+  onRetry?: (() => void) | undefined;
+}
+
+export function ErrorPanel({ title, text, requestId, onRetry }: Problem) {
+  return (
+    <section
+      role="alert"
+      className="my-4 grid max-w-[75ch] gap-2 rounded-md border border-bad bg-bad-ground p-4"
+    >
+      <h2 className="text-base text-bad">{title}</h2>
+      <p>{text}</p>
+      {requestId !== undefined && requestId !== '' && (
+        <p className="text-xs">
+          Request id <code className="font-mono">{requestId}</code>, also in the log of the server.
+        </p>
+      )}
+      {onRetry !== undefined && (
+        <div>
+          <Button onClick={onRetry} icon="again">
+            Try again
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,78 @@
+import { createContext, useContext, useSyncExternalStore } from 'react';
+
+/** How times are shown: how long ago or exact, in the reader's zone or UTC. */
+export interface TimeStyle {
+  exact: boolean;
+  utc: boolean;
+}
+export const TimeStyleContext = createContext<TimeStyle>({ exact: false, utc: false });
+
+const listeners = new Set<() => void>();
+let now = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One clock for all times of the page. */
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const one of listeners) one();
+  }, 1000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+const UNITS: [number, string][] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+/** "3 min", "2 h": the largest unit that fits. */
+export function span(seconds: number): string {
+  const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+export function relative(at: number, from: number): string {
+  const seconds = (from - at) / 1000;
+  if (Math.abs(seconds) < 2) return 'now';
+  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+}
+
+/** "15 Nov 14:05:09.123 UTC". */
+export function exactTime(at: number, utc: boolean): string {
+  const time = new Date(at);
+  const options: Intl.DateTimeFormatOptions = {
+    day: 'numeric',
+    month: 'short',
+    ...(time.getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' }),
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+    ...(utc ? { timeZone: 'UTC' } : {}),
+  };
+  return new Intl.DateTimeFormat('en-GB', options).format(time).replace(',', '');
+}
+
+export function Time({ at, none = '–' }: { at: string | null | undefined; none?: string }) {
+  const style = useContext(TimeStyleContext);
+  const from = useNow();
+  if (at === null || at === undefined || at === '') return <span className="text-muted">{none}</span>;
+  const ms = Date.parse(at);
+  const exact = exactTime(ms, style.utc);
+  return (
+    <time dateTime={at} title={exact} className="whitespace-nowrap">
+      {style.exact ? exact : relative(ms, from)}
+    </time>
+  );
+}

@@ -1,0 +1,32 @@
+const TONES = ['bg-off', 'bg-held', 'bg-retry', 'bg-run', 'bg-ok'];
+
+/** How long each part of a request took, in milliseconds, drawn to scale. */
+export function TimingBar({ parts }: { parts: readonly (readonly [name: string, ms: number])[] }) {
+  const total = parts.reduce((sum, [, ms]) => sum + ms, 0);
+  return (
+    <div className="grid gap-1.5">
+      <div className="flex h-2 w-full overflow-hidden rounded-sm bg-hover" aria-hidden="true">
+        {parts.map(([name, ms], index) => (
+          <div
+            key={name}
+            className={TONES[index % TONES.length]}
+            style={{ width: `${(100 * ms) / (total || 1)}%` }}
+          />
+        ))}
+      </div>
+      <ul className="flex flex-wrap gap-x-4 gap-y-0.5 text-xs text-muted">
+        {parts.map(([name, ms], index) => (
+          <li key={name} className="inline-flex items-center gap-1.5">
+            <span className={`size-2 rounded-sm ${TONES[index % TONES.length]}`} aria-hidden="true" />
+            {name} <span className="font-mono text-ink">{formatMs(ms)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+export function formatMs(ms: number): string {
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
+}
