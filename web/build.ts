@@ -18,7 +18,7 @@ const DIST = join(dirname, 'dist');
 const SOURCES = ['package-lock.json', 'client/src/**/*.ts', 'web/*.*', 'web/public/*', 'web/src/**/*.*'];
 
 /** The largest sizes in kB of compressed JavaScript: what the first page loads, and each lazy part. */
-const BUDGET = { firstPage: 170, editor: 150, chart: 30, other: 60 };
+const BUDGET = { firstPage: 170, 'code-editor': 150, 'chart-canvas': 30, other: 60 };
 
 interface Chunk {
   file: string;
@@ -109,12 +109,14 @@ async function main(): Promise<void> {
   const vite = await loadVite();
   if (vite === undefined) return;
   const started = performance.now();
+  // React picks its faster build by this, and a test runner sets another.
+  process.env['NODE_ENV'] = 'production';
   const fresh = join(dirname, `dist-${process.pid}`);
   try {
     await vite.build({
       configFile: join(dirname, 'vite.config.ts'),
       configLoader: 'native',
-      logLevel: 'warn',
+      logLevel: 'error',
       build: { outDir: fresh, emptyOutDir: true },
     });
     compress(fresh);

@@ -22,7 +22,10 @@ describe('the built pages', () => {
   });
 
   /** The bytes as they are sent; fetch would decode them. */
-  const ask = async (path: string, encoding: string): Promise<{ encoding: string | undefined; body: Buffer }> => {
+  const ask = async (
+    path: string,
+    encoding: string,
+  ): Promise<{ encoding: string | undefined; body: Buffer }> => {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       get(app.url + path, { headers: { 'accept-encoding': encoding } }, resolve).on('error', reject);
     });
@@ -59,20 +62,28 @@ describe('the built pages', () => {
     const gzip = await ask(script, 'gzip, deflate');
     const br = await ask(script, 'gzip, deflate, br;q=0.9');
     const refused = await ask(script, 'br;q=0, gzip;q=0.0');
-    expect([plain, gzip, br, refused].map(({ encoding }) => encoding)).toEqual([undefined, 'gzip', 'br', undefined]);
+    expect([plain, gzip, br, refused].map(({ encoding }) => encoding)).toEqual([
+      undefined,
+      'gzip',
+      'br',
+      undefined,
+    ]);
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
     expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
     expect(br.body.length).toBeLessThan(plain.body.length / 2);
   });
 
-  it.each(['/assets/none.js', '/assets/..%2f.stamp', '/assets/%2e%2e%2findex.html', '/.stamp', '/.vite/manifest.json'])(
-    '%s is not found',
-    async (path) => {
-      const response = await fetch(app.url + path);
-      expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ status: false, code: 'route_not_found' });
-    },
-  );
+  it.each([
+    '/assets/none.js',
+    '/assets/..%2f.stamp',
+    '/assets/%2e%2e%2findex.html',
+    '/.stamp',
+    '/.vite/manifest.json',
+  ])('%s is not found', async (path) => {
+    const response = await fetch(app.url + path);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ status: false, code: 'route_not_found' });
+  });
 });
 
 it('without a build the addresses of the pages say how to get one', async () => {

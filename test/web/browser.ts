@@ -22,7 +22,10 @@ export function launch(): Promise<Browser> {
 }
 
 /** A page that keeps what must not happen: errors in the console, faults, and requests to other hosts. */
-export async function watchedPage(context: BrowserContext, origin: string): Promise<{ page: Page; wrongs: string[] }> {
+export async function watchedPage(
+  context: BrowserContext,
+  origin: string,
+): Promise<{ page: Page; wrongs: string[] }> {
   const page = await context.newPage();
   const wrongs: string[] = [];
   page.on('console', (message) => {
@@ -32,7 +35,8 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   });
   page.on('pageerror', (error) => wrongs.push(`fault: ${error.message}`));
   page.on('request', (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) wrongs.push(`asked ${request.url()}`);
+    if (!request.url().startsWith(origin) && !request.url().startsWith('data:'))
+      wrongs.push(`asked ${request.url()}`);
   });
   return { page, wrongs };
 }

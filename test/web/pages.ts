@@ -25,7 +25,29 @@ const PAGES: [path: string, shows: RegExp][] = [
   ['overview', /Endpoints in trouble/],
   ['events', /newsletter\.opened/],
   ['deliveries', /payment\.failed/],
+  ['jobs', /Retry|No jobs yet/],
   ['endpoints', /Paused warehouse/],
+  ['subscriptions', /Billing: invoice/],
+  ['sources', /GitHub of the shop/],
+  ['event-types', /invoice\.paid/],
+  ['portal-links', /customer-7/],
+  ['meta-events', /No meta events yet/],
+  ['audit', /endpoint\.created/],
+  ['keys', /default key/],
+  ['settings', /Wait between tries/],
+  ['customers/customer-9', /Broken receiver/],
+];
+
+const EMPTY: [path: string, says: RegExp][] = [
+  ['overview', /Every endpoint takes its deliveries/],
+  ['events', /No events yet/],
+  ['deliveries', /No deliveries yet/],
+  ['jobs', /No jobs yet/],
+  ['endpoints', /No endpoints yet/],
+  ['subscriptions', /No subscriptions yet/],
+  ['sources', /No sources yet/],
+  ['event-types', /No event types yet/],
+  ['portal-links', /No portal links yet/],
 ];
 
 export function pageTests(get: () => World): void {
@@ -41,12 +63,6 @@ export function pageTests(get: () => World): void {
       await world.page.emulateMedia({ colorScheme: 'light' });
     });
 
-    it('says in an empty project how to fill it', async () => {
-      const world = get();
-      await world.open(path, world.emptyProject);
-      await world.page.locator('main').getByText(/yet|Every endpoint takes/).first().waitFor();
-    });
-
     it('fits a phone without scrolling sideways', async () => {
       const world = get();
       await world.page.setViewportSize({ width: 360, height: 740 });
@@ -57,6 +73,34 @@ export function pageTests(get: () => World): void {
       expect(wide).toBe(360);
     });
   });
+
+  it.each(EMPTY)('%s of an empty project says so, and how to fill it', async (path, says) => {
+    const world = get();
+    await world.open(path, world.emptyProject);
+    await world.page.locator('main').getByText(says).first().waitFor();
+    expect(await violations(world)).toEqual([]);
+  });
+
+  it.each(['deliveries', 'endpoints', 'subscriptions', 'sources', 'events', 'audit'])(
+    'a row of %s opens beside the list, by the keyboard alone',
+    async (path) => {
+      const world = get();
+      await world.open(path);
+      const first = world.page.locator('[data-row="0"] a');
+      await first.focus();
+      await world.page.keyboard.press('ArrowDown');
+      await world.page.keyboard.press('ArrowUp');
+      await world.page.keyboard.press('Enter');
+      await world.page.getByRole('heading', { level: 1 }).nth(1).waitFor();
+      await world.page
+        .getByText(/Loading/)
+        .first()
+        .waitFor({ state: 'detached' });
+      expect(await violations(world)).toEqual([]);
+      await world.page.goBack();
+      await first.waitFor();
+    },
+  );
 
   it('a project that is not there is said in words', async () => {
     const world = get();

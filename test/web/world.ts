@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { buildPages } from './build-pages.ts';
 import { launch, watchedPage } from './browser.ts';
+import { buildPages } from './build-pages.ts';
 import { type Seed, seed } from './seed.ts';
 
 /** One server, one browser, one project with traffic and one without, for every test of the pages. */
@@ -26,7 +26,10 @@ export async function makeWorld(): Promise<World> {
   const seeded = await seed(app.project);
   const empty = await app.newProject();
   const browser = await launch();
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: 'reduce',
+  });
   await context.addInitScript((key) => sessionStorage.setItem('posthorn.key', key), app.instance.key);
   const { page, wrongs } = await watchedPage(context, app.url);
   // A crowded machine fails no test.

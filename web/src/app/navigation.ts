@@ -3,13 +3,7 @@ export const NAVIGATION: readonly (readonly [
   group: string,
   pages: readonly (readonly [path: string, name: string])[],
 ])[] = [
-  [
-    'Now',
-    [
-      ['overview', 'Overview'],
-      ['failures', 'Failures'],
-    ],
-  ],
+  ['Now', [['overview', 'Overview']]],
   [
     'Traffic',
     [

@@ -31,14 +31,39 @@ const pages = [
   page('overview', () => import('../routes/overview/index.ts'), ['Overview']),
   page('events', () => import('../routes/events/index.ts'), ['EventList', 'EventPage']),
   page('deliveries', () => import('../routes/deliveries/index.ts'), ['DeliveryList', 'DeliveryPage']),
+  page('jobs', () => import('../routes/jobs/index.ts'), ['JobList', 'JobPage']),
   page('endpoints', () => import('../routes/endpoints/index.ts'), ['EndpointList', 'EndpointPage']),
+  page('subscriptions', () => import('../routes/subscriptions/index.ts'), [
+    'SubscriptionList',
+    'SubscriptionPage',
+  ]),
+  page('sources', () => import('../routes/sources/index.ts'), ['SourceList', 'SourcePage']),
+  page('event-types', () => import('../routes/event-types/index.ts'), ['EventTypes']),
+  page('portal-links', () => import('../routes/portal-links/index.ts'), ['PortalLinks']),
+  page('meta-events', () => import('../routes/meta-events/index.ts'), ['MetaEventList', 'MetaEventPage']),
+  page('audit', () => import('../routes/audit/index.ts'), ['AuditList', 'AuditPage']),
+  page('keys', () => import('../routes/keys/index.ts'), ['Keys']),
+  page('settings', () => import('../routes/settings/index.ts'), ['Settings']),
+  page('customers/$id', () => import('../routes/customers/index.ts'), ['Customer']),
 ];
+
+const instance = () => import('../routes/instance/index.ts');
 
 const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: 'sign-in', component: SignIn }),
   shell.addChildren([
     createRoute({ getParentRoute: () => shell, path: '/', component: Home }),
     project.addChildren(pages),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'instance/projects',
+      component: lazyPage(instance, 'Projects'),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'instance/audit',
+      component: lazyPage(instance, 'InstanceAudit'),
+    }),
   ]),
 ]);
 

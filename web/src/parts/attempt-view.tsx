@@ -30,7 +30,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
           <Time at={attempt.requested_at ?? attempt.created_at} />
         </span>
       </summary>
-      <div className="grid gap-3 py-2 sm:pl-4">
+      <div className="@container grid gap-3 py-2 sm:pl-4">
         {attempt.error !== '' && attempt.http_status !== '' && <p>{attempt.error}</p>}
         <TimingBar parts={timingParts(attempt)} />
         <div className="flex flex-wrap items-center gap-2">
@@ -42,7 +42,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
             Copy as curl
           </CopyButton>
         </div>
-        <div className="grid gap-3 lg:grid-cols-2">
+        <div className="grid gap-3 @xl:grid-cols-2">
           <Half title="Request headers" text={lines(attempt.request_http_header)} />
           <Half title="Answer headers" text={lines(attempt.response_http_header)} />
         </div>

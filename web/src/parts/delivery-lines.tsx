@@ -23,12 +23,12 @@ export function DeliveryLines({
           key={delivery.uid}
           className="relative flex min-h-8 flex-wrap items-center gap-x-3 border-b border-line py-1 hover:bg-hover"
         >
-          <span className="w-36">
+          <span className="w-32 sm:w-36">
             <DeliveryBadge delivery={delivery} />
           </span>
           <Link
             href={at(`deliveries/${delivery.uid}`)}
-            className="min-w-0 truncate after:absolute after:inset-0"
+            className="min-w-0 grow truncate after:absolute after:inset-0 sm:grow-0"
           >
             {delivery.event_type}
             {showEndpoint && (
@@ -38,7 +38,7 @@ export function DeliveryLines({
               </span>
             )}
           </Link>
-          <span className="min-w-0 flex-1 truncate text-muted">{delivery.description}</span>
+          <span className="hidden min-w-0 flex-1 truncate text-muted sm:block">{delivery.description}</span>
           <span className="text-xs text-muted">
             <Time at={delivery.created_at} />
           </span>

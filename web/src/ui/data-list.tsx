@@ -138,12 +138,9 @@ function Row<T>({ row, index, place, columns, href, name, isOpen }: RowProps<T>)
       {columns.map((column, at) => (
         <div key={column.name} role="cell" className={side(column)}>
           {at === 0 ? (
-            <Link
-              href={href(row)}
-              aria-label={name(row)}
-              className="outline-offset-4 after:absolute after:inset-0"
-            >
+            <Link href={href(row)} className="outline-offset-4 after:absolute after:inset-0">
               {column.cell(row)}
+              <span className="sr-only">, {name(row)}</span>
             </Link>
           ) : (
             column.cell(row)

@@ -1,4 +1,12 @@
-const TONES = ['bg-off', 'bg-held', 'bg-retry', 'bg-run', 'bg-ok'];
+/** A part has the same colour in every bar. */
+const TONES: Readonly<Record<string, string>> = {
+  Name: 'bg-off',
+  Connect: 'bg-held',
+  TLS: 'bg-retry',
+  'First byte': 'bg-run',
+  Rest: 'bg-ok',
+  'No answer': 'bg-bad',
+};
 
 /** How long each part of a request took, in milliseconds, drawn to scale. */
 export function TimingBar({ parts }: { parts: readonly (readonly [name: string, ms: number])[] }) {
@@ -6,18 +14,14 @@ export function TimingBar({ parts }: { parts: readonly (readonly [name: string, 
   return (
     <div className="grid gap-1.5">
       <div className="flex h-2 w-full overflow-hidden rounded-sm bg-hover" aria-hidden="true">
-        {parts.map(([name, ms], index) => (
-          <div
-            key={name}
-            className={TONES[index % TONES.length]}
-            style={{ width: `${(100 * ms) / (total || 1)}%` }}
-          />
+        {parts.map(([name, ms]) => (
+          <div key={name} className={TONES[name]} style={{ width: `${(100 * ms) / (total || 1)}%` }} />
         ))}
       </div>
       <ul className="flex flex-wrap gap-x-4 gap-y-0.5 text-xs text-muted">
-        {parts.map(([name, ms], index) => (
+        {parts.map(([name, ms]) => (
           <li key={name} className="inline-flex items-center gap-1.5">
-            <span className={`size-2 rounded-sm ${TONES[index % TONES.length]}`} aria-hidden="true" />
+            <span className={`size-2 rounded-sm ${TONES[name]}`} aria-hidden="true" />
             {name} <span className="font-mono text-ink">{formatMs(ms)}</span>
           </li>
         ))}

@@ -1,0 +1,21 @@
+import type { AuditEntry } from 'posthorn-client';
+import type { Column } from '../ui/data-list.tsx';
+import { Id } from '../ui/id.tsx';
+import { Time } from '../ui/time.tsx';
+
+export const auditColumns: Column<AuditEntry>[] = [
+  { name: 'When', width: '6.5rem', cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'What', width: 'minmax(10rem, 1fr)', cell: ({ action }) => action },
+  {
+    name: 'Who',
+    width: 'minmax(7rem, 1fr)',
+    from: 420,
+    cell: ({ actor }) => actor.type.replaceAll('_', ' '),
+  },
+  {
+    name: 'On',
+    width: '8rem',
+    from: 640,
+    cell: ({ resource }) => <Id value={resource.uid ?? ''} copy={false} />,
+  },
+];

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query';
+import type { AuditEntry } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { DiffView } from '../../ui/diff-view.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** One entry: who did what, and each field before and after. */
+export function AuditPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  // The log has no call for one entry. Its ids are in the order of time, so the entry is near the cursor of its id.
+  const entry = useQuery({
+    queryKey: [project, 'audit', id],
+    queryFn: () => findEntry(api.audit.list(), id),
+  });
+  return (
+    <>
+      <BackToList href={at('audit')} label="Audit log" />
+      <QueryView query={entry} label="Loading the entry">
+        {(data) =>
+          data === null ? (
+            <EmptyState title="Not found" text="The entry may be older than the audit log keeps." />
+          ) : (
+            <View entry={data} />
+          )
+        }
+      </QueryView>
+    </>
+  );
+}
+
+const MAX_PAGES = 20;
+
+async function findEntry(
+  list: { pages(): AsyncGenerator<{ content: AuditEntry[] }> },
+  id: string,
+): Promise<AuditEntry | null> {
+  let pages = 0;
+  for await (const { content } of list.pages()) {
+    const found = content.find(({ uid }) => uid === id);
+    if (found !== undefined) return found;
+    if (++pages >= MAX_PAGES) return null;
+  }
+  return null;
+}
+
+function View({ entry }: { entry: AuditEntry }) {
+  return (
+    <>
+      <PageHead title={entry.action} />
+      <Facts
+        items={[
+          ['When', <Time key="" at={entry.created_at} />],
+          ['Who', `${entry.actor.type.replaceAll('_', ' ')} ${entry.actor.uid ?? ''}`],
+          ['On', <Id key="" value={entry.resource.uid ?? ''} what={`id of the ${entry.resource.type}`} />],
+        ]}
+      />
+      <Section title="What changed">
+        <DiffView before={entry.before ?? {}} after={entry.after ?? {}} />
+      </Section>
+    </>
+  );
+}

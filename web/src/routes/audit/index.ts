@@ -1,0 +1,2 @@
+export { AuditList } from './audit-list.tsx';
+export { AuditPage } from './audit-page.tsx';

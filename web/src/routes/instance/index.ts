@@ -1,0 +1,2 @@
+export { InstanceAudit } from './instance-audit.tsx';
+export { Projects } from './projects.tsx';

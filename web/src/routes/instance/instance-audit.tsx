@@ -1,0 +1,31 @@
+import type { AuditEntry } from 'posthorn-client';
+import { useRows } from '../../data/rows.ts';
+import { apiOf } from '../../data/session.ts';
+import { auditColumns } from '../../parts/audit-columns.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+
+/** The audit log of the instance and of every project. */
+export function InstanceAudit() {
+  const rows = useRows<AuditEntry>({
+    key: ['audit'],
+    load: (page) => apiOf().audit.listInstance(page).page(),
+    live: true,
+  });
+  return (
+    <div className="flex h-full flex-col px-4 pt-3">
+      <PageHead title="Audit log of the instance" />
+      <LiveList
+        label="Audit log"
+        rows={rows}
+        columns={auditColumns}
+        href={({ project_id, uid }) =>
+          project_id === null ? '/instance/audit' : `/p/${project_id}/audit/${uid}`
+        }
+        name={({ action, uid }) => `${action} ${uid}`}
+        empty={<EmptyState title="No changes yet" text="Every change is recorded here." />}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Project } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { apiOf } from '../../data/session.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+import { Id } from '../../ui/id.tsx';
+import { Link } from '../../ui/link.tsx';
+import { count } from '../../ui/numbers.ts';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+
+const columns: TableColumn<Project>[] = [
+  {
+    name: 'Name',
+    cell: ({ uid, name }) => (
+      <Link className="link" href={`/p/${uid}/overview`}>
+        {name}
+      </Link>
+    ),
+  },
+  { name: 'Kind', cell: ({ type }) => type },
+  { name: 'Events kept', cell: ({ retained_events }) => count(retained_events) },
+  { name: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'Id', cell: ({ uid }) => <Id value={uid} what="project id" /> },
+];
+
+export function Projects() {
+  const [adding, setAdding] = useState(false);
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => apiOf().projects.list() });
+  return (
+    <PageBody>
+      <PageHead title="Projects">
+        <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+          Add project
+        </Button>
+      </PageHead>
+      <QueryView query={projects} label="Loading projects">
+        {(rows) => <PlainTable label="Projects" rows={rows} columns={columns} rowKey={({ uid }) => uid} />}
+      </QueryView>
+      {adding && <AddProject onClose={() => setAdding(false)} />}
+    </PageBody>
+  );
+}
+
+function AddProject({ onClose }: { onClose(): void }) {
+  const queries = useQueryClient();
+  const [key, setKey] = useState<string>();
+  if (key !== undefined)
+    return (
+      <Dialog title="The key of the new project" onClose={onClose}>
+        <div className="grid gap-3">
+          <p>Copy it now. It is not shown again.</p>
+          <CodeBlock label="Key" text={key} />
+        </div>
+      </Dialog>
+    );
+  const add = async (form: FormData): Promise<never> => {
+    const type = formText(form, 'type') as 'outgoing' | 'incoming';
+    const made = await apiOf().projects.create({ name: formText(form, 'name'), type });
+    void queries.invalidateQueries();
+    setKey(made.api_key.key);
+    // The dialog stays open with the key.
+    return new Promise<never>(() => undefined);
+  };
+  return (
+    <FormDialog title="Add project" action="Add project" onClose={onClose} onSubmit={add} explain={errorText}>
+      <TextField label="Name" name="name" required />
+      <SelectField
+        label="Kind"
+        name="type"
+        choices={[
+          ['outgoing', 'Outgoing: your own events'],
+          ['incoming', 'Incoming: webhooks of others'],
+        ]}
+      />
+    </FormDialog>
+  );
+}

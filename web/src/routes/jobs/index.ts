@@ -1,0 +1,2 @@
+export { JobList } from './job-list.tsx';
+export { JobPage } from './job-page.tsx';

@@ -1,0 +1,61 @@
+import type { Job } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { JobBadge } from '../../parts/states.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { Link } from '../../ui/link.tsx';
+import { count } from '../../ui/numbers.ts';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { JOB_WORDS } from './words.ts';
+
+const columns: Column<Job>[] = [
+  { name: 'What', width: '7rem', cell: ({ type }) => JOB_WORDS[type] },
+  { name: 'State', width: '7rem', cell: (job) => <JobBadge job={job} /> },
+  {
+    name: 'Done',
+    width: '8rem',
+    right: true,
+    cell: ({ done, total }) => `${count(done)} of ${count(total)}`,
+  },
+  { name: 'Description', width: 'minmax(8rem, 1fr)', from: 640, cell: ({ description }) => description },
+  { name: 'Started', width: '6.5rem', from: 480, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+export function JobList() {
+  const { api, id, at } = useProject();
+  const rows = useRows<Job>({ key: [id, 'jobs'], load: (page) => api.jobs.list(page).page(), live: true });
+  return (
+    <ListLayout>
+      <PageHead title="Jobs" />
+      <LiveList
+        label="Jobs"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => at(`jobs/${uid}`)}
+        name={({ type, uid }) => `${JOB_WORDS[type]} ${uid}`}
+        empty={
+          <EmptyState
+            title="No jobs yet"
+            text={
+              <>
+                A job retries, replays or cancels many at once. Start one from the list of{' '}
+                <Link className="link" href={at('deliveries')}>
+                  deliveries
+                </Link>{' '}
+                or{' '}
+                <Link className="link" href={at('events')}>
+                  events
+                </Link>
+                .
+              </>
+            }
+          />
+        }
+      />
+    </ListLayout>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Job } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { JobBadge } from '../../parts/states.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { count } from '../../ui/numbers.ts';
+import { PageHead } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+import { JOB_WORDS } from './words.ts';
+
+const isOver = ({ status }: Job): boolean => status !== 'queued' && status !== 'running';
+
+export function JobPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const job = useQuery({
+    queryKey: [project, 'job', id],
+    queryFn: () => api.jobs.get(id),
+    refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : 500),
+  });
+  return (
+    <>
+      <BackToList href={at('jobs')} label="Jobs" />
+      <QueryView query={job} label="Loading the job">
+        {(data) => <JobView job={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+function JobView({ job }: { job: Job }) {
+  const { api } = useProject();
+  const stop = useAct(
+    () => api.jobs.cancel(job.uid),
+    () => 'Stop asked for. What is done stays done.',
+  );
+  const total = job.total ?? 0;
+  return (
+    <>
+      <PageHead title={JOB_WORDS[job.type]} beside={<JobBadge job={job} />}>
+        {!isOver(job) && (
+          <Button look="danger" icon="cross" onClick={() => stop.mutate()} busy={stop.isPending && 'Asking'}>
+            Stop
+          </Button>
+        )}
+      </PageHead>
+      <p className="mb-2 text-base">
+        {count(job.done)} of {count(job.total)} done{job.failed > 0 && `, ${count(job.failed)} could not be`}
+      </p>
+      <progress
+        className="mb-4 h-2 w-full accent-accent"
+        aria-label="Progress"
+        value={job.done}
+        max={Math.max(total, job.done, 1)}
+      />
+      {job.error !== '' && (
+        <p role="alert" className="mb-3 text-bad">
+          {job.error}
+        </p>
+      )}
+      <Facts
+        items={[
+          ['What it does', job.description],
+          ['Asked for', <Time key="" at={job.created_at} />],
+          ['Started', <Time key="" at={job.started_at} none="not yet" />],
+          ['Finished', <Time key="" at={job.finished_at} none="not yet" />],
+          ['Id', <Id key="" value={job.uid} what="job id" />],
+        ]}
+      />
+      {isOver(job) && (
+        <p className="mt-4 max-w-[75ch] text-muted">
+          Deliveries that it queued are sent as their endpoints take them. Each shows its own state.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ApiKey } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+
+export function Keys() {
+  const { api, id } = useProject();
+  const keys = useQuery({ queryKey: [id, 'keys'], queryFn: () => api.keys.list() });
+  const [adding, setAdding] = useState(false);
+  const [revoking, setRevoking] = useState<ApiKey>();
+  const columns: TableColumn<ApiKey>[] = [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Begins with', cell: ({ mask }) => <code className="font-mono text-xs">{mask}</code> },
+    { name: 'Role', cell: ({ role }) => role.type },
+    { name: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} none="never" /> },
+    { name: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} none="never" /> },
+    {
+      name: '',
+      cell: (key) => (
+        <Button
+          look="danger"
+          className="h-7"
+          aria-label={`Revoke ${key.name}`}
+          onClick={() => setRevoking(key)}
+        >
+          Revoke…
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <PageBody>
+      <PageHead title="API keys">
+        <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+          Add key
+        </Button>
+      </PageHead>
+      <QueryView query={keys} label="Loading keys">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No keys" text="A key lets a program call the API of this project." />
+          ) : (
+            <PlainTable label="API keys" rows={rows} columns={columns} rowKey={({ uid }) => uid} />
+          )
+        }
+      </QueryView>
+      {adding && <AddKey onClose={() => setAdding(false)} />}
+      {revoking !== undefined && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+    </PageBody>
+  );
+}
+
+function AddKey({ onClose }: { onClose(): void }) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const [made, setMade] = useState<string>();
+  if (made !== undefined)
+    return (
+      <Dialog title="Your new key" onClose={onClose}>
+        <div className="grid gap-3">
+          <p>Copy it now. It is not shown again.</p>
+          <CodeBlock label="Key" text={made} />
+        </div>
+      </Dialog>
+    );
+  const add = async (form: FormData): Promise<never> => {
+    const days = Number(formText(form, 'days'));
+    const expires = days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
+    const key = await api.keys.create({ name: formText(form, 'name'), ...expires });
+    void queries.invalidateQueries();
+    setMade(key.key);
+    // The dialog stays open with the key.
+    return new Promise<never>(() => undefined);
+  };
+  return (
+    <FormDialog title="Add key" action="Add key" onClose={onClose} onSubmit={add} explain={errorText}>
+      <TextField label="Name" name="name" required />
+      <TextField
+        label="Days until it expires"
+        name="days"
+        type="number"
+        min="0"
+        hint="Empty: it does not expire."
+      />
+    </FormDialog>
+  );
+}
+
+function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const revoke = async () => {
+    await api.keys.revoke(apiKey.uid);
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Revoke ${apiKey.name}`}
+      action={`Revoke ${apiKey.name}`}
+      danger
+      onClose={onClose}
+      onSubmit={revoke}
+      explain={errorText}
+    >
+      <p>Programs that use this key are refused from now on.</p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,2 @@
+export { MetaEventList } from './meta-event-list.tsx';
+export { MetaEventPage } from './meta-event-page.tsx';

@@ -1,0 +1,75 @@
+import type { MetaEvent } from 'posthorn-client';
+import { useContext } from 'react';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { DeliveryBadge } from '../../parts/states.tsx';
+import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar } from '../../ui/filter-controls.tsx';
+import { Link, withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time, TimeStyleContext } from '../../ui/time.tsx';
+
+const columns: Column<MetaEvent>[] = [
+  { name: 'State', width: '9rem', cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null }} /> },
+  { name: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ event_type }) => event_type },
+  {
+    name: 'Why',
+    width: 'minmax(8rem, 1.5fr)',
+    from: 640,
+    cell: ({ description }) => <span className="text-muted">{description || '–'}</span>,
+  },
+  {
+    name: 'Tries',
+    width: '4rem',
+    from: 480,
+    right: true,
+    cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
+  },
+  { name: 'Created', width: '6.5rem', from: 420, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+export function MetaEventList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const range = rangeOf(search['time'], useContext(TimeStyleContext).utc);
+  const rows = useRows<MetaEvent>({
+    key: [id, 'meta-events', range],
+    load: (page) => api.metaEvents.list({ ...range, ...page }).page(),
+    live: true,
+  });
+  return (
+    <ListLayout>
+      <PageHead title="Meta events" />
+      <FilterBar>
+        <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
+      </FilterBar>
+      <LiveList
+        label="Meta events"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`meta-events/${uid}`), search)}
+        name={({ event_type, uid }) => `${event_type} ${uid}`}
+        empty={
+          <EmptyState
+            title="No meta events yet"
+            text={
+              <>
+                A meta event tells your own system what happened here, such as an endpoint that was disabled.
+                Turn them on in the{' '}
+                <Link className="link" href={at('settings')}>
+                  settings
+                </Link>
+                .
+              </>
+            }
+          />
+        }
+      />
+    </ListLayout>
+  );
+}

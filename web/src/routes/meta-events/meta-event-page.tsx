@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query';
+import type { MetaEvent } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { DeliveryBadge } from '../../parts/states.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+
+export function MetaEventPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const event = useQuery({
+    queryKey: [project, 'meta-event', id],
+    queryFn: () => api.metaEvents.get(id),
+    refetchInterval: 3000,
+  });
+  return (
+    <>
+      <BackToList href={at('meta-events')} label="Meta events" />
+      <QueryView query={event} label="Loading the meta event">
+        {(data) => <View event={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+function View({ event }: { event: MetaEvent }) {
+  const { api } = useProject();
+  const resend = useAct(
+    () => api.metaEvents.resend(event.uid),
+    () => 'Retry asked for',
+  );
+  const { attempt, metadata } = event;
+  return (
+    <>
+      <PageHead
+        title={event.event_type}
+        beside={<DeliveryBadge delivery={{ ...event, waiting_for: null }} />}
+      >
+        <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Asking'}>
+          Send again
+        </Button>
+      </PageHead>
+      <Facts
+        items={[
+          ['Created', <Time key="" at={event.created_at} />],
+          ['Tries', `${metadata.num_trials} of ${metadata.retry_limit}`],
+          ['Why', event.description],
+          ['Id', <Id key="" value={event.uid} />],
+        ]}
+      />
+      <Section title="Payload">
+        <JsonView value={metadata.data} raw={metadata.raw} label="Payload" />
+      </Section>
+      <Section title="Last attempt">
+        {attempt === null ? (
+          <p className="text-muted">No request has been sent yet.</p>
+        ) : (
+          <CodeBlock
+            label="Answer"
+            text={[attempt.http_status, attempt.error, attempt.response_data]
+              .filter((text) => text !== '')
+              .join('\n')}
+          />
+        )}
+      </Section>
+    </>
+  );
+}

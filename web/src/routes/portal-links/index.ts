@@ -1,0 +1,1 @@
+export { PortalLinks } from './portal-links.tsx';

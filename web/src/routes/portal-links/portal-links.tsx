@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import type { PortalLink } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { createCommand } from '../../parts/commands.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AddLink, RevokeLink } from './link-dialogs.tsx';
+
+const rights = ({ can_manage_endpoint, can_create_events }: PortalLink): string =>
+  ['look', ...(can_manage_endpoint ? ['manage'] : []), ...(can_create_events ? ['send'] : [])].join(', ');
+
+/** Links through which customers see their own endpoints. */
+export function PortalLinks() {
+  const { api, id } = useProject();
+  const [adding, setAdding] = useState(false);
+  const [revoking, setRevoking] = useState<PortalLink>();
+  const links = useQuery({
+    queryKey: [id, 'portal-links'],
+    queryFn: () => api.portalLinks.list({ perPage: 200 }).page(),
+  });
+  const columns: TableColumn<PortalLink>[] = [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Customer', cell: ({ owner_id }) => owner_id },
+    { name: 'Endpoints', cell: ({ endpoint_count }) => endpoint_count },
+    { name: 'May', cell: rights },
+    { name: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} none="never" /> },
+    {
+      name: '',
+      cell: (link) => (
+        <span className="flex justify-end gap-2">
+          {link.url !== '' && <CopyButton text={link.url}>Copy link</CopyButton>}
+          <Button look="danger" onClick={() => setRevoking(link)} aria-label={`Revoke ${link.name}`}>
+            Revoke…
+          </Button>
+        </span>
+      ),
+    },
+  ];
+  const add = (
+    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+      Add portal link
+    </Button>
+  );
+  return (
+    <PageBody>
+      <PageHead title="Portal links">{add}</PageHead>
+      <QueryView query={links} label="Loading portal links">
+        {({ content }) =>
+          content.length === 0 ? (
+            <EmptyState
+              title="No portal links yet"
+              text="A link shows a customer their own endpoints and deliveries, and nothing else."
+              command={createCommand(id, 'portal-links', { name: 'customer 7', owner_id: 'customer-7' })}
+            >
+              {add}
+            </EmptyState>
+          ) : (
+            <PlainTable label="Portal links" rows={content} columns={columns} rowKey={({ uid }) => uid} />
+          )
+        }
+      </QueryView>
+      {adding && <AddLink onClose={() => setAdding(false)} />}
+      {revoking !== undefined && <RevokeLink link={revoking} onClose={() => setRevoking(undefined)} />}
+    </PageBody>
+  );
+}

@@ -1,0 +1,41 @@
+import type { UpdateProjectBody } from 'posthorn-client';
+import { formText } from '../../ui/form-text.ts';
+
+/** The form as a change of the project. Meta events without an address and types are left as they are. */
+export function changedProject(form: FormData): UpdateProjectBody {
+  const text = (name: string): string => formText(form, name);
+  const number = (name: string): number => Number(text(name));
+  const isOn = (name: string): boolean => form.get(name) !== null;
+  const types = text('metaTypes')
+    .split(/[\s,]+/)
+    .filter((type) => type !== '');
+  const meta =
+    text('metaUrl') === '' && !isOn('meta')
+      ? {}
+      : {
+          meta_event: {
+            is_enabled: isOn('meta'),
+            type: 'http' as const,
+            url: text('metaUrl'),
+            event_type: types,
+          },
+        };
+  return {
+    name: text('name'),
+    config: {
+      strategy: {
+        type: text('strategy') as 'linear' | 'exponential',
+        duration: number('wait'),
+        retry_count: number('tries'),
+      },
+      disable_endpoint: isOn('disable'),
+      ratelimit: { count: number('count'), duration: number('seconds') },
+      max_payload_read_size: number('payload'),
+      retention_policy: { policy: text('retention') },
+      signature: { header: text('header') },
+      replay_attacks_prevention_enabled: isOn('replay'),
+      ssl: { enforce_secure_endpoints: isOn('https') },
+      ...meta,
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { Project } from 'posthorn-client';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+
+export function DeleteProject({ project, onClose }: { project: Project; onClose(): void }) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = async (form: FormData) => {
+    if (formText(form, 'name') !== project.name) throw new Error('name');
+    await api.projects.delete(project.uid);
+    queries.clear();
+    await navigate({ to: '/' });
+  };
+  const explain = (error: unknown) =>
+    error instanceof Error && error.message === 'name'
+      ? 'That is not the name of the project.'
+      : errorText(error);
+  return (
+    <FormDialog
+      title={`Delete ${project.name}`}
+      action={`Delete ${project.name}`}
+      danger
+      onClose={onClose}
+      onSubmit={remove}
+      explain={explain}
+    >
+      <p>Its keys stop working at once. Its endpoints, events and deliveries are deleted.</p>
+      <TextField label={`Type ${project.name} to go on`} name="name" required autoComplete="off" />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,175 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Project } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Check, SelectField, TextField } from '../../ui/fields.tsx';
+import { Id } from '../../ui/id.tsx';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { changedProject } from './changed-project.ts';
+import { DeleteProject } from './delete-project.tsx';
+
+export function Settings() {
+  const { api, id } = useProject();
+  const project = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
+  return (
+    <PageBody>
+      <QueryView query={project} label="Loading the settings" rows={12}>
+        {(data) => <Form key={data.updated_at} project={data} />}
+      </QueryView>
+    </PageBody>
+  );
+}
+
+function Form({ project }: { project: Project }) {
+  const { api } = useProject();
+  const [deleting, setDeleting] = useState(false);
+  const { config } = project;
+  const save = useAct(
+    (form: FormData) => api.projects.update(project.uid, changedProject(form)),
+    () => 'Settings saved',
+  );
+  const submit = (event: React.FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    save.mutate(new FormData(event.currentTarget));
+  };
+  return (
+    <form onSubmit={submit} className="max-w-3xl">
+      <PageHead title="Settings" beside={<Id value={project.uid} what="project id" />}>
+        <Button type="submit" look="main" busy={save.isPending && 'Saving'}>
+          Save settings
+        </Button>
+      </PageHead>
+      <TextField label="Name" name="name" required defaultValue={project.name} />
+      <DeliveryFields config={config} />
+      <SafetyFields config={config} />
+      <Section title="Delete">
+        <Button look="danger" onClick={() => setDeleting(true)}>
+          Delete project…
+        </Button>
+      </Section>
+      {deleting && <DeleteProject project={project} onClose={() => setDeleting(false)} />}
+    </form>
+  );
+}
+
+type Config = Project['config'];
+
+function DeliveryFields({ config }: { config: Config }) {
+  return (
+    <>
+      <Section title="Retries">
+        <div className="grid gap-4 sm:grid-cols-3">
+          <SelectField
+            label="Wait between tries"
+            name="strategy"
+            defaultValue={config.strategy.type}
+            choices={[
+              ['linear', 'Stays the same'],
+              ['exponential', 'Doubles'],
+            ]}
+          />
+          <TextField
+            label="First wait, seconds"
+            name="wait"
+            type="number"
+            min="1"
+            required
+            defaultValue={config.strategy.duration}
+          />
+          <TextField
+            label="Tries in all"
+            name="tries"
+            type="number"
+            min="1"
+            required
+            defaultValue={config.strategy.retry_count}
+          />
+        </div>
+        <div className="mt-3">
+          <Check
+            label="Disable an endpoint that keeps failing"
+            name="disable"
+            defaultChecked={config.disable_endpoint}
+          />
+        </div>
+      </Section>
+      <Section title="Limits">
+        <div className="grid gap-4 sm:grid-cols-3">
+          <TextField
+            label="Events accepted"
+            name="count"
+            type="number"
+            min="0"
+            defaultValue={config.ratelimit.count}
+            hint="0: no limit."
+          />
+          <TextField
+            label="in seconds"
+            name="seconds"
+            type="number"
+            min="0"
+            defaultValue={config.ratelimit.duration}
+          />
+          <TextField
+            label="Largest payload, bytes"
+            name="payload"
+            type="number"
+            min="0"
+            defaultValue={config.max_payload_read_size}
+          />
+        </div>
+      </Section>
+    </>
+  );
+}
+
+function SafetyFields({ config }: { config: Config }) {
+  return (
+    <>
+      <Section title="Keeping">
+        <TextField
+          label="Events are kept for"
+          name="retention"
+          defaultValue={config.retention_policy.policy}
+          hint="A duration such as 720h. Empty: as the instance keeps them."
+        />
+      </Section>
+      <Section title="Signing">
+        <div className="grid gap-3">
+          <TextField
+            label="Header of the Convoy signature"
+            name="header"
+            required
+            defaultValue={config.signature.header}
+          />
+          <Check
+            label="Sign with a timestamp for every endpoint"
+            name="replay"
+            defaultChecked={config.replay_attacks_prevention_enabled}
+          />
+          <Check
+            label="Endpoints must use https"
+            name="https"
+            defaultChecked={config.ssl.enforce_secure_endpoints}
+          />
+        </div>
+      </Section>
+      <Section title="Meta events">
+        <div className="grid gap-3">
+          <Check label="Send meta events" name="meta" defaultChecked={config.meta_event.is_enabled} />
+          <TextField label="Address" name="metaUrl" type="url" defaultValue={config.meta_event.url} />
+          <TextField
+            label="Types"
+            name="metaTypes"
+            defaultValue={config.meta_event.event_type.join(', ')}
+            hint="Separated by commas, such as endpoint.updated."
+          />
+        </div>
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+export { SourceList } from './source-list.tsx';
+export { SourcePage } from './source-page.tsx';

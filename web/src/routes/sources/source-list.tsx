@@ -1,0 +1,93 @@
+import type { Source } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { createCommand } from '../../parts/commands.ts';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { Button } from '../../ui/button.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../ui/filter-controls.tsx';
+import { withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AddSource } from './add-source.tsx';
+import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
+
+const columns: Column<Source>[] = [
+  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
+  { name: 'State', width: '7rem', cell: (source) => <SourceBadge source={source} /> },
+  {
+    name: 'Kind',
+    width: '9rem',
+    from: 420,
+    cell: ({ type, provider, pub_sub }) => provider || pub_sub.type || SOURCE_KINDS[type],
+  },
+  {
+    name: 'Address',
+    width: 'minmax(9rem, 1.5fr)',
+    from: 760,
+    cell: ({ url }) => <span className="text-muted">{url || '–'}</span>,
+  },
+  { name: 'Waiting', width: '5rem', from: 640, right: true, cell: ({ status }) => status?.lag ?? '–' },
+  { name: 'Created', width: '6.5rem', from: 900, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+type Kind = Source['type'];
+
+export function SourceList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const [adding, setAdding] = useState(false);
+  const filters = {
+    ...(search['name'] === undefined ? {} : { q: search['name'] }),
+    ...(search['kind'] === undefined ? {} : { type: search['kind'] as Kind }),
+  };
+  const rows = useRows<Source>({
+    key: [id, 'sources', filters],
+    load: (page) => api.sources.list({ ...filters, ...page }).page(),
+    live: true,
+  });
+  const add = (
+    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+      Add source
+    </Button>
+  );
+  return (
+    <ListLayout>
+      <PageHead title="Sources">{add}</PageHead>
+      <FilterBar>
+        <FilterText label="Name" value={search['name'] ?? ''} onChange={(name) => setSearch({ name })} />
+        <FilterSelect
+          label="Kind"
+          value={search['kind'] ?? ''}
+          onChange={(kind) => setSearch({ kind })}
+          choices={[['', 'Any kind'], ...Object.entries(SOURCE_KINDS)]}
+        />
+      </FilterBar>
+      <LiveList
+        label="Sources"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`sources/${uid}`), search)}
+        name={({ name }) => name}
+        empty={
+          <EmptyState
+            title={Object.keys(filters).length > 0 ? 'No source matches these filters' : 'No sources yet'}
+            text="A source takes webhooks of other services in, or messages of a broker, and turns them into events. Add one here, or with the API:"
+            command={createCommand(id, 'sources', {
+              name: 'incoming',
+              type: 'http',
+              verifier: { type: 'noop' },
+            })}
+          >
+            {add}
+          </EmptyState>
+        }
+      />
+      {adding && <AddSource onClose={() => setAdding(false)} />}
+    </ListLayout>
+  );
+}

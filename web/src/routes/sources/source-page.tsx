@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import type { Source } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { Link, withSearch } from '../../ui/link.tsx';
+import { count } from '../../ui/numbers.ts';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+import { LastEvents } from './last-events.tsx';
+import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
+
+export function SourcePage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const source = useQuery({
+    queryKey: [project, 'source', id],
+    queryFn: () => api.sources.get(id),
+    refetchInterval: 3000,
+  });
+  return (
+    <>
+      <BackToList href={at('sources')} label="Sources" />
+      <QueryView query={source} label="Loading the source" rows={8}>
+        {(data) => <View source={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+function View({ source }: { source: Source }) {
+  const { api, at } = useProject();
+  const [deleting, setDeleting] = useState(false);
+  const toggle = useAct(
+    () => api.sources.update(source.uid, { is_disabled: !source.is_disabled }),
+    ({ is_disabled }) => (is_disabled ? 'Disabled: it refuses every request' : 'Enabled'),
+  );
+  const isWeb = source.type === 'http' || source.type === 'rest_api';
+  return (
+    <>
+      <PageHead title={source.name} beside={<SourceBadge source={source} />}>
+        {!isWeb && <TestConnection source={source} />}
+        <Button
+          icon={source.is_disabled ? 'play' : 'pause'}
+          onClick={() => toggle.mutate()}
+          busy={toggle.isPending && 'Asking'}
+        >
+          {source.is_disabled ? 'Enable' : 'Disable'}
+        </Button>
+        <Button look="danger" onClick={() => setDeleting(true)}>
+          Delete…
+        </Button>
+      </PageHead>
+      <Facts
+        items={[
+          ['Kind', source.provider || source.pub_sub.type || SOURCE_KINDS[source.type]],
+          ['Checked by', isWeb ? source.verifier.type.replaceAll('_', ' ') : undefined],
+          ['Event type from', source.event_type_location || 'the id of the source'],
+          ['Idempotency', source.idempotency_keys.join(', ')],
+          [
+            'Rate limit',
+            source.rate_limit === 0
+              ? 'none'
+              : `${source.rate_limit} events in ${source.rate_limit_duration} s`,
+          ],
+          [
+            'Events',
+            <Link key="" className="link" href={withSearch(at('events'), { source: source.uid })}>
+              Show
+            </Link>,
+          ],
+          ['Waiting in broker', source.status === null ? undefined : `${count(source.status.lag)} messages`],
+          [
+            'Last message',
+            source.status === null ? undefined : (
+              <Time key="" at={source.status.last_message_at} none="none yet" />
+            ),
+          ],
+          ['Last error', source.status === null ? undefined : source.status.last_error || 'none'],
+          ['Id', <Id key="" value={source.uid} what="source id" />],
+        ]}
+      />
+      {isWeb && (
+        <Section title="Where the sender posts to">
+          <div className="grid gap-2">
+            <CodeBlock label="Address" text={source.url} />
+            <p className="text-muted">A request to try it. A source that checks a signature refuses it.</p>
+            <CodeBlock
+              label="Command"
+              text={`curl -i ${source.url} -H 'Content-Type: application/json' -d '{"hello": "world"}'`}
+            />
+          </div>
+        </Section>
+      )}
+      <LastEvents source={source.uid} />
+      {deleting && <DeleteSource source={source} onClose={() => setDeleting(false)} />}
+    </>
+  );
+}
+
+function TestConnection({ source }: { source: Source }) {
+  const { api } = useProject();
+  const test = useAct(
+    () => api.sources.testConnection(source.uid),
+    ({ ok, reason }) => (ok ? 'The broker answers' : reason),
+  );
+  return (
+    <Button onClick={() => test.mutate()} busy={test.isPending && 'Connecting'}>
+      Test connection
+    </Button>
+  );
+}
+
+function DeleteSource({ source, onClose }: { source: Source; onClose(): void }) {
+  const { api, at } = useProject();
+  const queries = useQueryClient();
+  const router = useRouter();
+  const remove = async () => {
+    await api.sources.delete(source.uid);
+    router.history.push(at('sources'));
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Delete ${source.name}`}
+      action={`Delete ${source.name}`}
+      danger
+      onClose={onClose}
+      onSubmit={remove}
+      explain={errorText}
+    >
+      <p>Requests to its address are refused from now on. Its subscriptions are deleted too.</p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,59 @@
+import { useMutation } from '@tanstack/react-query';
+import type { Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Editor } from '../../ui/editor.tsx';
+import { Section } from '../../ui/section.tsx';
+import { conditionsOf, parseConditions } from './filter-text.ts';
+import { Preview } from './preview.tsx';
+
+/** A filter is tried on the last real events before it is saved. */
+export function FilterEditor({ subscription }: { subscription: Subscription }) {
+  const { api } = useProject();
+  const [initial] = useState(() => JSON.stringify(conditionsOf(subscription), null, 2));
+  const [text, setText] = useState(initial);
+  const { event_types } = subscription.filter_config;
+  const config = () => ({ filter_config: { event_types, filter: parseConditions(text) } });
+  const preview = useMutation({
+    mutationFn: async () => api.subscriptions.preview(subscription.uid, config()),
+  });
+  const save = useAct(
+    async () => api.subscriptions.update(subscription.uid, config()),
+    () => 'Filter saved',
+  );
+  return (
+    <Section
+      title="Filter"
+      aside={
+        <span className="flex gap-2">
+          <Button onClick={() => preview.mutate()} busy={preview.isPending && 'Trying'}>
+            Try on the last 50 events
+          </Button>
+          <Button
+            look="main"
+            disabled={text === initial}
+            onClick={() => save.mutate()}
+            busy={save.isPending && 'Saving'}
+          >
+            Save filter
+          </Button>
+        </span>
+      }
+    >
+      <Editor label="Filter" language="json" initial={initial} onChange={setText} />
+      <p className="mt-1 text-xs text-muted">
+        Conditions on <code>body</code>, <code>headers</code>, <code>query</code> and <code>path</code>, such
+        as <code>{'{"body": {"amount": {"$gte": 10}}}'}</code>. Empty: every event of the types.
+      </p>
+      {preview.error !== null && (
+        <p role="alert" className="mt-2 text-bad">
+          {preview.error instanceof SyntaxError ? preview.error.message : errorText(preview.error)}
+        </p>
+      )}
+      {preview.data !== undefined && <Preview result={preview.data} />}
+    </Section>
+  );
+}

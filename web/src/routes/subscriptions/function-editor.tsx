@@ -1,0 +1,74 @@
+import { useMutation } from '@tanstack/react-query';
+import type { Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Editor } from '../../ui/editor.tsx';
+import { Section } from '../../ui/section.tsx';
+import { Preview } from './preview.tsx';
+
+const EXAMPLE = `function transform(payload) {
+  return payload;
+}
+`;
+
+/** A function changes the payload before it is sent. It is tried on real events before it is saved. */
+export function FunctionEditor({ subscription }: { subscription: Subscription }) {
+  const { api } = useProject();
+  const [initial, setInitial] = useState(subscription.function);
+  const [text, setText] = useState(subscription.function);
+  const preview = useMutation({
+    mutationFn: () => api.subscriptions.preview(subscription.uid, { function: text }),
+  });
+  const save = useAct(
+    () => api.subscriptions.update(subscription.uid, { function: text }),
+    () => 'Function saved',
+  );
+  if (initial === '')
+    return (
+      <Section title="Function">
+        <p className="mb-2 text-muted">
+          A function of this subscription can change each payload before it is sent.
+        </p>
+        <Button
+          icon="plus"
+          onClick={() => {
+            setInitial(EXAMPLE);
+            setText(EXAMPLE);
+          }}
+        >
+          Write a function
+        </Button>
+      </Section>
+    );
+  return (
+    <Section
+      title="Function"
+      aside={
+        <span className="flex gap-2">
+          <Button onClick={() => preview.mutate()} busy={preview.isPending && 'Trying'}>
+            Try the function
+          </Button>
+          <Button
+            look="main"
+            disabled={text === subscription.function}
+            onClick={() => save.mutate()}
+            busy={save.isPending && 'Saving'}
+          >
+            Save function
+          </Button>
+        </span>
+      }
+    >
+      <Editor label="Function" language="javascript" initial={initial} onChange={setText} />
+      {preview.error !== null && (
+        <p role="alert" className="mt-2 text-bad">
+          {errorText(preview.error)}
+        </p>
+      )}
+      {preview.data !== undefined && <Preview result={preview.data} />}
+    </Section>
+  );
+}

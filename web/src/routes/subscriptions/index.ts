@@ -1,0 +1,2 @@
+export { SubscriptionList } from './subscription-list.tsx';
+export { SubscriptionPage } from './subscription-page.tsx';

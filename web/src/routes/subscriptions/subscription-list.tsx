@@ -1,0 +1,85 @@
+import type { Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { useRows } from '../../data/rows.ts';
+import { useFilters } from '../../data/search.ts';
+import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
+import { ListLayout } from '../../parts/list-layout.tsx';
+import { LiveList } from '../../parts/live-list.tsx';
+import { OnOffBadge } from '../../parts/states.tsx';
+import { Button } from '../../ui/button.tsx';
+import type { Column } from '../../ui/data-list.tsx';
+import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
+import { withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { AddSubscription } from './add-subscription.tsx';
+import { hasFilter } from './filter-text.ts';
+
+const columns: Column<Subscription>[] = [
+  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
+  { name: 'State', width: '6rem', cell: ({ status }) => <OnOffBadge on={status === 'active'} /> },
+  {
+    name: 'Event types',
+    width: 'minmax(7rem, 1fr)',
+    from: 420,
+    cell: ({ filter_config }) => filter_config.event_types.join(', '),
+  },
+  {
+    name: 'Endpoint',
+    width: 'minmax(7rem, 1fr)',
+    from: 640,
+    cell: ({ endpoint_metadata }) => endpoint_metadata?.name ?? '–',
+  },
+  { name: 'Filter', width: '4rem', from: 760, cell: (row) => (hasFilter(row) ? 'yes' : '–') },
+  { name: 'Function', width: '5rem', from: 860, cell: (row) => (row.function === '' ? '–' : 'yes') },
+];
+
+export function SubscriptionList() {
+  const { api, id, at } = useProject();
+  const [search, setSearch] = useFilters();
+  const [adding, setAdding] = useState(false);
+  const filters = {
+    ...(search['name'] === undefined ? {} : { name: search['name'] }),
+    ...(search['endpoint'] === undefined ? {} : { endpointId: [search['endpoint']] }),
+  };
+  const rows = useRows<Subscription>({
+    key: [id, 'subscriptions', filters],
+    load: (page) => api.subscriptions.list({ ...filters, ...page }).page(),
+    live: true,
+  });
+  const add = (
+    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+      Add subscription
+    </Button>
+  );
+  return (
+    <ListLayout>
+      <PageHead title="Subscriptions">{add}</PageHead>
+      <FilterBar>
+        <FilterText label="Name" value={search['name'] ?? ''} onChange={(name) => setSearch({ name })} />
+        <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
+      </FilterBar>
+      <LiveList
+        label="Subscriptions"
+        rows={rows}
+        columns={columns}
+        href={({ uid }) => withSearch(at(`subscriptions/${uid}`), search)}
+        name={({ name }) => name}
+        empty={
+          <EmptyState
+            title={
+              Object.keys(filters).length > 0
+                ? 'No subscription matches these filters'
+                : 'No subscriptions yet'
+            }
+            text="A subscription says which event types an endpoint gets, by name and by filter."
+          >
+            {add}
+          </EmptyState>
+        }
+      />
+      {adding && <AddSubscription onClose={() => setAdding(false)} />}
+    </ListLayout>
+  );
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { useProject } from '../../data/project.ts';
+import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { OnOffBadge } from '../../parts/states.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { Link, withSearch } from '../../ui/link.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+import { FilterEditor } from './filter-editor.tsx';
+import { FunctionEditor } from './function-editor.tsx';
+import { DeleteSubscription, EditSubscription } from './subscription-dialogs.tsx';
+
+export function SubscriptionPage() {
+  const { api, id: project, at } = useProject();
+  const id = useOpenId() ?? '';
+  const subscription = useQuery({
+    queryKey: [project, 'subscription', id],
+    queryFn: () => api.subscriptions.get(id),
+  });
+  return (
+    <>
+      <BackToList href={at('subscriptions')} label="Subscriptions" />
+      <QueryView query={subscription} label="Loading the subscription" rows={10}>
+        {(data) => <View subscription={data} />}
+      </QueryView>
+    </>
+  );
+}
+
+function View({ subscription }: { subscription: Subscription }) {
+  const { api } = useProject();
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const { uid } = subscription;
+  const isActive = subscription.status === 'active';
+  const toggle = useAct(
+    () => api.subscriptions.toggleStatus(uid),
+    ({ status }) =>
+      status === 'active' ? 'Active: it matches events again' : 'Inactive: it matches nothing',
+  );
+  return (
+    <>
+      <PageHead title={subscription.name} beside={<OnOffBadge on={isActive} />}>
+        <Button
+          icon={isActive ? 'pause' : 'play'}
+          onClick={() => toggle.mutate()}
+          busy={toggle.isPending && 'Asking'}
+        >
+          {isActive ? 'Deactivate' : 'Activate'}
+        </Button>
+        <Button onClick={() => setOpen('edit')}>Edit…</Button>
+        <Button look="danger" onClick={() => setOpen('delete')}>
+          Delete…
+        </Button>
+      </PageHead>
+      <SubscriptionFacts subscription={subscription} />
+      <FilterEditor key={`filter ${subscription.updated_at}`} subscription={subscription} />
+      <FunctionEditor key={`function ${subscription.updated_at}`} subscription={subscription} />
+      {open === 'edit' && <EditSubscription subscription={subscription} onClose={() => setOpen(undefined)} />}
+      {open === 'delete' && (
+        <DeleteSubscription subscription={subscription} onClose={() => setOpen(undefined)} />
+      )}
+    </>
+  );
+}
+
+function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
+  const { at } = useProject();
+  const {
+    endpoint_metadata: endpoint,
+    source_metadata: source,
+    retry_config: retry,
+    rate_limit_config: rate,
+    uid,
+  } = subscription;
+  return (
+    <Facts
+      items={[
+        [
+          'Endpoint',
+          endpoint === null ? (
+            ''
+          ) : (
+            <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
+              {endpoint.name}
+            </Link>
+          ),
+        ],
+        [
+          'Source',
+          source === null ? (
+            'any'
+          ) : (
+            <Link key="" className="link" href={at(`sources/${source.uid}`)}>
+              {source.name}
+            </Link>
+          ),
+        ],
+        ['Event types', subscription.filter_config.event_types.join(', ')],
+        [
+          'Retries',
+          retry === undefined
+            ? 'those of the project'
+            : `${retry.retry_count}, ${retry.type}, ${retry.duration} s`,
+        ],
+        [
+          'Rate limit',
+          rate === undefined || rate.count === 0 ? 'none' : `${rate.count} deliveries in ${rate.duration} s`,
+        ],
+        ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
+        [
+          'Deliveries',
+          <Link key="" className="link" href={withSearch(at('deliveries'), { subscription: uid })}>
+            Show
+          </Link>,
+        ],
+        ['Created', <Time key="" at={subscription.created_at} />],
+        ['Id', <Id key="" value={uid} what="subscription id" />],
+      ]}
+    />
+  );
+}
