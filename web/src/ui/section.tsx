@@ -10,7 +10,7 @@ export function Section({
   children: ReactNode;
 }) {
   return (
-    <section className="mt-6" aria-label={title}>
+    <section className="mt-6">
       <div className="mb-2 flex min-h-8 flex-wrap items-center justify-between gap-2">
         <h2 className="text-base">{title}</h2>
         {aside}
