@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ElasticMqServer } from './elasticmq-server.ts';
 import { KafkaServer } from './kafka-server.ts';
+import { PostgresServer } from './postgres-server.ts';
 import { PubSubServer } from './pstest-server.ts';
 import { RabbitMqServer } from './rabbitmq-server.ts';
 
@@ -41,6 +42,10 @@ const starters: Record<string, () => Promise<Started>> = {
   amqp: async () => {
     const server = await RabbitMqServer.start();
     return { facts: server.ports, stop: () => server.stop() };
+  },
+  postgres: async () => {
+    const server = await PostgresServer.start();
+    return { facts: { port: server.port }, stop: () => server.stop() };
   },
   google: async () => {
     const server = await PubSubServer.start();

@@ -14,7 +14,11 @@ export class ServerProcess {
   readonly #ended: Promise<unknown>;
   #output = '';
 
-  constructor(command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
+  constructor(
+    command: string,
+    args: string[],
+    options: { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number } = {},
+  ) {
     this.#process = spawn(command, args, {
       ...options,
       // A group of its own: some servers are started by a script.
