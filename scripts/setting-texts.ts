@@ -145,7 +145,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
   },
   Sources: {
     name: 'Name for people.',
-    type: '`http` receives webhooks. `rest_api` groups events sent by API. `pub_sub` takes messages from a broker: see [Brokers](brokers.md). `db_change_stream` will take changes of a PostgreSQL database; it does nothing yet.',
+    type: '`http` receives webhooks. `rest_api` groups events sent by API. `pub_sub` takes messages from a broker: see [Brokers](brokers.md). `db_change_stream` takes changes of a PostgreSQL database: see [Change streams](change-streams.md).',
     provider: 'Preset for the signatures of a known sender. It cannot be changed later.',
     is_disabled: 'The source refuses every request with 403.',
     body_function: 'JavaScript that changes the incoming payload.',
@@ -158,7 +158,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     'custom_response.content_type': 'Content type of that body.',
     'pub_sub.*':
       'Broker that messages come from: see [Brokers](brokers.md). Kafka, Amazon SQS and Google Pub/Sub work. `amqp` has no effect yet.',
-    'db_change_stream.*': 'Database whose changes become events: see [Brokers](brokers.md).',
+    'db_change_stream.*': 'Database whose changes become events: see [Change streams](change-streams.md).',
     'verifier.type': 'How a sender authenticates itself.',
     'verifier.hmac.header': 'Header with the signature.',
     'verifier.hmac.secret': 'Secret of the signature.',

@@ -1132,7 +1132,7 @@ export interface Source {
     last_message_at: string | null;
     last_error: string;
     last_error_at: string | null;
-    /** Messages that wait in the broker; null where that is not known. */
+    /** Messages that wait in the broker, or bytes of the log of a database; null where that is not known. */
     lag: number | null;
   } | null;
   /** RFC 3339, UTC, milliseconds. */
