@@ -90,7 +90,7 @@ module.exports = {
       from: { path: '^src/', pathNot: ['^src/(control|store)/', '\\.test\\.ts$'] },
       to: { path: '^src/store/changes/' },
     },
-    onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/']),
+    onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/', 'brokers/postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
     onlyIn('kafka-only-in-brokers', ['@platformatic/kafka'], ['brokers/kafka/']),

@@ -83,6 +83,22 @@ create table broker_status (
   constraint broker_status_pkey PRIMARY KEY (source_id, node_id)
 ) with (fillfactor=50);
 
+create table change_stream_slots (
+  id text collate "C" not null,
+  source_id text collate "C" not null,
+  project_id text collate "C" not null,
+  is_slot_made boolean not null,
+  is_publication_made boolean not null,
+  generation text not null,
+  epoch integer not null,
+  is_former boolean not null default false,
+  sealed bytea not null,
+  tries integer not null default 0,
+  retry_at timestamp with time zone not null default now(),
+  constraint change_stream_slots_pkey PRIMARY KEY (id)
+);
+CREATE INDEX change_stream_slots_source ON public.change_stream_slots USING btree (source_id);
+
 create table delivery_attempts (
   id text collate "C" not null,
   delivery_id text collate "C" not null,
@@ -382,6 +398,14 @@ create table secret_keys (
   added_at timestamp with time zone not null default now(),
   constraint secret_keys_pkey PRIMARY KEY (id)
 );
+
+create table source_leases (
+  source_id text collate "C" not null,
+  project_id text collate "C" not null,
+  node_id text collate "C" not null,
+  leased_until timestamp with time zone not null,
+  constraint source_leases_pkey PRIMARY KEY (source_id)
+) with (fillfactor=50);
 
 create table sources (
   id text collate "C" not null,

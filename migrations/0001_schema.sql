@@ -414,7 +414,7 @@ create table intake_windows (
 ) with (fillfactor = 50);
 
 -- How far each stream of a broker (a partition, a replication slot) is stored. `stream` names the broker, the topic and
--- the partition by ids that are never used twice. `position` compares as text. See src/store/queue/broker-lots.ts.
+-- the partition by ids that are never used twice. `position` compares as text. See src/store/brokers/broker-lots.ts.
 create table broker_positions (
   source_id text collate "C" not null,
   stream text collate "C" not null,
@@ -451,6 +451,37 @@ create table broker_status (
   updated_at timestamptz not null default now(),
   primary key (source_id, node_id)
 ) with (fillfactor = 50);
+
+-- Which node takes from a source that only one node at a time may take from.
+create table source_leases (
+  source_id text collate "C" primary key,
+  project_id text collate "C" not null,
+  node_id text collate "C" not null,
+  leased_until timestamptz not null
+) with (fillfactor = 50);
+
+-- Replication slots that sources use in databases of customers. The row of a slot or publication that we make is there
+-- before it is, and goes when it is dropped. See src/store/brokers/change-streams.ts.
+create table change_stream_slots (
+  -- source, system identifier, database, slot
+  id text collate "C" primary key,
+  source_id text collate "C" not null,
+  project_id text collate "C" not null,
+  is_slot_made boolean not null,
+  is_publication_made boolean not null,
+  -- timeline and LSN at which the slot began; empty: it does not exist yet
+  generation text not null,
+  -- grows when the log of the database went back without a new timeline
+  epoch integer not null,
+  -- its source uses another slot now, so it is dropped
+  is_former boolean not null default false,
+  -- the settings of the source, with the URL of the database
+  sealed bytea not null,
+  -- drops that failed, and when to try again
+  tries integer not null default 0,
+  retry_at timestamptz not null default now()
+);
+create index change_stream_slots_source on change_stream_slots (source_id);
 
 -- One row per kind and endpoint or subscription. It stays when the alert is cleared: raised means raised_at is set and
 -- cleared_at is not.

@@ -3,6 +3,7 @@ import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 import { brokerSettings } from './modules.ts';
+import { SlotCleaner } from './slot-cleaner.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
 
 /**
@@ -33,9 +34,11 @@ export class BrokerRunner {
   readonly #deps: BrokerRunnerDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #polls: Loop;
+  readonly #cleaner: SlotCleaner;
 
   constructor(deps: BrokerRunnerDeps) {
     this.#deps = deps;
+    this.#cleaner = new SlotCleaner(deps);
     this.#polls = new Loop({
       turn: () => this.#poll(),
       onError: (error) =>
@@ -47,11 +50,12 @@ export class BrokerRunner {
   start(): void {
     this.#deps.board.start();
     this.#polls.start();
+    this.#cleaner.start();
     this.#polls.wake();
   }
 
   async stop(): Promise<void> {
-    await this.#polls.stop();
+    await Promise.all([this.#polls.stop(), this.#cleaner.stop()]);
     await Promise.all([...this.#entries.keys()].map((id) => this.#end(id)));
     await this.#deps.board.stop();
   }

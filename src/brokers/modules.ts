@@ -7,6 +7,7 @@ const modules = {
   kafka: async () => (await import('./kafka/kafka.ts')).kafka,
   google: async () => (await import('./google/google.ts')).google,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
+  postgres: async () => (await import('./postgres/postgres.ts')).postgres,
 } satisfies Partial<Record<BrokerKind, () => Promise<BrokerModule>>>;
 
 export type BrokerKind = BrokerSettings['type'];

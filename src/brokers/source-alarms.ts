@@ -1,10 +1,11 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { moveSourceAlert } from '../control/source-alerts.ts';
+import type { SourceAlertKind } from '../domain/alert.ts';
 import type { Logger } from '../platform/logger.ts';
+import { readBrokerStatus } from '../store/brokers/broker-status.ts';
 import { isAlertRaised } from '../store/config/alerts.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
-import { readBrokerStatus } from '../store/queue/broker-status.ts';
 
 /**
  * Raises an alert of a source that could not connect for five minutes, on no node, and clears it when one connects. An
@@ -20,6 +21,8 @@ export interface SourceAlarmsDeps {
 
 const AFTER_MS = 300_000;
 const FAILED = 'The source has had no connection to its broker for five minutes.';
+const HELD = 'The replication slot of the source makes its database keep more of its log than max_wal_size.';
+const CAUGHT_UP = 'The replication slot of the source no longer holds back the log of its database.';
 const RECOVERED = 'The source is connected to its broker again.';
 
 type Source = Pick<SourceRow, 'id' | 'project_id' | 'name'>;
@@ -42,7 +45,8 @@ export class SourceAlarms {
       const { db, changes } = this.#deps;
       const nodes = (await readBrokerStatus(db, source.project_id, [source.id])).get(source.id) ?? [];
       if (nodes.some(({ state }) => state === 'running') || (await this.#isRaised(source))) return;
-      await moveSourceAlert(changes, source, { state: 'raised', summary: FAILED, reason });
+      const alert = { kind: 'source', state: 'raised', summary: FAILED, reason } as const;
+      await moveSourceAlert(changes, source, alert);
     });
   }
 
@@ -50,7 +54,21 @@ export class SourceAlarms {
     this.#failing.delete(source.id);
     await this.#quietly(source, async () => {
       if (!(await this.#isRaised(source))) return;
-      await moveSourceAlert(this.#deps.changes, source, { state: 'cleared', summary: RECOVERED, reason: '' });
+      const alert = { kind: 'source', state: 'cleared', summary: RECOVERED, reason: '' } as const;
+      await moveSourceAlert(this.#deps.changes, source, alert);
+    });
+  }
+
+  /** `bytes`: that its broker has to keep for it, where they are too many. */
+  async holdsBack(source: Source, bytes: number | null): Promise<void> {
+    await this.#quietly(source, async () => {
+      if ((bytes !== null) === (await this.#isRaised(source, 'source_backlog'))) return;
+      const reason = bytes === null ? '' : `It keeps ${bytes} bytes.`;
+      const move =
+        bytes === null
+          ? ({ state: 'cleared', summary: CAUGHT_UP } as const)
+          : ({ state: 'raised', summary: HELD } as const);
+      await moveSourceAlert(this.#deps.changes, source, { kind: 'source_backlog', reason, ...move });
     });
   }
 
@@ -58,8 +76,8 @@ export class SourceAlarms {
     this.#failing.delete(sourceId);
   }
 
-  #isRaised({ id, project_id: projectId }: Source): Promise<boolean> {
-    return isAlertRaised(this.#deps.db, { subjectId: id, kind: 'source', projectId });
+  #isRaised({ id, project_id: projectId }: Source, kind: SourceAlertKind = 'source'): Promise<boolean> {
+    return isAlertRaised(this.#deps.db, { subjectId: id, kind, projectId });
   }
 
   async #quietly(source: Source, work: () => Promise<void>): Promise<void> {

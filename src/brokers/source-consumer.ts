@@ -90,12 +90,14 @@ export class SourceConsumer {
       ...connect,
       signal,
       log: this.#log,
+      source: { id, projectId },
       connected: () => {
         this.#failures = 0;
         board.running(id);
         void this.#deps.alarms.connected(this.#source);
       },
       lag: (part, waiting) => board.lag(id, part, waiting),
+      holdsBack: (bytes) => this.#deps.alarms.holdsBack(this.#source, bytes),
       store: async (part, received) => {
         board.received(id);
         const waiting = (error: unknown) => {

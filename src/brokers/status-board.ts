@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
+import { removeBrokerStatus, saveBrokerStatus } from '../store/brokers/broker-status.ts';
 import type { Database } from '../store/database/database.ts';
-import { removeBrokerStatus, saveBrokerStatus } from '../store/queue/broker-status.ts';
 import type { BrokerKind } from './modules.ts';
 
 /**

@@ -1,20 +1,28 @@
+import type { SourceAlertKind } from '../domain/alert.ts';
 import { clearAlerts, raiseAlerts } from '../store/changes/alert-writes.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { ConfigChanges } from './config-changes.ts';
 
-/** Raises or clears the alert of a source that cannot take messages. It goes out as a meta event. */
+export interface SourceAlert {
+  kind: SourceAlertKind;
+  state: 'raised' | 'cleared';
+  summary: string;
+  reason: string;
+}
+
+/** Raises or clears an alert of a source. It goes out as a meta event. */
 export function moveSourceAlert(
   changes: ConfigChanges,
   source: Pick<SourceRow, 'id' | 'project_id' | 'name'>,
-  { state, summary, reason }: { state: 'raised' | 'cleared'; summary: string; reason: string },
+  { kind, state, summary, reason }: SourceAlert,
 ): Promise<void> {
   const projectId = source.project_id;
   return changes.changeState(projectId, async (change) => {
     const move = state === 'raised' ? raiseAlerts : clearAlerts;
-    const moved = await move(change, [{ subjectId: source.id, kind: 'source', projectId }], change.version);
+    const moved = await move(change, [{ subjectId: source.id, kind, projectId }], change.version);
     if (moved.length === 0) return;
     change.metaEvent(`alert.${state}`, () => ({
-      kind: 'source',
+      kind,
       project_id: projectId,
       source_id: source.id,
       source: { uid: source.id, name: source.name },

@@ -10,8 +10,14 @@ import type { EndpointSecrets } from './endpoint.ts';
  */
 export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
 
-/** What a row of alerts is about. `source`: a source that has no connection to its broker, which has no endpoint. */
-export type StoredAlertKind = AlertKind | 'source';
+/**
+ * Alerts about a source, which has no endpoint. source: it has no connection to its broker; source_backlog: its broker
+ * has to keep too much for it.
+ */
+export type SourceAlertKind = 'source' | 'source_backlog';
+
+/** What a row of alerts is about. */
+export type StoredAlertKind = AlertKind | SourceAlertKind;
 
 /** The result of the last failed attempt. */
 export interface LastFailure {

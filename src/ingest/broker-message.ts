@@ -172,9 +172,11 @@ function isTexts(value: unknown): boolean {
 async function readTarget(
   { endpoint_id: endpointId = '', owner_id: ownerId = '' }: Envelope,
   headers: NewEvent['headers'],
-  { routing, refresh }: MessageReader,
+  { routing, refresh, source }: MessageReader,
 ): Promise<EventTarget | string> {
-  const type = headers[TYPE_HEADER]?.[0] || 'single';
+  // A row of a database names no endpoint.
+  const usual = source.type === 'db_change_stream' ? 'broadcast' : 'single';
+  const type = headers[TYPE_HEADER]?.[0] || usual;
   switch (type) {
     case 'single':
       if (endpointId === '') return 'The message has no endpoint_id, which its message type, single, needs.';

@@ -2,9 +2,6 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
 import type { EventId } from '../domain/ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { Database, HotQueryable } from '../store/database/database.ts';
-import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
-import { acceptEventsIn, type Duplicates } from '../store/queue/accept-events.ts';
 import {
   keepMessages,
   lockPositions,
@@ -12,7 +9,10 @@ import {
   movePositions,
   type StreamPosition,
   streamName,
-} from '../store/queue/broker-lots.ts';
+} from '../store/brokers/broker-lots.ts';
+import type { Database, HotQueryable } from '../store/database/database.ts';
+import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
+import { acceptEventsIn, type Duplicates } from '../store/queue/accept-events.ts';
 import type { DeliveryPlaces } from './delivery-places.ts';
 import type { IntakeLimits } from './intake-limits.ts';
 import type { Lot, LotMessage } from './lot.ts';

@@ -165,7 +165,7 @@ export const metricTable = {
   brokerLag: {
     name: 'posthorn_broker_lag',
     type: 'gauge',
-    help: 'Messages that wait in brokers, in the parts of them that this node takes from.',
+    help: 'Messages that wait in brokers, in the parts of them that this node takes from. Of postgres: bytes of the log of databases.',
     labels: [BROKERS],
   },
   brokerSources: {

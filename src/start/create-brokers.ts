@@ -7,6 +7,8 @@ import { testConnection } from '../brokers/test-connection.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 
@@ -26,12 +28,14 @@ export function createBrokers(
     changes: ConfigChanges;
     sources: SourceStore;
     nodeId: string;
+    sealer: Sealer;
     log: Logger;
   },
 ): Brokers {
   const { http, log } = deps;
   const board = new StatusBoard(deps);
-  const connect = { egress: http.egress, secureContext: () => http.secureContext() };
+  const streams = new ChangeStreamStore(deps);
+  const connect = { egress: http.egress, secureContext: () => http.secureContext(), streams };
   const messages = new MessageStore({ ...deps, budget: new ByteBudget(MAX_BYTES) });
   const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
   return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };

@@ -7,6 +7,12 @@ import type { TestMessage } from './broker-driver.ts';
 /** Brokers take seconds to share out their queues, and the machine may be busy. */
 export const PATIENCE_MS = 90_000;
 
+/** The fields of a source that has such settings: of a database, or `pub_sub`. */
+export function fieldsOf(settings: object): object {
+  if (!('connection_url' in settings)) return { type: 'pub_sub', pub_sub: settings };
+  return { type: 'db_change_stream', db_change_stream: settings };
+}
+
 /** A project with sources of brokers, on the app of a test file. */
 export class BrokerScene {
   readonly app: TestApp;
@@ -26,7 +32,7 @@ export class BrokerScene {
   }
 
   source(settings: object, fields: object = {}): Promise<Json> {
-    return this.project.post('/sources', { name: 'broker', type: 'pub_sub', pub_sub: settings, ...fields });
+    return this.project.post('/sources', { name: 'broker', ...fieldsOf(settings), ...fields });
   }
 
   /** What is stored from a source, in the order of acceptance. */
@@ -40,9 +46,10 @@ export class BrokerScene {
   }
 
   async numbers(source: Json): Promise<number[]> {
-    return (await this.stored(source)).map(
-      ({ payload }) => (JSON.parse(payload.toString()) as { n: number }).n,
-    );
+    return (await this.stored(source)).map(({ payload }) => {
+      const data = JSON.parse(payload.toString()) as { n: number; after?: { n: number } };
+      return (data.after ?? data).n;
+    });
   }
 
   async count(source: Json): Promise<number> {

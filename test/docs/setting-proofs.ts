@@ -441,8 +441,8 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'messages are stored once, delivered, and acknowledged after that',
     ),
     'db_change_stream.*': seen(
-      'test/api/sources.test.ts',
-      'settings of a change stream are returned in full; names that are not given are made up and stay',
+      'test/brokers/postgres.test.ts',
+      'rows that are inserted, updated and deleted become events that are delivered',
     ),
     'verifier.type': seen(
       'test/api/settings.test.ts',

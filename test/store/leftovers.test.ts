@@ -156,6 +156,22 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'source_leases',
+    'source_id',
+    {
+      goes: [{ source_id: 'gone', leased_until: daysAgo(2) }],
+      stays: [{ source_id: 'there', leased_until: daysAgo(0) }],
+    },
+  ],
+  [
+    'change_stream_slots',
+    'id',
+    {
+      goes: [{ id: 'never dropped', tries: 1_001 }],
+      stays: [{ id: 'used' }],
+    },
+  ],
+  [
     'broker_positions',
     'stream',
     {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { type BrokerStatusRow, readBrokerStatus } from '../../store/brokers/broker-status.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import { type BrokerStatusRow, readBrokerStatus } from '../../store/queue/broker-status.ts';
 import { isoOrNull, NullableTime, oneOf } from '../http/fields.ts';
 
 /** How a source of a broker is doing, over all nodes. */
@@ -15,7 +15,8 @@ export const SourceStatus = Type.Object({
   last_error: Type.String(),
   last_error_at: NullableTime,
   lag: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Messages that wait in the broker; null where that is not known.',
+    description:
+      'Messages that wait in the broker, or bytes of the log of a database; null where that is not known.',
   }),
 });
 type SourceStatus = Static<typeof SourceStatus>;

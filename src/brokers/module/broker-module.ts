@@ -4,6 +4,7 @@ import type { BrokerSettings } from '../../domain/source.ts';
 import type { BrokerMessage } from '../../ingest/broker-message.ts';
 import type { Lot } from '../../ingest/lot.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { ChangeStreamStore, SourceKey } from '../../store/brokers/change-streams.ts';
 
 /**
  * What one kind of broker has to be able to do. A module receives messages and hands them to `store`; what they mean,
@@ -27,9 +28,12 @@ export interface ConnectContext {
   /** For TLS, with the authorities of the instance. */
   secureContext(): SecureContext;
   log: Logger;
+  /** Of our own database, for change streams. */
+  streams: ChangeStreamStore;
 }
 
 export interface ConsumerContext extends ConnectContext {
+  source: SourceKey;
   /**
    * Resolves when all the messages are stored: acknowledge them. Rejects only after the signal aborted: acknowledge
    * none of them. Of an ordered stream hand in one lot at a time.
@@ -39,6 +43,8 @@ export interface ConsumerContext extends ConnectContext {
   connected(): void;
   /** Messages in the broker that are still to be taken, of one part of it; null: no longer known here. */
   lag(part: string, messages: number | null): void;
+  /** Bytes that the broker has to keep for this source, where they are too many. Null: they are not. */
+  holdsBack(bytes: number | null): Promise<void>;
 }
 
 export interface ReceivedMessage extends BrokerMessage {

@@ -43,6 +43,9 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['broker_status', "updated_at < now() - interval '1 day'"],
   // While the source is there its positions are, however long its broker has been silent.
   ['broker_positions', 'not exists (select from sources s where s.id = source_id)'],
+  // Hourly tries of six weeks.
+  ['change_stream_slots', 'tries > 1000'],
+  ['source_leases', "leased_until < now() - interval '1 day'"],
   // A fan-out of a deleted project is not delivered.
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],

@@ -1,0 +1,77 @@
+import { BlockedAddress } from '../../dispatch/address/egress.ts';
+import { BrokerError } from '../module/broker-module.ts';
+
+/** What a database answered, or why it did not, in a sentence for the owner of the source. */
+type Texts = readonly (readonly [RegExp, string])[];
+
+/** The code says too little, or there is none. */
+const BY_TEXT: Texts = [
+  [/no pg_hba.conf entry/, 'The database lets no such connection in: pg_hba.conf has no entry for it.'],
+  [
+    /permission denied to start WAL sender|must be superuser or replication role/i,
+    'The user may not replicate: give it the attribute REPLICATION.',
+  ],
+  [
+    /permission denied to use replication slots|must have REPLICATION/i,
+    'The user may not use replication slots: give it the attribute REPLICATION.',
+  ],
+  [
+    /wal_level/,
+    'The database does not write what replication needs: set wal_level to logical and restart it.',
+  ],
+  [
+    /publication ".*" does not exist/,
+    'The replication slot is older than the publication and cannot read it: drop the slot, or name another.',
+  ],
+  [
+    /can no longer (get changes|access)|has been invalidated|requested WAL segment .* has already been removed/,
+    'The database has removed changes that this source had not taken. To go on from now give the source another slot_name.',
+  ],
+  [
+    /all replication slots are in use/i,
+    'The database has no free replication slot: raise max_replication_slots.',
+  ],
+  [/max_wal_senders/, 'The database has no free connection for replication: raise max_wal_senders.'],
+  [/does not support SSL/, 'The database does not speak TLS: unset sslmode or use another port.'],
+  [/client password must be|SASL: /, 'The database refused the user name or the password.'],
+  [/certificate/i, "The database's certificate is not trusted: POSTHORN_CA_FILE may name its authority."],
+  [/timeout expired|timeout exceeded|connection timeout/, 'The database does not answer.'],
+];
+
+const BY_CODE: Record<string, string> = {
+  '28P01': 'The database refused the user name or the password.',
+  '28000': 'The database refused the user name or the password.',
+  '3D000': 'The database server has no database of that name.',
+  '53300': 'The database has no free connection.',
+  '55006': 'Another consumer uses the replication slot.',
+  '57P01': 'The database ended the connection.',
+  '57P02': 'The database ended the connection.',
+  '57P03': 'The database is not ready: it is starting or stopping.',
+  ECONNREFUSED: 'The database refused the connection: check the address and that it is running.',
+  ECONNRESET: 'The database closed the connection.',
+  EPIPE: 'The database closed the connection.',
+  ETIMEDOUT: 'The database does not answer.',
+  EHOSTUNREACH: 'The database cannot be reached.',
+  ENETUNREACH: 'The database cannot be reached.',
+  CERT_HAS_EXPIRED: "The database's certificate has expired.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The database's certificate is for another name.",
+};
+
+const CLOSED =
+  /Connection terminated|closed the connection|Client has encountered a connection error|not queryable/;
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+export function postgresError(error: unknown): Error {
+  if (error instanceof BrokerError) return error;
+  const { message, code = '' } = error as Error & { code?: string };
+  if (error instanceof BlockedAddress)
+    return new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`, { cause: error });
+  const text =
+    BY_TEXT.find(([pattern]) => pattern.test(message))?.[1] ??
+    BY_CODE[code] ??
+    (CLOSED.test(message) ? 'The database closed the connection.' : undefined);
+  if (text !== undefined) return new BrokerError(text, { cause: error });
+  return SQLSTATE.test(code)
+    ? new BrokerError(`The database answered: ${message}`, { cause: error })
+    : (error as Error);
+}

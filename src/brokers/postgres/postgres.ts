@@ -1,0 +1,77 @@
+import type { BrokerSettings, ChangeStreamSettings } from '../../domain/source.ts';
+import {
+  BrokerError,
+  type BrokerModule,
+  type ConnectContext,
+  type ConsumerContext,
+} from '../module/broker-module.ts';
+import { ChangeReader } from './change-reader.ts';
+import { connectForReplication, readPublication, readSlot, readTables } from './customer-database.ts';
+import { whileLeased } from './lease.ts';
+import { postgresError } from './postgres-error.ts';
+import { connectionName, prepareSlot } from './prepare-slot.ts';
+import { SlotWatch } from './slot-watch.ts';
+
+/**
+ * The changes of a PostgreSQL database, by logical replication with its own plugin, pgoutput. One node at a time reads
+ * the slot of a source: it has the lease.
+ */
+export const postgres: BrokerModule = {
+  consume: async (settings, context) => {
+    const own = postgresSettings(settings);
+    try {
+      await whileLeased(context, (signal) => read(own, { ...context, signal }));
+    } catch (error) {
+      if (!context.signal.aborted) throw postgresError(error);
+    }
+  },
+
+  test: async (settings, context) => {
+    try {
+      await look(postgresSettings(settings), context);
+    } catch (error) {
+      throw postgresError(error);
+    }
+  },
+};
+
+function postgresSettings(settings: BrokerSettings): ChangeStreamSettings {
+  if (settings.type !== 'postgres') throw new BrokerError('The settings are not those of a database.');
+  return settings.postgres;
+}
+
+async function read(settings: ChangeStreamSettings, context: ConsumerContext): Promise<void> {
+  const name = connectionName(context.source.id);
+  const { connection, identity } = await connectForReplication(settings, context, name);
+  let watch: SlotWatch | undefined;
+  try {
+    const slot = await prepareSlot(connection, identity, settings, context);
+    const reader = new ChangeReader({ connection, identity, slot, settings, context });
+    watch = new SlotWatch(settings, context, (problem) => reader.fail(problem));
+    watch.start();
+    await reader.run();
+  } finally {
+    watch?.stop();
+    connection.close();
+  }
+}
+
+/** Whether it could be read. Nothing is made. */
+async function look(settings: ChangeStreamSettings, context: ConnectContext): Promise<void> {
+  const { connection } = await connectForReplication(settings, context, 'posthorn test');
+  const { tables, publication_name: publication } = settings;
+  try {
+    const known = await readTables(connection, tables);
+    const missing = tables.find((table) => !known.some(({ name }) => name === table));
+    if (missing !== undefined) throw new BrokerError(`The table ${missing} does not exist.`);
+    if (tables.length === 0 && (await readPublication(connection, publication)) === null)
+      throw new BrokerError(
+        `The publication ${publication} does not exist, and there are no tables to make it for.`,
+      );
+    const slot = await readSlot(connection, settings.slot_name);
+    if (slot?.['wal_status'] === 'lost')
+      throw new BrokerError('The database has removed changes that the replication slot had not given out.');
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,4 @@
+import { conformance } from './conformance.ts';
+import { postgresDriver } from './postgres-driver.ts';
+
+conformance('PostgreSQL', { start: postgresDriver, isOrdered: true, takesBytes: false, isEnvelope: false });
