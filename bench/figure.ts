@@ -38,6 +38,7 @@ export interface Plan {
   toxicBacklog: number;
   failingEndpoints: number;
   failingSeconds: number;
+  brokerEvents: number;
   firstSeconds: number;
   changeSeconds: number;
   storedDeliveries: number;
@@ -58,6 +59,7 @@ const DEFAULT: Plan = {
   toxicBacklog: 10_000,
   failingEndpoints: 10_000,
   failingSeconds: 30,
+  brokerEvents: 20_000,
   firstSeconds: 60,
   changeSeconds: 10,
   storedDeliveries: 0,
@@ -86,6 +88,7 @@ const SMOKE: Plan = {
   toxicBacklog: 200,
   failingEndpoints: 200,
   failingSeconds: 1,
+  brokerEvents: 500,
   firstSeconds: 1,
   changeSeconds: 1,
   storedDeliveries: 20_000,

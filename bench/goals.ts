@@ -55,6 +55,11 @@ const RULES: Rule[] = [
     least: 0.85,
     value: (figure) => ratio(figure('ingest')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),
   },
+  {
+    name: 'kafka over broadcast',
+    least: 0.8,
+    value: (figure) => ratio(figure('kafka')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),
+  },
   { name: 'steady state over first minute', most: 1.2, value: (f) => f('first_minute')['ratio'] },
   { name: 'before over after a partition change', most: 1.2, value: (f) => f('partition_change')['ratio'] },
   { name: 'full tables over empty ones', least: 0.9, value: (f) => f('full_tables')['ratio'] },

@@ -6,6 +6,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
+import { kafka, sqs } from './figures/brokers.ts';
 import { failingEndpoints } from './figures/failing-endpoints.ts';
 import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
@@ -26,6 +27,8 @@ const FIGURES: Figure[] = [
   relayFloor,
   diy,
   ingest,
+  kafka,
+  sqs,
   idleLatency,
   fanOut,
   retryLateness,

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import { PubSub } from '@google-cloud/pubsub';
+import { PubSub, v1 } from '@google-cloud/pubsub';
+import { credentials } from '@grpc/grpc-js';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { GoogleGate } from '../support/brokers/google-gate.ts';
 import { type PubSubPorts, PubSubServer } from '../support/brokers/pstest-server.ts';
@@ -51,6 +52,16 @@ export async function googleDriver(): Promise<BrokerDriver | string> {
   };
 }
 
+/** Keeps the library from asking for credentials of this machine. */
+const clientOptions = { universeDomain: 'googleapis.com' };
+
+/** What became of a message: how often it was delivered, acknowledged and given back. */
+export interface MessageFate {
+  deliveries: number;
+  acks: number;
+  givenBack: number;
+}
+
 /** The side of those who publish. */
 export class GoogleSide {
   readonly #ports: PubSubPorts;
@@ -59,8 +70,6 @@ export class GoogleSide {
   constructor(ports: PubSubPorts) {
     this.#ports = ports;
     const apiEndpoint = `127.0.0.1:${ports.grpc}`;
-    // Keeps the library from asking for credentials of this machine.
-    const clientOptions = { universeDomain: 'googleapis.com' };
     this.#client = new PubSub({ projectId: PROJECT, apiEndpoint, emulatorMode: true, clientOptions });
   }
 
@@ -107,26 +116,24 @@ export class GoogleSide {
     return (await this.messages(name)).filter(({ acks }) => acks === 0).length;
   }
 
-  /** What became of each message: how often it was delivered and acknowledged. */
-  async messages(name: string): Promise<{ deliveries: number; acks: number }[]> {
+  async messages(name: string): Promise<MessageFate[]> {
     const topic = encodeURIComponent(`projects/${PROJECT}/topics/${name}`);
     const answer = await fetch(`http://127.0.0.1:${this.#ports.http}/messages?topic=${topic}`);
-    return (await answer.json()) as { deliveries: number; acks: number }[];
+    return (await answer.json()) as MessageFate[];
   }
 
-  /** Takes what it is given, until it has so many. */
-  async take(name: string, count: number): Promise<void> {
-    const subscription = this.#client.subscription(name);
-    const taken = Promise.withResolvers<void>();
-    let left = count;
-    subscription.on('message', (message) => {
-      message.ack();
-      left -= 1;
-      if (left === 0) taken.resolve();
-    });
-    subscription.on('error', (error) => taken.reject(error));
-    await taken.promise;
-    await subscription.close();
+  /** How many messages another consumer would get now. */
+  async visible(name: string): Promise<number> {
+    const client = new v1.SubscriberClient({
+      servicePath: '127.0.0.1',
+      port: this.#ports.grpc,
+      sslCreds: credentials.createInsecure(),
+      clientOptions,
+    } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
+    const subscription = `projects/${PROJECT}/subscriptions/${name}`;
+    const [answer] = await client.pull({ subscription, maxMessages: 100, returnImmediately: true });
+    await client.close();
+    return answer.receivedMessages?.length ?? 0;
   }
 
   async close(): Promise<void> {

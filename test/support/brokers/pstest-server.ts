@@ -35,7 +35,15 @@ func main() {
 		messages := []map[string]int{}
 		for _, message := range server.Messages() {
 			if message.Topic == r.URL.Query().Get("topic") {
-				messages = append(messages, map[string]int{"deliveries": message.Deliveries, "acks": message.Acks})
+				givenBack := 0
+				for _, change := range message.Modacks {
+					if change.AckDeadline == 0 {
+						givenBack++
+					}
+				}
+				messages = append(messages, map[string]int{
+					"deliveries": message.Deliveries, "acks": message.Acks, "givenBack": givenBack,
+				})
 			}
 		}
 		json.NewEncoder(w).Encode(messages)
@@ -83,7 +91,7 @@ export class PubSubServer {
 }
 
 function built(): Promise<string> {
-  return cached(`pstest-${VERSION}-2`, async (into) => {
+  return cached(`pstest-${VERSION}-3`, async (into) => {
     await requireProgram('go', 'version');
     const work = await mkdtemp(join(tmpdir(), 'posthorn-pstest-'));
     try {

@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { KafkaSide } from '../../test/brokers/kafka-driver.ts';
+import { SqsSide } from '../../test/brokers/sqs-driver.ts';
+import { ElasticMqServer } from '../../test/support/brokers/elasticmq-server.ts';
+import { KafkaServer } from '../../test/support/brokers/kafka-server.ts';
+import { type Figure, type Plan, type Sample, Skipped } from '../figure.ts';
+import { arrived } from '../measure.ts';
+import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from '../payload.ts';
+import type { Service } from '../service.ts';
+import type { Stage } from '../stage.ts';
+import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+
+/**
+ * The events of `end_to_end`, taken from a real broker. They all wait there when the source is created. The rate is of
+ * those that arrive after the first one, over the time until they are delivered and recorded: joining a consumer group
+ * is not measured.
+ */
+interface Message {
+  body: string;
+  headers: Record<string, string>;
+  part: number;
+}
+
+interface Broker {
+  /** A topic or queue with these messages: the `pub_sub` of a source that takes them. */
+  fill(messages: readonly Message[]): Promise<object>;
+  stop(): Promise<void>;
+}
+
+const PARTITIONS = 3;
+
+async function startKafka(): Promise<Broker> {
+  const server = await KafkaServer.start();
+  const side = new KafkaSide(server.ports.plaintext);
+  return {
+    fill: async (messages) => {
+      const { settings, publish } = await side.open(server.ports, PARTITIONS);
+      await publish(messages);
+      return settings;
+    },
+    stop: async () => {
+      await side.close();
+      await server.stop();
+    },
+  };
+}
+
+async function startSqs(): Promise<Broker> {
+  const server = await ElasticMqServer.start();
+  const side = new SqsSide(server.port);
+  return {
+    fill: async (messages) => {
+      const { settings, publish } = await side.open({ direct: server.port, gate: server.port });
+      await publish(messages);
+      return { ...settings, workers: 4 };
+    },
+    stop: async () => {
+      side.close();
+      await server.stop();
+    },
+  };
+}
+
+export const kafka = brokerFigure('kafka', startKafka, ({ brokerEvents }) => brokerEvents);
+/** Its server takes some hundred messages a second. */
+export const sqs = brokerFigure('sqs', startSqs, ({ brokerEvents }) => brokerEvents / 5);
+
+function brokerFigure(name: string, start: () => Promise<Broker>, eventsOf: (plan: Plan) => number): Figure {
+  return {
+    name,
+    rounds: ({ rounds }) => Math.min(2, rounds),
+    run: async (stage) => {
+      const broker = await stage.keep(`broker ${name}`, () => started(start));
+      return measure(stage, broker, eventsOf(stage.plan));
+    },
+  };
+}
+
+async function started(start: () => Promise<Broker>): Promise<{ value: Broker; stop(): Promise<void> }> {
+  try {
+    const value = await start();
+    return { value, stop: () => value.stop() };
+  } catch (error) {
+    throw new Skipped((error as Error).message);
+  }
+}
+
+async function measure(stage: Stage, broker: Broker, events: number): Promise<Sample> {
+  const service = await brokerService(stage);
+  const run = await stage.newRun();
+  const pub_sub = await broker.fill(Array.from({ length: events }, (_, n) => message(run, n)));
+  await service.post('/sources', { name: 'broker', type: 'pub_sub', pub_sub });
+  const { distinct: first } = await arrived(stage, (sink) => sink.distinct > 0);
+  const startedMs = performance.now();
+  const report = await arrived(stage, (sink) => sink.distinct >= events);
+  while (!(await service.isIdle())) await pause(10);
+  const seconds = (performance.now() - startedMs) / 1000;
+  return {
+    eventsPerSecond: (report.distinct - first) / seconds,
+    events,
+    lost: events - report.distinct,
+    duplicates: report.received - report.distinct,
+  };
+}
+
+function brokerService(stage: Stage): Promise<Service> {
+  return stage.keep('service with brokers', async () => {
+    const service = await stage.startService();
+    await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
+    await warmUp(stage, subjectOf(service), LOAD_EVENT);
+    return { value: service };
+  });
+}
+
+function message(run: number, number: number): Message {
+  const payload = Buffer.from(PAYLOAD);
+  writeField(payload, 0, RUN, run);
+  writeField(payload, 0, NUMBER, number);
+  writeField(payload, 0, SENT, sharedMicros());
+  return {
+    body: `{"event_type":"${LOAD_EVENT}","data":${payload.toString()}}`,
+    headers: { 'x-convoy-message-type': 'broadcast' },
+    part: number % PARTITIONS,
+  };
+}
