@@ -44,9 +44,9 @@ export const transitions: readonly Transition[] = [
   ),
 ];
 
-export function isDeliveryStatus(text: string): text is DeliveryStatus {
-  return (deliveryStatuses as readonly string[]).includes(text);
-}
+/** What an open delivery waits for. */
+export const deliveryGates = ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'] as const;
+export type DeliveryGate = (typeof deliveryGates)[number];
 
 export const deliveryModes = ['at_least_once', 'at_most_once'] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];

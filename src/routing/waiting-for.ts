@@ -1,17 +1,18 @@
 import { breakerState } from '../domain/circuit-breaker.ts';
+import type { DeliveryGate } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { RateLimit } from '../domain/rate-limit.ts';
+import type { GateSets } from '../store/history/delivery-gates.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
 
 /**
  * Why a delivery waits, for readers of the API. The engine's gates (engine/gates.ts) use the same rules. If
- * several apply, the one that lasts longest is named.
+ * several apply, the one that lasts longest is named. `gateSets` and src/store/history/delivery-gates.ts are the same
+ * rules for a list.
  */
-export const deliveryGates = ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'] as const;
-
 export interface Waiting {
-  gate: (typeof deliveryGates)[number];
+  gate: DeliveryGate;
   /** Null if it is unknown. */
   untilMs: number | null;
   text: string;
@@ -44,6 +45,22 @@ export function waitingFor(
   if (limit !== null && endpointStatus === 'active')
     return { gate: 'rate_limit', untilMs: null, text: `Held: ${limit}.` };
   return { gate: 'node', untilMs: null, text: 'It is due and waits for a node to claim it.' };
+}
+
+/** What the gates of a list depend on, at one time. */
+export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
+  const sets: GateSets = { nowMs, paused: [], breakers: {}, limitedEndpoints: [], limitedSubscriptions: [] };
+  for (const { row, limit } of routing.endpoints.values()) {
+    if (row.status === 'paused') sets.paused.push(row.id);
+    if (row.status !== 'active') continue;
+    if (limit !== null) sets.limitedEndpoints.push(row.id);
+    const breaker = openBreaker(row.id, routing, nowMs);
+    if (breaker !== null) sets.breakers[row.id] = breaker.untilMs ?? 0;
+  }
+  for (const { row, limit } of routing.subscriptions.values())
+    if (limit !== null && routing.endpoints.get(row.endpoint_id)?.row.status === 'active')
+      sets.limitedSubscriptions.push(`${row.id} ${row.endpoint_id}`);
+  return sets;
 }
 
 function openBreaker(endpointId: string, routing: ProjectRouting, nowMs: number): Waiting | null {

@@ -227,6 +227,7 @@ function finishOf(
       url: 'http://127.0.0.1:9/',
       ipAddress: null,
       httpStatus: status === 'Success' ? '200 OK' : null,
+      outcome: status === 'Success' ? 'http_200' : 'timeout',
       error: null,
       succeeded: status === 'Success',
       requestHeaders: '{}',

@@ -188,6 +188,7 @@ describe('the further operations', () => {
     await posthorn.eventDeliveries.resend(content[0]!.uid);
     expect((await posthorn.dashboard.getSummary()).apps).toBeGreaterThan(0);
     expect((await posthorn.dashboard.getStatusTotals()).Success).toBeGreaterThanOrEqual(0);
+    expect((await posthorn.eventDeliveries.getWaitingTotals()).paused).toBeGreaterThanOrEqual(0);
     expect((await posthorn.audit.list({ perPage: 1 }).page()).content).toHaveLength(1);
     expect((await instance.audit.listInstance().page()).content.length).toBeGreaterThan(1);
     const link = await posthorn.portalLinks.create({
@@ -245,6 +246,7 @@ describe('a portal link', () => {
     await deliveries(made.uid);
     await portal.dashboard.getSummary();
     await portal.dashboard.getStatusTotals();
+    await portal.eventDeliveries.getWaitingTotals();
     await portal.subscriptions.delete(sub.uid);
     await portal.endpoints.delete(made.uid);
   });

@@ -49,6 +49,7 @@ function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): F
       url: 'http://127.0.0.1:9/',
       ipAddress: null,
       httpStatus: '200 OK',
+      outcome: 'http_200',
       error: null,
       succeeded: true,
       requestHeaders: '{}',

@@ -45,6 +45,8 @@ import type {
   GetPortalConfigurationResult,
   GetStatusTotalsQuery,
   GetStatusTotalsResult,
+  GetWaitingTotalsQuery,
+  GetWaitingTotalsResult,
   ImportEventTypes,
   Job,
   ListAuditQuery,
@@ -484,6 +486,14 @@ export class EventDeliveries extends Resource {
     return this.scope.list(this.scope.at`/eventdeliveries`, query, options);
   }
 
+  /** Count the open deliveries by what they wait for. */
+  getWaitingTotals(
+    query: GetWaitingTotalsQuery = {},
+    options?: CallOptions,
+  ): Promise<GetWaitingTotalsResult> {
+    return this.scope.data('GET', this.scope.at`/eventdeliveries/waitingtotals`, { query, options });
+  }
+
   /** Get a delivery. */
   get(eventDeliveryId: string, options?: CallOptions): Promise<WholeEventDelivery> {
     return this.scope.data('GET', this.scope.at`/eventdeliveries/${eventDeliveryId}`, { options });
@@ -713,7 +723,7 @@ export class PortalResources {
   readonly events: Pick<Events, 'create' | 'list' | 'get' | 'replay' | 'batchReplay' | 'countBatchReplay'>;
   readonly eventDeliveries: Pick<
     EventDeliveries,
-    'list' | 'get' | 'resend' | 'forceResend' | 'batchRetry' | 'countBatchRetry'
+    'list' | 'getWaitingTotals' | 'get' | 'resend' | 'forceResend' | 'batchRetry' | 'countBatchRetry'
   >;
   readonly deliveryAttempts: DeliveryAttempts;
   readonly dashboard: Dashboard;

@@ -60,6 +60,8 @@ export interface WholeEventDelivery {
     gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
     until: string | null;
   } | null;
+  /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
+  last_outcome: string;
   delivery_mode: string;
   target_url: string;
   headers: Record<string, string[]>;
@@ -248,6 +250,8 @@ export interface EventDelivery {
     gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
     until: string | null;
   } | null;
+  /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
+  last_outcome: string;
   delivery_mode: string;
   target_url: string;
   headers: Record<string, string[]>;
@@ -1765,8 +1769,49 @@ export interface ListEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
+}
+
+export interface GetWaitingTotalsQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface GetWaitingTotalsResult {
+  paused: number;
+  circuit_breaker: number;
+  rate_limit: number;
+  retry: number;
+  sending: number;
+  node: number;
 }
 
 export interface ForceResendEventDeliveriesBody {
@@ -1790,6 +1835,14 @@ export interface BatchRetryEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
 }
@@ -1806,6 +1859,14 @@ export interface CountBatchRetryEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
 }
@@ -1826,6 +1887,14 @@ export interface CancelEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
 }

@@ -1,10 +1,14 @@
 import { Type } from 'typebox';
-import { type DeliveryStatus, deliveryStatuses, isDeliveryStatus } from '../../domain/delivery.ts';
+import { type DeliveryStatus, deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
+import { errorCodes, NOT_SENT, type OutcomeFilter, parseOutcomes } from '../../domain/delivery-outcome.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
+import type { RoutedEndpoint } from '../../routing/project-routing.ts';
+import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
+import { NO_ENDPOINT, ofOwner, searchFrom } from '../events/event-filter.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, oneOf, Repeated } from '../http/fields.ts';
 import type { Call } from '../http/operation.ts';
@@ -16,6 +20,17 @@ export const deliveryFilterQuery = {
   subscriptionId: Type.Optional(Type.String()),
   eventType: Type.Optional(Type.String()),
   status: Repeated('Only deliveries in these states.', oneOf(deliveryStatuses)),
+  ownerId: Type.Optional(Type.String({ description: 'Only deliveries to endpoints of this owner.' })),
+  outcome: Repeated(
+    'Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt.',
+  ),
+  waitingFor: Repeated('Only open deliveries that wait for one of these.', oneOf(deliveryGates)),
+  query: Type.Optional(
+    Type.String({
+      description:
+        'Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event.',
+    }),
+  ),
   idempotencyKey: Type.Optional(Type.String()),
   brokerMessageId: Type.Optional(Type.String()),
 };
@@ -26,9 +41,6 @@ export const deliveryFilterNames: ReadonlySet<string> = new Set([
   'event_type',
 ]);
 
-/** No endpoint has this id. It means "no endpoint at all", because an empty list means "any". */
-const NO_ENDPOINT = '';
-
 /** The filter of a request, within the scope of its caller. */
 export async function deliveryFilter(
   context: ApiContext,
@@ -38,26 +50,71 @@ export async function deliveryFilter(
   const subscriptionId = queryValue(query, 'subscriptionId');
   const asked = queryValues(query, 'endpointId');
   // A subscription has one endpoint, and there is an index by endpoint.
-  const endpointIds = asked.length === 0 ? await endpointOf(context, project, subscriptionId) : asked;
-  const wanted = queryValues(query, 'status');
-  const statuses = wanted.filter(isDeliveryStatus);
-  const unknown = wanted.find((status) => !isDeliveryStatus(status));
-  if (unknown !== undefined)
-    throw new AppError('bad_query', {
-      name: 'status',
-      detail: `"${unknown}" is not one of ${deliveryStatuses.join(', ')}`,
-    });
+  const named = asked.length === 0 ? await endpointOf(context, project, subscriptionId) : asked;
+  const ownerId = queryValue(query, 'ownerId');
+  const endpointIds =
+    ownerId === undefined ? named : await ofOwner(context, project, { ownerId, endpointIds: named });
+  const text = queryValue(query, 'query')?.trim() || undefined;
+  const dates = dateRange(query);
   return {
-    ...dateRange(query),
+    fromMs: dates.fromMs ?? (text === undefined ? undefined : searchFrom(context, project)),
+    toMs: dates.toMs,
     endpointIds: withinScope(scope, endpointIds),
     eventTypes: scope?.eventTypes ?? [],
     eventId: queryValue(query, 'eventId'),
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
-    statuses,
+    statuses: words(query, 'status', deliveryStatuses),
+    outcomes: outcomes(query),
+    gates: await gates(context, project, query),
+    text,
+    textEndpointIds: text === undefined ? [] : await endpointsNamed(context, project, text),
     idempotencyKey: queryValue(query, 'idempotencyKey'),
     brokerMessageId: queryValue(query, 'brokerMessageId'),
   };
+}
+
+/** The values of a parameter that may be repeated, if all of them are known words. */
+function words<Word extends string>(
+  query: Call<unknown>['query'],
+  name: string,
+  known: readonly Word[],
+): Word[] {
+  const wanted = queryValues(query, name);
+  const unknown = wanted.find((word) => !(known as readonly string[]).includes(word));
+  if (unknown !== undefined)
+    throw new AppError('bad_query', { name, detail: `"${unknown}" is not one of ${known.join(', ')}` });
+  return wanted as Word[];
+}
+
+function outcomes(query: Call<unknown>['query']): OutcomeFilter | undefined {
+  const wanted = queryValues(query, 'outcome');
+  if (wanted.length === 0) return undefined;
+  const parsed = parseOutcomes(wanted);
+  if (parsed === null)
+    throw new AppError('bad_query', {
+      name: 'outcome',
+      detail: `must be a status such as http_503 or http_5xx, ${NOT_SENT}, or one of ${errorCodes.join(', ')}`,
+    });
+  return parsed;
+}
+
+async function gates(
+  context: ApiContext,
+  project: ProjectRow,
+  query: Call<unknown>['query'],
+): Promise<DeliveryFilter['gates']> {
+  const names = words(query, 'waitingFor', deliveryGates);
+  if (names.length === 0) return undefined;
+  return { names, sets: gateSets(await context.cache.get(project.id), context.now()) };
+}
+
+async function endpointsNamed(context: ApiContext, project: ProjectRow, text: string): Promise<string[]> {
+  const { endpoints } = await context.cache.get(project.id);
+  const wanted = text.toLowerCase();
+  const isNamed = ({ row }: RoutedEndpoint) =>
+    [row.name, row.url, row.owner_id].some((value) => value.toLowerCase().includes(wanted));
+  return [...endpoints.values()].filter(isNamed).map(({ row }) => row.id);
 }
 
 function withinScope(scope: EndpointScope | undefined, endpointIds: string[]): string[] {

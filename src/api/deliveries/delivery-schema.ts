@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
-import { deliveryStatuses } from '../../domain/delivery.ts';
+import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { deliveryGates, type Waiting, waitingFor } from '../../routing/waiting-for.ts';
+import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';
@@ -42,6 +42,10 @@ export const EventDelivery = Type.Object({
   status: oneOf(deliveryStatuses),
   description: Type.String({ description: 'Why it failed, was discarded or waits.' }),
   waiting_for: waitingForSchema(deliveryGates),
+  last_outcome: Type.String({
+    description:
+      'The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt.',
+  }),
   delivery_mode: Type.String(),
   target_url: Type.String(),
   headers: HeaderValues,
@@ -119,6 +123,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     status: row.status,
     description: describe(row, waiting),
     waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
+    last_outcome: row.last_outcome ?? '',
     delivery_mode: row.delivery_mode,
     target_url: endpoint?.url ?? '',
     headers: shownHeaders(row.headers, visibleHeaders(links.routing.project.config)),

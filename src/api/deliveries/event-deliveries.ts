@@ -1,12 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { deliveryGates } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { VERSION } from '../../platform/version.ts';
+import { gateSets } from '../../routing/waiting-for.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { getAttempt, listAttempts } from '../../store/history/delivery-attempts.ts';
-import { getDelivery, listDeliveries, type StoredDelivery } from '../../store/history/event-deliveries.ts';
+import {
+  countDeliveriesByGate,
+  getDelivery,
+  listDeliveries,
+  type StoredDelivery,
+} from '../../store/history/event-deliveries.ts';
 import { getEvent } from '../../store/history/events.ts';
 import { toEvent } from '../events/event-schema.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -20,6 +27,10 @@ import { deliveryView } from './delivery-view.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
+
+const WaitingTotals = Type.Object(
+  Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const)),
+);
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
@@ -40,6 +51,27 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
         listDeliveries(tx, project.id, { ...filter, page: parsePageRequest(query) }),
       );
       return mapPage(page, await deliveryView(context, project.id, page.rows));
+    },
+  });
+  registerOperation(app, {
+    method: 'GET',
+    path: `${path}/waitingtotals`,
+    id: 'getWaitingTotals',
+    tag,
+    summary: 'Count the open deliveries by what they wait for.',
+    query: Type.Object(deliveryFilterQuery),
+    status: 200,
+    message: 'Totals fetched',
+    data: WaitingTotals,
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const filter = await deliveryFilter(context, { project, scope }, query);
+      const sets = gateSets(await context.cache.get(project.id), context.now());
+      const rows = await db.reading(project.id, (tx) =>
+        countDeliveriesByGate(tx, project.id, { ...filter, sets }),
+      );
+      const counts = new Map(rows.map((row) => [row.gate, row.count]));
+      return Object.fromEntries(deliveryGates.map((gate) => [gate, counts.get(gate) ?? 0]));
     },
   });
   registerOperation(app, {

@@ -32,7 +32,7 @@ export interface EventSearch {
 }
 
 /** No endpoint has this id. It means "no endpoint at all", because an empty list means "any". */
-const NO_ENDPOINT = '';
+export const NO_ENDPOINT = '';
 
 export async function eventSearch(
   context: ApiContext,
@@ -91,12 +91,12 @@ async function sourcesNamed(context: ApiContext, project: ProjectRow, text: stri
 }
 
 /** How far back a search without dates reaches. */
-function searchFrom(context: ApiContext, { config }: ProjectRow): number | undefined {
+export function searchFrom(context: ApiContext, { config }: ProjectRow): number | undefined {
   const reachMs = config.search_policy === '' ? null : parseGoDuration(config.search_policy);
   return reachMs === null ? undefined : context.now() - reachMs;
 }
 
-async function ofOwner(
+export async function ofOwner(
   context: ApiContext,
   project: ProjectRow,
   wanted: { ownerId: string; endpointIds: string[] },

@@ -1,24 +1,9 @@
 import type { SeenCertificates } from '../../domain/certificate.ts';
+import type { ErrorCode } from '../../domain/delivery-outcome.ts';
 
 /** The result of one exchange with an endpoint. A failure is a value; nothing is thrown to a caller. */
 
-export type ErrorCode =
-  | 'timeout'
-  | 'connection_refused'
-  | 'connection_reset'
-  | 'unreachable'
-  | 'dns_not_found'
-  | 'dns_failed'
-  | 'tls_failed'
-  | 'address_blocked'
-  | 'invalid_request'
-  | 'invalid_response'
-  | 'response_too_slow'
-  | 'bad_url'
-  | 'proxy_failed'
-  | 'client_certificate_invalid'
-  | 'aborted'
-  | 'local_resource';
+export type { ErrorCode };
 
 /** Milliseconds with fractions. A reused connection has no `dnsMs`, `connectMs` and `tlsMs`. */
 export interface Timings {

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-headers.ts';
+import { httpOutcome } from '../../domain/delivery-outcome.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
 
@@ -20,6 +21,7 @@ export function attemptRecord(
     url: request.url,
     ipAddress: outcome.address,
     httpStatus: response?.statusText ?? null,
+    outcome: outcome.kind === 'response' ? httpOutcome(outcome.status) : outcome.code,
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
     requestHeaders: JSON.stringify(sent),

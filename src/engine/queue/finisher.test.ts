@@ -13,6 +13,7 @@ const attempt: AttemptRow = {
   url: 'http://127.0.0.1/',
   ipAddress: null,
   httpStatus: '200 OK',
+  outcome: 'http_200',
   error: null,
   succeeded: true,
   requestHeaders: '{}',

@@ -10,9 +10,14 @@ export class Where {
   readonly #clauses: string[] = [];
 
   add(clause: string, ...values: unknown[]): this {
-    let next = 0;
-    this.#clauses.push(clause.replaceAll('?', () => `$${this.values.push(values[next++])}`));
+    this.#clauses.push(this.place(clause, ...values));
     return this;
+  }
+
+  /** An expression with its values, for a part of the statement that is not a condition of its own. */
+  place(expression: string, ...values: unknown[]): string {
+    let next = 0;
+    return expression.replaceAll('?', () => `$${this.values.push(values[next++])}`);
   }
 
   /** Adds the clause only if there is a value. */

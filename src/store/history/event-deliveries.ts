@@ -1,18 +1,27 @@
-import { type DeliveryMode, type DeliveryStatus, openStatuses } from '../../domain/delivery.ts';
+import {
+  type DeliveryGate,
+  type DeliveryMode,
+  type DeliveryStatus,
+  deliveryGates,
+  openStatuses,
+} from '../../domain/delivery.ts';
+import type { OutcomeFilter } from '../../domain/delivery-outcome.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import type {
-  DeliveryId,
-  EndpointId,
-  EventId,
-  ProjectId,
-  SourceId,
-  SubscriptionId,
+import {
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  isId,
+  type ProjectId,
+  type SourceId,
+  type SubscriptionId,
 } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, type ListOptions, listPage, Where } from '../database/list-page.ts';
 import type { RetryColumns } from '../database/retry-columns.ts';
+import { type GateSets, gateColumn } from './delivery-gates.ts';
 import { brokerMessageHeader } from './events.ts';
 
 /** A delivery with what its event contributes to it. */
@@ -29,6 +38,8 @@ export interface StoredDelivery extends RetryColumns {
   num_trials: number;
   next_send_at: number | null;
   latency_ms: number | null;
+  /** Null: no attempt. See src/domain/delivery-outcome.ts. */
+  last_outcome: string | null;
   body: Buffer | null;
   updated_at: number;
   payload: Buffer;
@@ -44,7 +55,7 @@ export interface StoredDelivery extends RetryColumns {
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
-  d.latency_ms, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
+  d.latency_ms, d.last_outcome, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
   e.source_id, e.acknowledged_at, q.is_held`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (
@@ -74,6 +85,13 @@ export interface DeliveryFilter {
   /** Names, `*` and trailing globs. */
   eventTypes?: readonly string[];
   statuses?: DeliveryStatus[];
+  outcomes?: OutcomeFilter | undefined;
+  /** Only open deliveries that wait for one of these. */
+  gates?: { names: DeliveryGate[]; sets: GateSets } | undefined;
+  /** Part of the event type or the description, the beginning of the id, or a complete id of the delivery or event. */
+  text?: string | undefined;
+  /** Endpoints whose deliveries also match the text. */
+  textEndpointIds?: string[];
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
 }
@@ -83,15 +101,16 @@ export interface DeliveryFilter {
  * deliveries in id order, by the index of the event, the endpoint or the project in the filter.
  */
 export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<ListOptions, 'page'> {
-  const { statuses = [], endpointIds = [] } = filter;
+  const { statuses = [], endpointIds = [], gates } = filter;
   const isOpen = statuses.length > 0 && statuses.every((status) => openStatuses.includes(status));
   const where = deliveryConditions(projectId, filter);
-  if (isOpen && filter.eventId === undefined) {
+  if (gates !== undefined || (isOpen && filter.eventId === undefined)) {
     where.add('q.project_id = ?', projectId);
     // The offset keeps the planner from reversing the join and scanning all deliveries for the few open ones.
     const from = `delivery_queue q cross join lateral (
         select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
     addIdRange(where, 'q.delivery_id', filter);
+    if (gates !== undefined) where.add(`${gateColumn(where, gates.sets)} = any(?)`, gates.names);
     return {
       select: 'q.delivery_id as id',
       from,
@@ -118,6 +137,8 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
     .addIf('d.event_type = ?', filter.eventType)
     .ofTypes('d.event_type', filter.eventTypes)
     .addIf('d.status = any(?)', filter.statuses);
+  if (filter.outcomes !== undefined) addOutcomes(where, filter.outcomes);
+  if (filter.text !== undefined) addText(where, filter.text, filter.textEndpointIds ?? []);
   if (filter.idempotencyKey !== undefined)
     where.add(
       'd.event_id = (select k.event_id from event_keys k where k.project_id = ? and k.key = ?)',
@@ -131,6 +152,31 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
       brokerMessageHeader(filter.brokerMessageId),
     );
   return where;
+}
+
+function addOutcomes(where: Where, { exact, prefixes, notSent }: OutcomeFilter): void {
+  const orNone = notSent ? ' or d.last_outcome is null' : '';
+  where.add(`d.last_outcome = any(?) or left(d.last_outcome, 6) = any(?)${orNone}`, exact, prefixes);
+}
+
+function addText(where: Where, text: string, endpointIds: string[]): void {
+  const id = text.toUpperCase();
+  if (isId(id))
+    // An array, so that the planner finds both by index.
+    where.add(
+      'd.id = any(array(select ?::text union all select n.id from event_deliveries n where n.event_id = ?))',
+      id,
+      id,
+    );
+  else
+    where.add(
+      `starts_with(d.id, upper(?)) or position(lower(?) in lower(d.event_type)) > 0
+         or position(lower(?) in lower(d.description)) > 0 or d.endpoint_id = any(?)`,
+      text,
+      text,
+      text,
+      endpointIds,
+    );
 }
 
 /** What a delivery shows of its event, and its own body. */
@@ -175,6 +221,20 @@ export async function countDeliveries(
     where.values,
   );
   return row?.count ?? 0;
+}
+
+/** How many open deliveries wait for what. */
+export async function countDeliveriesByGate(
+  db: Queryable,
+  projectId: string,
+  { sets, ...filter }: Omit<DeliveryFilter, 'gates'> & { sets: GateSets },
+): Promise<{ gate: DeliveryGate; count: number }[]> {
+  const { from, where } = deliveryWalk(projectId, { ...filter, gates: { names: [...deliveryGates], sets } });
+  const gate = gateColumn(where, sets);
+  return db.query(
+    `select ${gate} as gate, count(*) as count from ${from} where ${where.toString()} group by 1`,
+    where.values,
+  );
 }
 
 /** The same per endpoint. */

@@ -20,6 +20,8 @@ export interface AttemptRow {
   url: string;
   ipAddress: string | null;
   httpStatus: string | null;
+  /** See src/domain/delivery-outcome.ts. Kept with the delivery. */
+  outcome: string;
   error: string | null;
   succeeded: boolean;
   requestHeaders: string;
@@ -88,6 +90,7 @@ const f = parameters.rows(
     ['lane', 'int', (f) => f.lane],
     ['key', 'id', (f) => f.key],
     ['is_second_request', 'bool', (f) => f.isSecondRequest],
+    ['outcome', 'id', ({ attempt }) => attempt?.outcome ?? null],
     ['body', 'bytes', (f) => f.body],
     ...attemptColumns,
   ],
@@ -107,7 +110,7 @@ with f as materialized (
 ), deliveries as (
   update event_deliveries d
   set status = f.status, description = f.description, num_trials = f.num_trials,
-    latency_ms = coalesce(f.latency_ms, d.latency_ms), body = coalesce(${f.value('body')}, d.body),
+    latency_ms = coalesce(f.latency_ms, d.latency_ms), last_outcome = coalesce(f.outcome, d.last_outcome), body = coalesce(${f.value('body')}, d.body),
     next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now()
   from f
   where ${byKey('d.id', 'f.delivery_id')} and coalesce(f.delivery_id in (select delivery_id from moved), false)

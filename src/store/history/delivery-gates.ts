@@ -1,0 +1,41 @@
+import type { DeliveryGate } from '../../domain/delivery.ts';
+import type { Where } from '../database/list-page.ts';
+
+/**
+ * What each open delivery waits for, as a column. Gates are not stored: a pause or an open breaker would change the
+ * rows of every waiting delivery. They follow from the queue row, the due time and the config of the project, which the
+ * caller passes as sets. The rules are those of src/routing/waiting-for.ts, and a test compares the two.
+ */
+export interface GateSets {
+  nowMs: number;
+  /** Endpoints. */
+  paused: string[];
+  /** Active endpoints whose breaker is not closed, and the time at which it becomes half open; 0: it is. */
+  breakers: Record<string, number>;
+  /** Active endpoints. */
+  limitedEndpoints: string[];
+  /** `<subscription> <endpoint>`. */
+  limitedSubscriptions: string[];
+}
+
+/** The queue row is `q`, the delivery `d`. */
+export function gateColumn(where: Where, sets: GateSets): string {
+  const due = 'coalesce(extract(epoch from d.next_send_at)::float8 * 1000, ?::float8)';
+  const breaker = '(?::jsonb ->> d.endpoint_id)::float8';
+  const breakers = JSON.stringify(sets.breakers);
+  const { nowMs } = sets;
+  const otherwise: DeliveryGate = 'node';
+  const cases: [DeliveryGate, string, ...unknown[]][] = [
+    ['sending', 'q.node_id is not null'],
+    ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
+    ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],
+    ['retry', `${due} > ?::float8`, nowMs, nowMs],
+    ['circuit_breaker', `${breaker} is not null`, breakers],
+    ['rate_limit', 'd.endpoint_id = any(?::text[])', sets.limitedEndpoints],
+    ['rate_limit', "d.subscription_id || ' ' || d.endpoint_id = any(?::text[])", sets.limitedSubscriptions],
+  ];
+  const whens = cases.map(
+    ([gate, condition, ...values]) => `when ${where.place(condition, ...values)} then '${gate}'`,
+  );
+  return `case ${whens.join(' ')} else '${otherwise}' end`;
+}
