@@ -370,6 +370,29 @@ create table endpoint_counters (
   primary key (endpoint_id, minute, node_id)
 ) with (fillfactor = 70);
 
+-- Counts per minute and per hour of each project, endpoint and source, for charts. A node writes the totals of its own
+-- rows, every 10 s while they change. Minutes are kept for two days, hours as long as events.
+create table traffic (
+  project_id text collate "C" not null,
+  -- the project itself, an endpoint or a source
+  subject_id text collate "C" not null,
+  -- minutes that the row covers: 1 or 60
+  step smallint not null,
+  start timestamptz not null,
+  node_id text collate "C" not null,
+  -- events of a project or source, deliveries of an endpoint
+  accepted integer not null,
+  delivered integer not null,
+  failed integer not null,
+  attempts integer not null,
+  failed_attempts integer not null,
+  -- successful deliveries by latency: the used buckets and their counts (src/metrics/traffic.ts)
+  buckets smallint[] not null,
+  bucket_counts integer[] not null,
+  primary key (project_id, subject_id, step, start, node_id)
+) with (fillfactor = 50);
+create index traffic_start on traffic (step, start);
+
 -- Circuit breakers. A row is written only when a state changes; no row: closed.
 create table endpoint_breakers (
   endpoint_id text collate "C" primary key,

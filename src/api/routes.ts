@@ -23,6 +23,7 @@ import { registerApiKeys } from './projects/api-keys.ts';
 import { registerAudit } from './projects/audit.ts';
 import { registerDashboard } from './projects/dashboard.ts';
 import { registerProjects } from './projects/projects.ts';
+import { registerTimeSeries } from './projects/timeseries.ts';
 import { registerReference } from './reference/routes.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources/sources.ts';
@@ -53,6 +54,7 @@ const resources = [
   registerOnboard,
   registerEndpointChecks,
   registerDashboard,
+  registerTimeSeries,
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,

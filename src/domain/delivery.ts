@@ -1,4 +1,12 @@
-import type { DeliveryId, EndpointId, EventId, MetaEventId, ProjectId, SubscriptionId } from './ids.ts';
+import type {
+  DeliveryId,
+  EndpointId,
+  EventId,
+  MetaEventId,
+  ProjectId,
+  SourceId,
+  SubscriptionId,
+} from './ids.ts';
 
 /** The states of a delivery. `Processing` is a word of the interface: no delivery is ever stored as that. */
 export const deliveryStatuses = [
@@ -112,6 +120,8 @@ export interface HeldDelivery extends HeldWork {
   eventId: EventId;
   endpointId: EndpointId;
   subscriptionId: SubscriptionId | null;
+  /** The source of its event, for counts. */
+  sourceId: SourceId | null;
   /** `body` was made by a function; else it is the event's payload. */
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */

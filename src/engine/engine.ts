@@ -8,6 +8,7 @@ import { metaQueueKey } from '../domain/meta-event.ts';
 import { SILENT_SECONDS } from '../domain/node-lease.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
+import type { Traffic } from '../metrics/traffic.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { OffsetClock } from '../platform/offset-clock.ts';
@@ -40,6 +41,7 @@ import { Heartbeat, type NodeTable } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { type RetentionReport, runRetention } from './upkeep/retention-run.ts';
+import { TrafficWriter } from './upkeep/traffic-writer.ts';
 
 /** The parts that move deliveries, connected and started in order. */
 export interface EngineDeps {
@@ -68,6 +70,7 @@ export interface EngineDeps {
   /** The number of the newest migration that this program knows. */
   knows: string;
   metrics: Metrics;
+  traffic: Traffic;
   guard: ObserverGuard;
   /** Null: tracing is off. */
   tracer: Tracer | null;
@@ -91,10 +94,11 @@ export class Engine {
   readonly #alerts: SubscriptionAlerts;
   readonly #certificates: CertificateAlerts;
   readonly #expander: Expander;
+  readonly #trafficWriter: TrafficWriter;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
-    const { config, db, cache, http, ids, databaseClock, metrics, log } = deps;
+    const { config, db, cache, http, ids, databaseClock, metrics, traffic, log } = deps;
     this.#deps = deps;
     this.nodeId = ids.next();
     this.#delivers = config.roles.includes('deliver');
@@ -127,6 +131,7 @@ export class Engine {
       lease,
       clock: systemClock,
       metrics,
+      traffic,
       log,
       // A node that does not deliver has no window. Its accepted deliveries wait for another node.
       window: this.#delivers ? config.window : 0,
@@ -148,10 +153,12 @@ export class Engine {
       db,
       cache,
       ids,
+      traffic,
       log,
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });
+    this.#trafficWriter = new TrafficWriter({ ...deps, nodeId: this.nodeId });
     this.#health = this.#createHealth();
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
@@ -245,6 +252,7 @@ export class Engine {
       this.#expander.start();
     }
     this.#health.start();
+    this.#trafficWriter.start();
     if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
   }
 
@@ -270,6 +278,7 @@ export class Engine {
     await this.#health.stop();
     await this.#alerts.stop();
     await this.#certificates.stop();
+    await this.#trafficWriter.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);

@@ -3,6 +3,7 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
 import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Traffic } from '../metrics/traffic.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -68,6 +69,7 @@ export interface EventAcceptorDeps {
   sandbox: Sandbox;
   sealer: Sealer;
   metrics: Metrics;
+  traffic: Pick<Traffic, 'accepted'>;
   /** Null: tracing is off. */
   tracer: Tracer | null;
 }
@@ -103,7 +105,7 @@ export class EventAcceptor {
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
     this.#limits = new IntakeLimits(deps);
-    this.#places = new DeliveryPlaces(deps.sink);
+    this.#places = new DeliveryPlaces(deps);
     const prepare = (event: NewEvent, id?: EventId) => this.#prepare(event, id);
     this.#lots = new LotStore({ ...deps, limits: this.#limits, places: this.#places, prepare });
     this.#batcher = new Batcher({

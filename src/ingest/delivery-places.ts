@@ -1,13 +1,16 @@
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { Traffic } from '../metrics/traffic.ts';
 import { heldDelivery, type PreparedEvent } from './prepare-event.ts';
 
 /** Places in the dispatcher's window for the deliveries of events that are about to be stored. */
 export class DeliveryPlaces {
   readonly #sink: DeliverySink;
+  readonly #traffic: Pick<Traffic, 'accepted'>;
 
-  constructor(sink: DeliverySink) {
+  constructor({ sink, traffic }: { sink: DeliverySink; traffic: Pick<Traffic, 'accepted'> }) {
     this.#sink = sink;
+    this.#traffic = traffic;
   }
 
   reserve(items: readonly PreparedEvent[]): void {
@@ -26,6 +29,7 @@ export class DeliveryPlaces {
 
   /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
   stored(item: PreparedEvent): void {
+    this.#traffic.accepted(item.event, item.deliveries);
     if (item.expansion !== null) this.#sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.held) this.#sink.start(heldDelivery(delivery, item.event));

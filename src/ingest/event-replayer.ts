@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
 import { visibleHeaders } from '../domain/credential-headers.ts';
-import { LANE, type QueueKey } from '../domain/delivery.ts';
+import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import type { Traffic } from '../metrics/traffic.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -15,6 +16,7 @@ import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
 import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
+import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
 import { storedTrace, withoutTrace } from '../tracing/trace-context.ts';
 import { readAgain, UNREADABLE } from './broker-message.ts';
@@ -39,6 +41,7 @@ export interface EventReplayerDeps {
   maxRetrySeconds: number;
   sandbox: Sandbox;
   sealer: Sealer;
+  traffic: Pick<Traffic, 'made'>;
 }
 
 const CHUNK_EVENTS = 100;
@@ -47,12 +50,6 @@ const SETTLE_MS = 5_000;
 /** The input of a batch replay: a filter of events, and the endpoints that may get them, if not all. */
 export interface BatchReplay extends EventFilter {
   only?: readonly string[];
-}
-
-interface Replayed {
-  /** Queue keys that have new work. */
-  keys: QueueKey[];
-  count: number;
 }
 
 export class EventReplayer {
@@ -76,7 +73,7 @@ export class EventReplayer {
     const run = () =>
       audited(this.#deps, by, async (tx) => {
         const result = await this.#replay(tx, event, { routing, lane: LANE.first, only });
-        const after = { deliveries: result.count };
+        const after = { deliveries: result.length };
         return { result, audit: [{ action: 'event.replayed', resourceId: event.id, before: null, after }] };
       });
     const replayed = await run().catch(async (error: unknown) => {
@@ -84,8 +81,8 @@ export class EventReplayer {
       await this.#deps.makePartitions();
       return run();
     });
-    this.#wake(event.project_id, replayed.keys, LANE.first);
-    return replayed.count;
+    this.#made(event.project_id, replayed, LANE.first);
+    return replayed.length;
   }
 
   /** One chunk of a batch replay. Events that no longer match anything count as failed. */
@@ -100,12 +97,12 @@ export class EventReplayer {
       limit: CHUNK_EVENTS,
     });
     const routing = await this.#deps.cache.refresh(job.project_id);
-    const keys: QueueKey[] = [];
+    const made: NewDelivery[] = [];
     let failed = 0;
     for (const event of events) {
       const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay, only });
-      if (replayed.count === 0) failed += 1;
-      keys.push(...replayed.keys);
+      if (replayed.length === 0) failed += 1;
+      made.push(...replayed);
     }
     const isLast = events.length < CHUNK_EVENTS;
     return {
@@ -113,7 +110,7 @@ export class EventReplayer {
       done: events.length - failed,
       failed,
       ...(isLast && !settled && { delayMs: SETTLE_MS - ageMs }),
-      committed: () => this.#wake(job.project_id, keys, LANE.replay),
+      committed: () => this.#made(job.project_id, made, LANE.replay),
     };
   };
 
@@ -121,7 +118,7 @@ export class EventReplayer {
     tx: Queryable,
     stored: StoredEvent,
     context: { routing: ProjectRouting; lane: number; only: readonly string[] | undefined },
-  ): Promise<Replayed> {
+  ): Promise<readonly NewDelivery[]> {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     const { routing, only } = context;
     const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
@@ -139,8 +136,8 @@ export class EventReplayer {
         .flatMap((id) => routing.subscriptions.get(id) ?? [])
         .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
     ].filter((delivery) => isWanted(delivery.endpointId));
-    if (!(await insertReplay(tx, { event, deliveries, lane: context.lane }))) return { keys: [], count: 0 };
-    return { keys: deliveries.map((delivery) => delivery.key), count: deliveries.length };
+    if (!(await insertReplay(tx, { event, deliveries, lane: context.lane }))) return [];
+    return deliveries;
   }
 
   /** The stored event; if its source could not read it, as the source reads it now. */
@@ -176,8 +173,11 @@ export class EventReplayer {
     return { headers: stored(headers), forwardedHeaders: carried === null ? null : stored(carried) };
   }
 
-  #wake(projectId: string, keys: QueueKey[], lane: number): void {
-    for (const key of new Set(keys)) this.#deps.sink.waiting(projectId, { key, lane });
+  /** They are committed: they wait in the queue. */
+  #made(projectId: string, deliveries: readonly NewDelivery[], lane: number): void {
+    const keys = new Set(deliveries.map((delivery) => delivery.key));
+    for (const key of keys) this.#deps.sink.waiting(projectId, { key, lane });
+    this.#deps.traffic.made(projectId, deliveries);
   }
 }
 

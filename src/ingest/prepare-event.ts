@@ -139,6 +139,7 @@ export function heldDelivery(delivery: NewDelivery, event: EventRow): HeldDelive
     headers: event.forwardedHeaders ?? event.headers,
     urlQueryParams: event.urlQueryParams,
     idempotencyKey: event.idempotencyKey,
+    sourceId: event.sourceId,
     acknowledgedAtMs: event.acknowledgedAtMs,
     acceptedAtMs: idTime(event.id),
     dueAt: null,

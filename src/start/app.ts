@@ -17,6 +17,7 @@ import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
+import { Traffic } from '../metrics/traffic.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { OffsetClock } from '../platform/offset-clock.ts';
@@ -134,6 +135,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
+  const counted = { accepted: undefined, made: undefined, finished: undefined };
+  const traffic = guard.wrap('metrics', new Traffic(now), counted);
   const engine = new Engine({
     config,
     metaEvents,
@@ -149,6 +152,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     knows: await newestMigration(),
     sealer,
     metrics,
+    traffic,
     guard,
     tracer,
     log,
@@ -166,6 +170,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     sandbox,
     sealer,
     metrics,
+    traffic,
     tracer,
   };
   const acceptor = new EventAcceptor(intake);

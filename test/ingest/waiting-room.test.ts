@@ -3,6 +3,7 @@ import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { Traffic } from '../../src/metrics/traffic.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -51,6 +52,7 @@ beforeAll(async () => {
     log: quietLog,
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
+    traffic: new Traffic(Date.now),
     tracer: null,
     sandbox,
     sealer,

@@ -37,6 +37,7 @@ export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
     headers: null,
     urlQueryParams: null,
     idempotencyKey: null,
+    sourceId: null,
     acknowledgedAtMs: NOON,
     acceptedAtMs: NOON,
     dueAt: null,

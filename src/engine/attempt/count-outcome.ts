@@ -1,6 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type Held, LANE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sent } from './sent.ts';
 
 /** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
@@ -27,6 +28,22 @@ export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved
     case 'Scheduled':
       if (sent.kind === 'failure') metrics.retriesPlanned.inc();
   }
+}
+
+/** Counts it for the time series of its project, endpoint and source. */
+export function countTraffic(
+  traffic: Pick<Traffic, 'finished'>,
+  delivery: Held,
+  sent: Sent,
+  moved: boolean,
+): void {
+  if (delivery.kind === 'meta') return;
+  const { projectId, endpointId, sourceId } = delivery;
+  const { status, latencyMs } = sent.finish;
+  const end = moved && (status === 'Success' || status === 'Failure') ? status : null;
+  const attempt = sent.kind === 'success' || sent.kind === 'failure' ? sent.kind : null;
+  if (end === null && attempt === null) return;
+  traffic.finished({ projectId, endpointId, sourceId, attempt, end, latencyMs: moved ? latencyMs : null });
 }
 
 /** Measures how late a retry starts. */

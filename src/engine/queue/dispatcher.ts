@@ -2,12 +2,13 @@ import { type Held, type HeldDelivery, LANE, type QueueKey } from '../../domain/
 import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { Traffic } from '../../metrics/traffic.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
 import { Tasks } from '../../platform/tasks.ts';
-import { countOutcome, countStart } from '../attempt/count-outcome.ts';
+import { countOutcome, countStart, countTraffic } from '../attempt/count-outcome.ts';
 import { logAttempt } from '../attempt/log-attempt.ts';
 import type { Sender } from '../attempt/sender.ts';
 import type { Sent, Tried } from '../attempt/sent.ts';
@@ -42,6 +43,7 @@ export interface DispatcherDeps {
   left(deliveryId: string): void;
   clock: Clock;
   metrics: Metrics;
+  traffic: Pick<Traffic, 'finished'>;
   log: Logger;
   window: number;
   endpointConcurrency: number;
@@ -268,6 +270,7 @@ export class Dispatcher implements DeliverySink {
       return false;
     }
     countOutcome(this.#deps.metrics, delivery, sent, moved);
+    countTraffic(this.#deps.traffic, delivery, sent, moved);
     logAttempt(this.#deps.log, delivery, sent, moved);
     if (!moved) {
       this.#deps.log.warn(

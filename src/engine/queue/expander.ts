@@ -1,4 +1,5 @@
 import type { IdFactory } from '../../domain/ids.ts';
+import type { Traffic } from '../../metrics/traffic.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import { buildDelivery } from '../../routing/build-delivery.ts';
@@ -18,6 +19,7 @@ export interface ExpanderDeps {
   maxRetrySeconds: number;
   /** New rows wait in the queue. */
   sweep(): Promise<void>;
+  traffic: Pick<Traffic, 'made'>;
   log: Logger;
 }
 
@@ -54,11 +56,11 @@ export class Expander {
     while (!this.#loop.isStopped && (await this.#expandChunk())) await this.#deps.sweep();
   }
 
-  #expandChunk(): Promise<boolean> {
-    const { db, cache, ids, maxRetrySeconds } = this.#deps;
-    return db.transaction(async (tx) => {
+  async #expandChunk(): Promise<boolean> {
+    const { db, cache, ids, maxRetrySeconds, traffic } = this.#deps;
+    const stored = await db.transaction(async (tx) => {
       const expansion = await lockExpansion(tx);
-      if (expansion === undefined) return false;
+      if (expansion === undefined) return null;
       const routing = await cache.get(expansion.project_id);
       const event = {
         id: expansion.event_id,
@@ -72,7 +74,9 @@ export class Expander {
         .filter((subscription) => subscription !== undefined)
         .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds }));
       await storeChunk(tx, expansion, { deliveries, done });
-      return true;
+      return { projectId: expansion.project_id, deliveries };
     });
+    if (stored !== null) traffic.made(stored.projectId, stored.deliveries);
+    return stored !== null;
   }
 }

@@ -1,5 +1,12 @@
 import type { DeliveryMode, HeldDelivery, QueueKey } from '../../domain/delivery.ts';
-import { asId, type EndpointId, idTime, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
+import {
+  asId,
+  type EndpointId,
+  idTime,
+  type ProjectId,
+  type SourceId,
+  type SubscriptionId,
+} from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -21,13 +28,14 @@ interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   url_query_params: string | null;
   idempotency_key: string | null;
   acknowledged_at: number;
+  source_id: SourceId | null;
 }
 
 const CLAIM = holdStatement(
   `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
     d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
     e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
-    e.idempotency_key, e.acknowledged_at`,
+    e.idempotency_key, e.acknowledged_at, e.source_id`,
   `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
   join events e on ${byKey('e.id', 'held.event_id')}`,
 );
@@ -48,6 +56,7 @@ function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
     endpointId: row.endpoint_id,
     target: row.endpoint_id,
     subscriptionId: row.subscription_id,
+    sourceId: row.source_id,
     eventType: row.event_type,
     deliveryMode: row.delivery_mode,
     retry: retryOf(row),

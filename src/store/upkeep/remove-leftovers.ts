@@ -19,6 +19,8 @@ const hasNo = (table: string, id: string) =>
 
 const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['endpoint_counters', `minute < ${RETENTION}`],
+  ['traffic', `step = 60 and start < ${RETENTION}`],
+  ['traffic', "step = 1 and start < now() - interval '2 days'"],
   ['alert_failures', `at < ${RETENTION}`],
   // A raised alert stays while its subject exists. The subject of a certificate alert is `<endpoint> <side>
   // …`.

@@ -1,0 +1,177 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { percentileMs } from '../../metrics/traffic.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import {
+  readLatencies,
+  readTraffic,
+  type TrafficPoint,
+  type TrafficQuery,
+} from '../../store/queue/traffic.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+
+const steps = ['minute', 'hour', 'day'] as const;
+type SeriesStep = (typeof steps)[number];
+
+const LENGTH_MS: Record<SeriesStep, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const DEFAULT_RANGE_MS = 3_600_000;
+const MAX_POINTS = 2_000;
+/** Up to this range the default step is a minute, and up to the next an hour. */
+const MINUTES_UP_TO_MS = 6 * 3_600_000;
+const HOURS_UP_TO_MS = 14 * 86_400_000;
+
+const Latency = Type.Union(
+  [Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }), Type.Null()],
+  {
+    description:
+      'Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries.',
+  },
+);
+
+const counts = {
+  accepted: Type.Integer({ description: 'Events of the project or source. For endpoints: deliveries made.' }),
+  delivered: Type.Integer({ description: 'Deliveries that ended as Success.' }),
+  failed: Type.Integer({ description: 'Deliveries that ended as Failure.' }),
+  attempts: Type.Integer(),
+  failed_attempts: Type.Integer(),
+  latency: Latency,
+};
+
+const TimeSeries = Type.Object({
+  step: oneOf(steps),
+  points: Type.Array(Type.Object({ start: Time, ...counts }), {
+    description: 'One for each step, oldest first, also where nothing happened.',
+  }),
+  totals: Type.Object(counts),
+});
+
+/** Counts over time, from the minutes and hours that nodes count (src/metrics/traffic.ts). */
+export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/timeseries',
+    id: 'getTimeSeries',
+    tag: 'Dashboard',
+    summary:
+      'Count events, deliveries and attempts over time, of the project or of some endpoints or sources.',
+    query: Type.Object({
+      ...dateQuery,
+      step: Type.Optional(
+        oneOf(steps, 'By default a minute up to 6 hours, an hour up to 14 days, else a day.'),
+      ),
+      endpointId: Repeated('The sum of these endpoints.'),
+      sourceId: Repeated('The sum of these sources.'),
+    }),
+    status: 200,
+    message: 'Time series fetched',
+    data: TimeSeries,
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const subjectIds = subjectsOf(project, query, scope);
+      const range = rangeOf(query, now());
+      const asked: TrafficQuery = { projectId: project.id, subjectIds, ...range };
+      const [rows, latencies] = await db.reading(project.id, async (tx) => [
+        await readTraffic(tx, asked),
+        await readLatencies(tx, asked),
+      ]);
+      return { step: range.step, ...seriesOf(rows, latencies, range) };
+    },
+  });
+}
+
+/** Counters do not tell event types apart, so a link that is limited to some types gets none. */
+function subjectsOf(
+  project: ProjectRow,
+  query: Call<unknown>['query'],
+  scope: EndpointScope | undefined,
+): string[] {
+  const endpointIds = queryValues(query, 'endpointId');
+  const sourceIds = queryValues(query, 'sourceId');
+  if (scope !== undefined) {
+    if (scope.eventTypes.length > 0) throw new AppError('portal_forbidden', { what: 'time series' });
+    const owned = [...scope.endpointIds];
+    if (sourceIds.length > 0) return [];
+    return endpointIds.length === 0 ? owned : owned.filter((id) => endpointIds.includes(id));
+  }
+  if (endpointIds.length > 0 && sourceIds.length > 0)
+    throw new AppError('bad_query', { name: 'sourceId', detail: 'cannot be combined with endpointId' });
+  const named = [...endpointIds, ...sourceIds];
+  return named.length === 0 ? [project.id] : named;
+}
+
+interface Range {
+  step: SeriesStep;
+  fromMs: number;
+  toMs: number;
+}
+
+/** Whole steps. The last one contains the end. */
+function rangeOf(query: Call<unknown>['query'], nowMs: number): Range {
+  const dates = dateRange(query);
+  const endMs = dates.toMs ?? Math.max(nowMs, dates.fromMs ?? 0);
+  const beginMs = dates.fromMs ?? endMs - DEFAULT_RANGE_MS;
+  const asked = queryValue(query, 'step');
+  const step = asked === undefined ? defaultStep(endMs - beginMs) : steps.find((name) => name === asked);
+  if (step === undefined)
+    throw new AppError('bad_query', { name: 'step', detail: `must be one of ${steps.join(', ')}` });
+  const length = LENGTH_MS[step];
+  const fromMs = Math.floor(beginMs / length) * length;
+  const toMs = (Math.floor(endMs / length) + 1) * length;
+  if ((toMs - fromMs) / length > MAX_POINTS)
+    throw new AppError('bad_query', {
+      name: 'step',
+      detail: `gives more than ${MAX_POINTS} points; use a longer step or a shorter range`,
+    });
+  return { step, fromMs, toMs };
+}
+
+function defaultStep(rangeMs: number): SeriesStep {
+  if (rangeMs <= MINUTES_UP_TO_MS) return 'minute';
+  return rangeMs <= HOURS_UP_TO_MS ? 'hour' : 'day';
+}
+
+type Point = Omit<TrafficPoint, 'start'>;
+type Histogram = Map<number, number>;
+
+const NOTHING: Point = { accepted: 0, delivered: 0, failed: 0, attempts: 0, failed_attempts: 0 };
+
+function seriesOf(
+  rows: readonly TrafficPoint[],
+  latencies: readonly { start: number; bucket: number; count: number }[],
+  { step, fromMs, toMs }: Range,
+): Pick<Static<typeof TimeSeries>, 'points' | 'totals'> {
+  const byStart = new Map(rows.map((row) => [row.start, row]));
+  const histograms = new Map<number, Histogram>();
+  const all: Histogram = new Map();
+  for (const { start, bucket, count } of latencies) {
+    const one = histograms.get(start) ?? new Map<number, number>();
+    one.set(bucket, count);
+    histograms.set(start, one);
+    all.set(bucket, (all.get(bucket) ?? 0) + count);
+  }
+  const points = [];
+  for (let start = fromMs; start < toMs; start += LENGTH_MS[step]) {
+    const { start: _, ...point } = byStart.get(start) ?? { start, ...NOTHING };
+    points.push({ start: iso(start), ...point, latency: percentiles(histograms.get(start)) });
+  }
+  return { points, totals: { ...total(rows), latency: percentiles(all) } };
+}
+
+function total(rows: readonly TrafficPoint[]): Point {
+  const sum = { ...NOTHING };
+  for (const row of rows) for (const name of Object.keys(sum) as (keyof Point)[]) sum[name] += row[name];
+  return sum;
+}
+
+function percentiles(histogram: Histogram = new Map()): Static<typeof Latency> {
+  const [p50, p90, p99] = [0.5, 0.9, 0.99].map((share) => percentileMs(histogram, share));
+  if (p50 == null || p90 == null || p99 == null) return null;
+  return { p50: rounded(p50), p90: rounded(p90), p99: rounded(p99) };
+}
+
+const rounded = (ms: number) => Math.round(ms * 10) / 10;
