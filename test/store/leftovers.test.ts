@@ -28,11 +28,13 @@ async function insert(table: string, row: Record<string, unknown>): Promise<void
     json: '{}',
     jsonb: '{}',
     _text: '{}',
+    _int2: '{}',
+    _int4: '{}',
     timestamptz: new Date(),
   };
   const filled: Record<string, unknown> = {};
   for (const { name, type } of columns)
-    filled[name as string] = empty[type as string] ?? (/int|float/.test(type as string) ? 0 : '');
+    filled[name as string] = empty[type as string] ?? (/^(int|float)/.test(type as string) ? 0 : '');
   Object.assign(filled, row);
   const names = Object.keys(filled);
   await database.query(
@@ -54,6 +56,20 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     {
       goes: [{ endpoint_id: 'old', minute: daysAgo(11) }],
       stays: [{ endpoint_id: 'young', minute: daysAgo(9) }],
+    },
+  ],
+  [
+    'traffic',
+    'subject_id',
+    {
+      goes: [
+        { subject_id: 'old hour', step: 60, start: daysAgo(11) },
+        { subject_id: 'old minute', step: 1, start: daysAgo(3) },
+      ],
+      stays: [
+        { subject_id: 'young hour', step: 60, start: daysAgo(9) },
+        { subject_id: 'young minute', step: 1, start: daysAgo(1) },
+      ],
     },
   ],
   [

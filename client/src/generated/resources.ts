@@ -45,6 +45,8 @@ import type {
   GetPortalConfigurationResult,
   GetStatusTotalsQuery,
   GetStatusTotalsResult,
+  GetTimeSeriesQuery,
+  GetTimeSeriesResult,
   GetWaitingTotalsQuery,
   GetWaitingTotalsResult,
   ImportEventTypes,
@@ -578,6 +580,11 @@ export class Dashboard extends Resource {
   /** Count the deliveries between two dates by status. */
   getStatusTotals(query: GetStatusTotalsQuery = {}, options?: CallOptions): Promise<GetStatusTotalsResult> {
     return this.scope.data('GET', this.scope.at`/eventdeliveries/statustotals`, { query, options });
+  }
+
+  /** Count events, deliveries and attempts over time, of the project or of some endpoints or sources. */
+  getTimeSeries(query: GetTimeSeriesQuery = {}, options?: CallOptions): Promise<GetTimeSeriesResult> {
+    return this.scope.data('GET', this.scope.at`/timeseries`, { query, options });
   }
 }
 

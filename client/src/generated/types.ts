@@ -2047,6 +2047,58 @@ export interface GetStatusTotalsResult {
   Retry: number;
 }
 
+export interface GetTimeSeriesQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** By default a minute up to 6 hours, an hour up to 14 days, else a day. */
+  step?: 'minute' | 'hour' | 'day';
+  /** The sum of these endpoints. */
+  endpointId?: string[];
+  /** The sum of these sources. */
+  sourceId?: string[];
+}
+
+export interface GetTimeSeriesResult {
+  step: 'minute' | 'hour' | 'day';
+  /** One for each step, oldest first, also where nothing happened. */
+  points: Array<{
+    /** RFC 3339, UTC, milliseconds. */
+    start: string;
+    /** Events of the project or source. For endpoints: deliveries made. */
+    accepted: number;
+    /** Deliveries that ended as Success. */
+    delivered: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    attempts: number;
+    failed_attempts: number;
+    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+    latency: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  }>;
+  totals: {
+    /** Events of the project or source. For endpoints: deliveries made. */
+    accepted: number;
+    /** Deliveries that ended as Success. */
+    delivered: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    attempts: number;
+    failed_attempts: number;
+    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+    latency: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  };
+}
+
 export interface ListPortalLinksQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
