@@ -552,6 +552,8 @@ create table jobs (
   total bigint,
   done bigint not null default 0,
   failed bigint not null default 0,
+  -- rows per second at most; null: as fast as it can
+  rate integer,
   error text,
   -- when the next chunk may begin; also the order in which jobs take turns
   due_at timestamptz not null default now(),

@@ -5,6 +5,7 @@ import { SourceFinder } from '../ingest/source/source-finder.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { registerEventDeliveries } from './deliveries/event-deliveries.ts';
+import { registerFailures } from './deliveries/failures.ts';
 import { registerMetaEvents } from './deliveries/meta-events.ts';
 import { registerEndpointChecks } from './endpoints/endpoint-checks.ts';
 import { registerEndpoints } from './endpoints/endpoints.ts';
@@ -49,6 +50,7 @@ const resources = [
   registerEvents,
   registerExplainEvent,
   registerEventDeliveries,
+  registerFailures,
   registerEndpointTest,
   registerJobs,
   registerOnboard,

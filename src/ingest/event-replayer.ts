@@ -11,7 +11,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { audited } from '../store/config/audit-entries.ts';
-import type { JobChunk, JobRow } from '../store/config/jobs.ts';
+import { chunkLimit, type JobChunk, type JobRow } from '../store/config/jobs.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
 import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
@@ -91,10 +91,11 @@ export class EventReplayer {
     const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
     const endsBefore = filter.toMs !== undefined && filter.toMs < idTime(job.id) - SETTLE_MS;
     const settled = endsBefore || ageMs >= SETTLE_MS;
+    const limit = chunkLimit(job, CHUNK_EVENTS);
     const events = await eventsAfter(tx, eventConditions(job.project_id, filter), {
       after: job.cursor,
       before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
-      limit: CHUNK_EVENTS,
+      limit,
     });
     const routing = await this.#deps.cache.refresh(job.project_id);
     const made: NewDelivery[] = [];
@@ -104,7 +105,7 @@ export class EventReplayer {
       if (replayed.length === 0) failed += 1;
       made.push(...replayed);
     }
-    const isLast = events.length < CHUNK_EVENTS;
+    const isLast = events.length < limit;
     return {
       cursor: isLast && settled ? null : (events.at(-1)?.id ?? job.cursor),
       done: events.length - failed,

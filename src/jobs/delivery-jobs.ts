@@ -3,7 +3,7 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { resend, resendProblem } from '../routing/resend.ts';
-import type { JobWork } from '../store/config/jobs.ts';
+import { chunkLimit, type JobWork } from '../store/config/jobs.ts';
 import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import { idsAfter } from '../store/database/list-page.ts';
 import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
@@ -19,17 +19,18 @@ const CHUNK = 500;
 export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
   return async (tx, job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
+    const limit = chunkLimit(job, CHUNK);
     const ids = await idsAfter(tx, deliveryWalk(job.project_id, filter), {
       after: job.cursor,
       before: job.id,
-      limit: CHUNK,
+      limit,
     });
     const routing = await deps.cache.get(job.project_id);
     const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
     const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
     const woken = await resend(tx, routing, { deliveries, lane: LANE.replay });
     return {
-      cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null),
+      cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
       done: deliveries.length,
       failed: locked.length - deliveries.length,
       committed: () => {
@@ -44,10 +45,11 @@ export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: Deliver
   return async (tx, job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
     const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
+    const limit = chunkLimit(job, CHUNK);
     const ids = await idsAfter(tx, deliveryWalk(job.project_id, { ...filter, statuses }), {
       after: job.cursor,
       before: job.id,
-      limit: CHUNK,
+      limit,
     });
     const done = await endOpenDeliveries({ tx, metaEvents: deps.metaEvents }, job.project_id, {
       ids,
@@ -55,7 +57,7 @@ export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: Deliver
       description: 'Cancelled.',
     });
     return {
-      cursor: ids.length < CHUNK ? null : (ids.at(-1) ?? null),
+      cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
       done,
       failed: 0,
       committed: () => {

@@ -49,8 +49,16 @@ export class JobRunner {
   async #work(): Promise<void> {
     let more = true;
     while (more && !this.#loop.isStopped) {
-      more = await workOnJob(this.#deps.db, this.#deps.works, (job, error) => this.#failed(job, error));
+      more = await workOnJob(this.#deps.db, this.#deps.works, {
+        error: (job, error) => this.#failed(job, error),
+        delay: (ms) => this.#wakeIn(ms),
+      });
     }
+  }
+
+  /** Sooner than the next turn, for a job with a rate. */
+  #wakeIn(ms: number): void {
+    if (ms < POLL_MS) setTimeout(() => this.wake(), ms).unref();
   }
 
   #failed(job: JobRow, error: unknown): void {

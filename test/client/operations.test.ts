@@ -190,6 +190,10 @@ describe('the further operations', () => {
     expect((await posthorn.dashboard.getStatusTotals()).Success).toBeGreaterThanOrEqual(0);
     expect((await posthorn.eventDeliveries.getWaitingTotals()).paused).toBeGreaterThanOrEqual(0);
     expect((await posthorn.dashboard.getTimeSeries()).points.length).toBeGreaterThan(0);
+    expect((await posthorn.eventDeliveries.listFailures()).complete).toBe(true);
+    expect(
+      (await posthorn.eventDeliveries.batchRetry({ dry_run: true })).dry_run?.total,
+    ).toBeGreaterThanOrEqual(0);
     expect((await posthorn.audit.list({ perPage: 1 }).page()).content).toHaveLength(1);
     expect((await instance.audit.listInstance().page()).content.length).toBeGreaterThan(1);
     const link = await posthorn.portalLinks.create({
@@ -249,6 +253,7 @@ describe('a portal link', () => {
     await portal.dashboard.getStatusTotals();
     await portal.eventDeliveries.getWaitingTotals();
     await portal.dashboard.getTimeSeries();
+    await portal.eventDeliveries.listFailures();
     await portal.subscriptions.delete(sub.uid);
     await portal.endpoints.delete(made.uid);
   });

@@ -12,15 +12,18 @@ import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/h
 import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
+import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { deliveryFilter, deliveryFilterNames, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
 import { EventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
+import { dryRunOfDeliveries } from './dry-run-deliveries.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const tag = 'Event deliveries';
 const Filters = Type.Object(deliveryFilterQuery);
+const JobFilters = Type.Object({ ...deliveryFilterQuery, ...jobQuery });
 
 const RETRYABLE = ['Failure', 'Discarded'] as const;
 const RETRY_HINT = 'only Failure and Discarded can be retried; forceresend sends successful ones again';
@@ -150,17 +153,23 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     id: 'batchRetryEventDeliveries',
     tag,
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
-    query: Filters,
+    query: JobFilters,
     status: 200,
     message: 'Batch retry started',
+    variant: dryRunAnswer,
     data: Job,
     portal: 'resend',
     handle: async (call, _request, reply) => {
-      const { project, actor } = call;
+      const { project, actor, query } = call;
+      const { isDryRun, rate } = jobOptions(query);
       const filter = await retryFilter(call);
+      if (isDryRun) return dryRunOfDeliveries(context, project, { type: 'batch_retry', filter, rate });
       const count = counting(project, filter);
       const by = { projectId: project.id, actor };
-      return startedJob(reply, await startJob(context, by, { type: 'batch_retry', input: filter, count }));
+      return startedJob(
+        reply,
+        await startJob(context, by, { type: 'batch_retry', input: filter, count, rate }),
+      );
     },
   });
   registerOperation(app, {
@@ -185,17 +194,22 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary:
       'Start a job that discards every open delivery matching the filters in the query or the JSON body.',
-    query: Filters,
+    query: JobFilters,
     status: 200,
     message: 'Cancelling started',
     data: Job,
     handle: async ({ project, query, scope, actor }, request, reply) => {
-      const place = { project, scope };
-      const asked = await deliveryFilter(context, place, { ...query, ...bodyFilters(request.body) });
+      const given = { ...query, ...bodyFilters(request.body) };
+      const { isDryRun, rate } = jobOptions(given);
+      const asked = await deliveryFilter(context, { project, scope }, given);
       const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
+      if (isDryRun) return dryRunOfDeliveries(context, project, { type: 'batch_cancel', filter, rate });
       const count = counting(project, filter);
       const by = { projectId: project.id, actor };
-      return startedJob(reply, await startJob(context, by, { type: 'batch_cancel', input: filter, count }));
+      return startedJob(
+        reply,
+        await startJob(context, by, { type: 'batch_cancel', input: filter, count, rate }),
+      );
     },
   });
 }
@@ -213,7 +227,9 @@ function bodyFilters(body: unknown): Call<unknown>['query'] {
   const isText = (item: unknown) => typeof item === 'string';
   const filters: Call<unknown>['query'] = {};
   for (const [name, given] of Object.entries(value ?? {})) {
-    if (!deliveryFilterNames.has(name) || given === null) continue;
+    if (given === null) continue;
+    if (Object.hasOwn(jobQuery, name)) filters[name] = String(given);
+    if (!deliveryFilterNames.has(name)) continue;
     if (!isText(given) && !(Array.isArray(given) && given.every(isText)))
       throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
     filters[name] = given as string | string[];

@@ -16,8 +16,10 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
+import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
+import { dryRunOfEvents } from './dry-run-events.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
 import {
@@ -173,6 +175,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     summary: 'Start a job that replays every event matching the filters. Duplicates are skipped.',
     query: Type.Object({
       ...eventFilterQuery,
+      ...jobQuery,
       only_endpoint: Type.Optional(
         Type.Boolean({
           description: 'Send only to the endpoints in the filters, not to other subscribed ones.',
@@ -181,15 +184,21 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     }),
     status: 200,
     message: 'Batch replay started',
+    variant: dryRunAnswer,
     data: Nothing,
     beside: { job: Job },
     portal: 'resend',
     handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
       const input = scopedReplay(onlyNamed(filter, query), scope);
+      const { isDryRun, rate } = jobOptions(query);
+      if (isDryRun) {
+        beside['job'] = await dryRunOfEvents(context, project, { input, rate });
+        return null;
+      }
       const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
       const by = { projectId: project.id, actor };
-      const job = await startJob(context, by, { type: 'batch_replay', input, count });
+      const job = await startJob(context, by, { type: 'batch_replay', input, count, rate });
       beside['job'] = startedJob(reply, job);
       return null;
     },

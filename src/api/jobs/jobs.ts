@@ -4,24 +4,44 @@ import { AppError, found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { audited } from '../../store/config/audit-entries.ts';
-import { cancelJob, getJob, type JobRow, jobStatuses, jobTypes, listJobs } from '../../store/config/jobs.ts';
+import {
+  cancelJob,
+  getJob,
+  type JobRow,
+  type JobType,
+  jobStatuses,
+  jobTypes,
+  listJobs,
+} from '../../store/config/jobs.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
+import { DryRun } from './dry-run.ts';
+
+const DRY_RUN = 'dry_run';
 
 export const Job = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   type: oneOf(jobTypes),
-  status: oneOf(jobStatuses, 'completed: every row was processed. Queued deliveries may still wait.'),
+  status: oneOf(
+    [...jobStatuses, DRY_RUN],
+    'completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started.',
+  ),
   description: Type.String({ description: 'What the job does with each row.' }),
   total: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Rows to process; null while they are too many to count.',
   }),
   done: Type.Integer({ description: 'Rows processed so far.' }),
   failed: Type.Integer({ description: 'Rows that could not be processed.' }),
+  rate: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Rows per second at most; null: as fast as it can.',
+  }),
   error: Type.String({ description: 'Why the job failed.' }),
+  dry_run: Type.Union([DryRun, Type.Null()], {
+    description: 'What the job would do, for a call with `dry_run=true`; else null.',
+  }),
   started_at: NullableTime,
   finished_at: NullableTime,
   created_at: Time,
@@ -46,11 +66,37 @@ export function toJob(row: JobRow): Static<typeof Job> {
     total: row.total,
     done: row.done,
     failed: row.failed,
+    rate: row.rate,
     error: row.error ?? '',
+    dry_run: null,
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
+  };
+}
+
+/** A job that is not started, with what it would do. */
+export function unstartedJob(
+  job: { projectId: string; type: JobType; total: number; rate: number | undefined; nowMs: number },
+  dryRun: Static<typeof DryRun>,
+): Static<typeof Job> {
+  return {
+    uid: '',
+    project_id: job.projectId,
+    type: job.type,
+    status: DRY_RUN,
+    description: descriptions[job.type],
+    total: job.total,
+    done: 0,
+    failed: 0,
+    rate: job.rate ?? null,
+    error: '',
+    dry_run: dryRun,
+    started_at: null,
+    finished_at: null,
+    created_at: iso(job.nowMs),
+    updated_at: iso(job.nowMs),
   };
 }
 

@@ -16,6 +16,8 @@ export async function startJob(
     type: JobType;
     input: unknown;
     isSecret?: boolean;
+    /** Rows per second at most. Undefined: no limit. */
+    rate?: number | undefined;
     count: number | ((tx: Queryable) => Promise<number>);
   },
 ): Promise<JobRow> {
@@ -23,7 +25,12 @@ export async function startJob(
   const total = typeof job.count === 'number' ? job.count : await countWithin(context, job.count);
   const id = ids.next();
   const input = JSON.stringify(job.input);
-  const after = { type: job.type, total, ...(job.isSecret !== true && { filter: job.input }) };
+  const after = {
+    type: job.type,
+    total,
+    ...(job.rate !== undefined && { rate: job.rate }),
+    ...(job.isSecret !== true && { filter: job.input }),
+  };
   const row = await audited(context, by, async (tx) => {
     const result = await insertJob(tx, {
       id,
@@ -32,6 +39,7 @@ export async function startJob(
       input: job.isSecret === true ? '' : input,
       sealed: job.isSecret === true ? sealer.seal(input, `job ${id}`) : null,
       total,
+      rate: job.rate ?? null,
       actor: by.actor,
     });
     return { result, audit: [{ action: 'job.started', resourceId: id, before: null, after }] };

@@ -25,6 +25,8 @@ export interface JobRow {
   total: number | null;
   done: number;
   failed: number;
+  /** Rows per second at most. Null: no limit. */
+  rate: number | null;
   error: string | null;
   started_at: number | null;
   finished_at: number | null;
@@ -50,17 +52,27 @@ export interface JobChunk {
 export type JobWork = (tx: Queryable, job: JobRow) => Promise<JobChunk>;
 
 const COLUMNS =
-  'id, project_id, type, status, input, sealed, cursor, total, done, failed, error, started_at, finished_at, updated_at, actor_type, actor_id';
+  'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id';
 const OPEN = `status in ('queued', 'running')`;
 
 export async function insertJob(
   db: Queryable,
-  job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total'> & { actor: Actor },
+  job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total' | 'rate'> & { actor: Actor },
 ): Promise<JobRow> {
   const [row] = await db.query<JobRow>(
-    `insert into jobs (id, project_id, type, status, input, sealed, total, actor_type, actor_id)
-     values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8) returning ${COLUMNS}`,
-    [job.id, job.project_id, job.type, job.input, job.sealed, job.total, job.actor.type, job.actor.id],
+    `insert into jobs (id, project_id, type, status, input, sealed, total, rate, actor_type, actor_id)
+     values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9) returning ${COLUMNS}`,
+    [
+      job.id,
+      job.project_id,
+      job.type,
+      job.input,
+      job.sealed,
+      job.total,
+      job.rate,
+      job.actor.type,
+      job.actor.id,
+    ],
   );
   return row as JobRow;
 }
@@ -95,7 +107,11 @@ export async function cancelJob(db: Queryable, projectId: string, id: string): P
 export async function workOnJob(
   db: Database,
   works: Readonly<Record<JobType, JobWork>>,
-  onError: (job: JobRow, error: unknown) => void,
+  on: {
+    error(job: JobRow, error: unknown): void;
+    /** The next chunk of the job may begin in so many milliseconds. */
+    delay(ms: number): void;
+  },
 ): Promise<boolean> {
   let taken: JobRow | undefined;
   let chunk: JobChunk | undefined;
@@ -110,16 +126,27 @@ export async function workOnJob(
       );
       if (taken === undefined) return;
       chunk = await works[taken.type](tx, taken);
+      chunk = { ...chunk, delayMs: delayOf(taken, chunk) };
       await saveChunk(tx, taken, chunk);
     });
   } catch (error) {
     if (taken === undefined) throw error;
     if (await endJobOfDeletedProject(db, taken.id)) return true;
-    onError(taken, error);
+    on.error(taken, error);
     return false;
   }
   await chunk?.committed?.();
+  if (chunk?.delayMs !== undefined && chunk.delayMs > 0 && chunk.cursor !== null) on.delay(chunk.delayMs);
   return taken !== undefined;
+}
+
+/** How many rows a chunk may have. With a rate, no more than in one second. */
+export function chunkLimit({ rate }: JobRow, most: number): number {
+  return rate === null ? most : Math.min(most, rate);
+}
+
+function delayOf({ rate }: JobRow, { done, failed, delayMs = 0 }: JobChunk): number {
+  return rate === null ? delayMs : Math.max(delayMs, ((done + failed) * 1000) / rate);
 }
 
 /** A job cannot continue without its project. This is checked only after a chunk has failed. */

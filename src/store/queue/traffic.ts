@@ -120,3 +120,18 @@ export function readLatencies(
     values,
   );
 }
+
+/** Those of the endpoints to which a delivery failed in a range, as far as nodes have stored their counts. */
+export async function endpointsWithFailures(
+  db: Queryable,
+  projectId: string,
+  wanted: { endpointIds: readonly string[]; fromMs: number; toMs: number },
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select e.id from unnest($2::text[]) e(id) where exists (
+       select from traffic t where t.project_id = $1 and t.subject_id = e.id and t.step = ${LENGTH.hour} and t.failed > 0
+         and t.start >= date_trunc('hour', to_timestamp($3::float8 / 1000), 'UTC') and t.start <= to_timestamp($4::float8 / 1000))`,
+    [projectId, wanted.endpointIds, wanted.fromMs, wanted.toMs],
+  );
+  return rows.map((row) => row.id);
+}

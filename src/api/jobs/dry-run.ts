@@ -1,0 +1,79 @@
+import { Type } from 'typebox';
+import { deliveryStatuses } from '../../domain/delivery.ts';
+import { AppError } from '../../domain/errors.ts';
+import { queryValue } from '../../domain/pagination.ts';
+import { NullableTime, oneOf, Time } from '../http/fields.ts';
+import type { Call } from '../http/operation.ts';
+
+/** Parameters of every call that starts a job on events or deliveries. */
+export const jobQuery = {
+  dry_run: Type.Optional(
+    Type.Boolean({
+      description: 'Count what the job would do, and show some of it. Nothing is started or sent.',
+    }),
+  ),
+  rate: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      description: 'Rows per second at most. By default there is no limit.',
+    }),
+  ),
+};
+
+const MAX_RATE = 1_000;
+
+export interface JobOptions {
+  isDryRun: boolean;
+  rate: number | undefined;
+}
+
+export function jobOptions(query: Call<unknown>['query']): JobOptions {
+  const dryRun = queryValue(query, 'dry_run');
+  // Anything else must not start a job by mistake.
+  if (dryRun !== undefined && dryRun !== 'true' && dryRun !== 'false')
+    throw new AppError('bad_query', { name: 'dry_run', detail: 'must be true or false' });
+  const given = queryValue(query, 'rate');
+  const rate = given === undefined ? undefined : Number(given);
+  if (rate !== undefined && !(Number.isInteger(rate) && rate >= 1 && rate <= MAX_RATE))
+    throw new AppError('bad_query', { name: 'rate', detail: `must be a whole number from 1 to ${MAX_RATE}` });
+  return { isDryRun: dryRun === 'true', rate };
+}
+
+/** The answer says that nothing was started. */
+export const dryRunAnswer = ({ query }: Pick<Call<unknown>, 'query'>) =>
+  jobOptions(query).isDryRun
+    ? ({ status: 200, message: 'Dry run: nothing was started' } as const)
+    : undefined;
+
+/** How many rows of a sample are shown. */
+export const SAMPLE = 10;
+/** How many endpoints are named. */
+export const NAMED = 100;
+
+const count = Type.Integer();
+
+/** What a job would do. */
+export const DryRun = Type.Object({
+  total: Type.Integer({ description: 'Rows of the job, exactly.' }),
+  oldest_at: NullableTime,
+  endpoints: Type.Integer({ description: 'How many endpoints these are for.' }),
+  by_endpoint: Type.Array(Type.Object({ endpoint_id: Type.String(), name: Type.String(), count }), {
+    description: 'The largest first, at most 100.',
+  }),
+  by_status: Type.Array(Type.Object({ status: Type.String(), count })),
+  by_outcome: Type.Array(Type.Object({ outcome: Type.String(), count }), {
+    description: 'Of deliveries, by the result of the last attempt. Empty for events.',
+  }),
+  sample: Type.Array(
+    Type.Object({
+      uid: Type.String(),
+      event_type: Type.String(),
+      endpoint_id: Type.String({ description: 'Empty for events.' }),
+      status: Type.Union([oneOf(deliveryStatuses), Type.String()]),
+      last_outcome: Type.String(),
+      created_at: Time,
+    }),
+    { description: 'The newest of them.' },
+  ),
+});
