@@ -36,6 +36,7 @@ import { registerEndpointTest } from './trials/endpoint-test.ts';
 import { registerExplainEvent } from './trials/explain-event.ts';
 import { registerPreviewSubscription } from './trials/preview-subscription.ts';
 import { registerTestFunction } from './trials/test-function.ts';
+import { registerSearch } from './watching/search.ts';
 
 const resources = [
   registerProjects,
@@ -57,6 +58,7 @@ const resources = [
   registerEndpointChecks,
   registerDashboard,
   registerTimeSeries,
+  registerSearch,
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,

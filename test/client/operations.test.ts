@@ -191,6 +191,7 @@ describe('the further operations', () => {
     expect((await posthorn.eventDeliveries.getWaitingTotals()).paused).toBeGreaterThanOrEqual(0);
     expect((await posthorn.dashboard.getTimeSeries()).points.length).toBeGreaterThan(0);
     expect((await posthorn.eventDeliveries.listFailures()).complete).toBe(true);
+    expect((await posthorn.dashboard.search({ q: 'nothing at all' })).hits).toEqual([]);
     expect(
       (await posthorn.eventDeliveries.batchRetry({ dry_run: true })).dry_run?.total,
     ).toBeGreaterThanOrEqual(0);
@@ -254,6 +255,7 @@ describe('a portal link', () => {
     await portal.eventDeliveries.getWaitingTotals();
     await portal.dashboard.getTimeSeries();
     await portal.eventDeliveries.listFailures();
+    await portal.dashboard.search({ q: 'nothing at all' });
     await portal.subscriptions.delete(sub.uid);
     await portal.endpoints.delete(made.uid);
   });

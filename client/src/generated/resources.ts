@@ -55,6 +55,8 @@ import type {
   ListEndpointsQuery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
+  ListFailuresQuery,
+  ListFailuresResult,
   ListInstanceAuditQuery,
   ListJobsQuery,
   ListMetaEventsQuery,
@@ -70,6 +72,8 @@ import type {
   PreviewSubscriptionBody,
   PreviewSubscriptionResult,
   Project,
+  SearchQuery,
+  SearchResult,
   Source,
   Subscription,
   TestFilterBody,
@@ -531,6 +535,11 @@ export class EventDeliveries extends Resource {
   cancel(query: CancelEventDeliveriesQuery = {}, options?: CallOptions): Promise<Job> {
     return this.scope.data('POST', this.scope.at`/eventdeliveries/cancel`, { query, options });
   }
+
+  /** Group failing deliveries by endpoint and cause. Without dates, those of the last 24 hours. */
+  listFailures(query: ListFailuresQuery = {}, options?: CallOptions): Promise<ListFailuresResult> {
+    return this.scope.data('GET', this.scope.at`/failures`, { query, options });
+  }
 }
 
 export class DeliveryAttempts extends Resource {
@@ -585,6 +594,11 @@ export class Dashboard extends Resource {
   /** Count events, deliveries and attempts over time, of the project or of some endpoints or sources. */
   getTimeSeries(query: GetTimeSeriesQuery = {}, options?: CallOptions): Promise<GetTimeSeriesResult> {
     return this.scope.data('GET', this.scope.at`/timeseries`, { query, options });
+  }
+
+  /** Search ids, idempotency keys, names, customers, event types and values of payloads for a text. */
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchResult> {
+    return this.scope.data('GET', this.scope.at`/search`, { query, options });
   }
 }
 
@@ -730,7 +744,14 @@ export class PortalResources {
   readonly events: Pick<Events, 'create' | 'list' | 'get' | 'replay' | 'batchReplay' | 'countBatchReplay'>;
   readonly eventDeliveries: Pick<
     EventDeliveries,
-    'list' | 'getWaitingTotals' | 'get' | 'resend' | 'forceResend' | 'batchRetry' | 'countBatchRetry'
+    | 'list'
+    | 'getWaitingTotals'
+    | 'get'
+    | 'resend'
+    | 'forceResend'
+    | 'batchRetry'
+    | 'countBatchRetry'
+    | 'listFailures'
   >;
   readonly deliveryAttempts: DeliveryAttempts;
   readonly dashboard: Dashboard;

@@ -720,8 +720,8 @@ export interface Job {
   uid: string;
   project_id: string;
   type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
-  /** completed: every row was processed. Queued deliveries may still wait. */
-  status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed';
+  /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
+  status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
   /** What the job does with each row. */
   description: string;
   /** Rows to process; null while they are too many to count. */
@@ -730,8 +730,44 @@ export interface Job {
   done: number;
   /** Rows that could not be processed. */
   failed: number;
+  /** Rows per second at most; null: as fast as it can. */
+  rate: number | null;
   /** Why the job failed. */
   error: string;
+  /** What the job would do, for a call with `dry_run=true`; else null. */
+  dry_run: {
+    /** Rows of the job, exactly. */
+    total: number;
+    oldest_at: string | null;
+    /** How many endpoints these are for. */
+    endpoints: number;
+    /** The largest first, at most 100. */
+    by_endpoint: Array<{
+      endpoint_id: string;
+      name: string;
+      count: number;
+    }>;
+    by_status: Array<{
+      status: string;
+      count: number;
+    }>;
+    /** Of deliveries, by the result of the last attempt. Empty for events. */
+    by_outcome: Array<{
+      outcome: string;
+      count: number;
+    }>;
+    /** The newest of them. */
+    sample: Array<{
+      uid: string;
+      event_type: string;
+      /** Empty for events. */
+      endpoint_id: string;
+      status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry' | string;
+      last_outcome: string;
+      /** RFC 3339, UTC, milliseconds. */
+      created_at: string;
+    }>;
+  } | null;
   started_at: string | null;
   finished_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
@@ -1699,6 +1735,10 @@ export interface BatchReplayEventsQuery {
   query?: string;
   /** A JSON object that the payload must contain. */
   body?: string;
+  /** Count what the job would do, and show some of it. Nothing is started or sent. */
+  dry_run?: boolean;
+  /** Rows per second at most. By default there is no limit. */
+  rate?: number;
   /** Send only to the endpoints in the filters, not to other subscribed ones. */
   only_endpoint?: boolean;
 }
@@ -1845,6 +1885,10 @@ export interface BatchRetryEventDeliveriesQuery {
   query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
+  /** Count what the job would do, and show some of it. Nothing is started or sent. */
+  dry_run?: boolean;
+  /** Rows per second at most. By default there is no limit. */
+  rate?: number;
 }
 
 export interface CountBatchRetryEventDeliveriesQuery {
@@ -1897,6 +1941,48 @@ export interface CancelEventDeliveriesQuery {
   query?: string;
   idempotencyKey?: string;
   brokerMessageId?: string;
+  /** Count what the job would do, and show some of it. Nothing is started or sent. */
+  dry_run?: boolean;
+  /** Rows per second at most. By default there is no limit. */
+  rate?: number;
+}
+
+export interface ListFailuresQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  eventType?: string;
+}
+
+export interface ListFailuresResult {
+  /** The largest first. */
+  groups: Array<{
+    endpoint_id: string;
+    endpoint_name: string;
+    owner_id: string;
+    /** The result of the last attempt, as in the filter of deliveries; `not_sent` without one. */
+    outcome: string;
+    /** The reason of one of these deliveries. */
+    description: string;
+    count: number;
+    /** Open deliveries that are tried again. */
+    retrying: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    /** RFC 3339, UTC, milliseconds. */
+    first_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    last_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    oldest_at: string;
+  }>;
+  /** False: the time was up before every failing endpoint was read, or there are more than 500 groups. */
+  complete: boolean;
 }
 
 export interface ListJobsQuery {
@@ -1933,8 +2019,8 @@ export type OnboardResult =
       uid: string;
       project_id: string;
       type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
-      /** completed: every row was processed. Queued deliveries may still wait. */
-      status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed';
+      /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
+      status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
       /** What the job does with each row. */
       description: string;
       /** Rows to process; null while they are too many to count. */
@@ -1943,8 +2029,44 @@ export type OnboardResult =
       done: number;
       /** Rows that could not be processed. */
       failed: number;
+      /** Rows per second at most; null: as fast as it can. */
+      rate: number | null;
       /** Why the job failed. */
       error: string;
+      /** What the job would do, for a call with `dry_run=true`; else null. */
+      dry_run: {
+        /** Rows of the job, exactly. */
+        total: number;
+        oldest_at: string | null;
+        /** How many endpoints these are for. */
+        endpoints: number;
+        /** The largest first, at most 100. */
+        by_endpoint: Array<{
+          endpoint_id: string;
+          name: string;
+          count: number;
+        }>;
+        by_status: Array<{
+          status: string;
+          count: number;
+        }>;
+        /** Of deliveries, by the result of the last attempt. Empty for events. */
+        by_outcome: Array<{
+          outcome: string;
+          count: number;
+        }>;
+        /** The newest of them. */
+        sample: Array<{
+          uid: string;
+          event_type: string;
+          /** Empty for events. */
+          endpoint_id: string;
+          status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry' | string;
+          last_outcome: string;
+          /** RFC 3339, UTC, milliseconds. */
+          created_at: string;
+        }>;
+      } | null;
       started_at: string | null;
       finished_at: string | null;
       /** RFC 3339, UTC, milliseconds. */
@@ -2097,6 +2219,44 @@ export interface GetTimeSeriesResult {
       p99: number;
     } | null;
   };
+}
+
+export interface SearchQuery {
+  /** The text. */
+  q: string;
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+}
+
+export interface SearchResult {
+  hits: Array<{
+    kind:
+      | 'event'
+      | 'event_delivery'
+      | 'endpoint'
+      | 'subscription'
+      | 'source'
+      | 'event_type'
+      | 'customer'
+      | 'job'
+      | 'meta_event';
+    /** The id, or the name of an event type or customer. */
+    uid: string;
+    title: string;
+    /** Where the text was found: `name`, `idempotency_key`, `data.invoice.id`. */
+    field: string;
+    /** The value with the text in it; the part around the text if it is long. */
+    value: string;
+    created_at: string | null;
+  }>;
+  /** Events whose contents were looked at. */
+  searched_events: number;
+  /** Contents of events since this time were looked at; null: of all events. */
+  searched_from: string | null;
+  /** False: the time was up, or enough events were found, before `searched_from` could be earlier. */
+  complete: boolean;
 }
 
 export interface ListPortalLinksQuery {

@@ -56,6 +56,15 @@ export async function getEvent(
   return row;
 }
 
+/** The first event with an idempotency key. */
+export async function eventOfKey(db: Queryable, projectId: string, key: string): Promise<string | undefined> {
+  const [row] = await db.query<{ event_id: string }>(
+    'select event_id from event_keys where project_id = $1 and key = $2',
+    [projectId, key],
+  );
+  return row?.event_id;
+}
+
 /** An event lists at most this many of its endpoints. Its deliveries have the rest. */
 const NAMED_ENDPOINTS = 1000;
 
@@ -213,6 +222,32 @@ export function payloadRun(
          where ${where.toString()} order by id ${order} limit ${run.rows}
        ) e
      ) e where coalesce(before, 0) < ${run.bytes} order by id ${order}`,
+    where.values,
+  );
+}
+
+export interface SearchedEvent {
+  id: string;
+  event_type: string;
+  idempotency_key: string | null;
+  /** Null: it is not JSON. */
+  payload: Buffer | null;
+}
+
+/** The same, newest first, with everything that a search looks at. */
+export function searchRun(
+  db: Queryable,
+  where: Where,
+  run: { rows: number; bytes: number },
+): Promise<SearchedEvent[]> {
+  return db.query(
+    `select id, event_type, idempotency_key, payload from (
+       select *, sum(octet_length(payload)) over (order by id desc rows unbounded preceding) - octet_length(payload) as before
+       from (
+         select id, event_type, idempotency_key, case when content_type is null then payload end as payload from events
+         where ${where.toString()} order by id desc limit ${run.rows}
+       ) e
+     ) e where coalesce(before, 0) < ${run.bytes} order by id desc`,
     where.values,
   );
 }

@@ -1,9 +1,18 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { payloadTest } from '../../platform/json-contains.ts';
+import { valueFinder } from '../../platform/json-find.ts';
 import type { Queryable } from '../database/database.ts';
 import { MAX_PAGE_BYTES } from '../database/list-page.ts';
-import { type EventFilter, eventConditions, eventsByIds, payloadRun, type StoredEvent } from './events.ts';
+import {
+  type EventFilter,
+  eventConditions,
+  eventsByIds,
+  payloadRun,
+  type SearchedEvent,
+  type StoredEvent,
+  searchRun,
+} from './events.ts';
 
 /**
  * Finds events whose payload contains a JSON object. It reads payloads in id order, a bounded run at a time,
@@ -81,4 +90,67 @@ function makePage(found: Found, page: PageRequest, events: StoredEvent[]): Page<
       prev_page_cursor: ids[0] ?? '',
     },
   };
+}
+
+export interface EventMatch {
+  id: string;
+  event_type: string;
+  field: string;
+  value: string;
+}
+
+/** What a search has found, and how far it came. */
+export interface EventMatches {
+  found: EventMatch[];
+  searched: number;
+  /** The id below which nothing was looked at. Null: nothing is left. */
+  reached: string | null;
+}
+
+/**
+ * Events whose type, idempotency key or payload contains a text, newest first. It reads a bounded run at a time, each in
+ * a reading of its own, and ends with the limit of matches, the end of the events or the end of the time, with what it
+ * has found by then.
+ */
+export async function findEvents(
+  reading: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
+  projectId: string,
+  search: { filter: EventFilter; text: string; limit: number; limitMs: number },
+): Promise<EventMatches> {
+  const deadline = performance.now() + search.limitMs;
+  const findValue = valueFinder(search.text);
+  const result: EventMatches = { found: [], searched: 0, reached: null };
+  for (let cursor: string | null = null; ; ) {
+    const where = eventConditions(projectId, search.filter).addIf('id < ?', cursor);
+    const run = await reading((tx) => searchRun(tx, where, { rows: RUN_ROWS, bytes: RUN_BYTES })).catch(
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'search_timeout') return null;
+        throw error;
+      },
+    );
+    if (run === null) return { ...result, reached: cursor };
+    for (const row of run) {
+      const match = matchOf(row, search.text, findValue);
+      result.searched += 1;
+      if (match !== null) result.found.push({ id: row.id, event_type: row.event_type, ...match });
+      if (result.found.length >= search.limit) return { ...result, reached: row.id };
+    }
+    if (run.length === 0) return result;
+    cursor = run.at(-1)?.id ?? null;
+    if (performance.now() > deadline) return { ...result, reached: cursor };
+  }
+}
+
+function matchOf(
+  row: SearchedEvent,
+  text: string,
+  findValue: ReturnType<typeof valueFinder>,
+): { field: string; value: string } | null {
+  const wanted = text.toLowerCase();
+  if (row.idempotency_key?.toLowerCase().includes(wanted))
+    return { field: 'idempotency_key', value: row.idempotency_key };
+  if (row.event_type.toLowerCase().includes(wanted)) return { field: 'event_type', value: row.event_type };
+  if (row.payload === null) return null;
+  const value = findValue(row.payload);
+  return value === null ? null : { field: `data.${value.path}`.replace(/\.$/, ''), value: value.value };
 }

@@ -1,0 +1,182 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import { idTime, isId } from '../../domain/ids.ts';
+import { queryValue } from '../../domain/pagination.ts';
+import { getJob } from '../../store/config/jobs.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import { getDelivery } from '../../store/history/event-deliveries.ts';
+import { type EventFilter, eventOfKey, getEvent } from '../../store/history/events.ts';
+import { getMetaEvent } from '../../store/history/meta-events.ts';
+import { findEvents } from '../../store/history/search-payloads.ts';
+import { searchFrom } from '../events/event-filter.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, dateRange, iso, isoOrNull, NullableTime, oneOf } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { searchConfig } from './search-config.ts';
+
+/**
+ * One search over everything of a project. Ids and idempotency keys are found by index, config in memory. Payloads have
+ * no index: events are read newest first, within the dates or the project's `search_policy`, for LIMIT_MS at most.
+ */
+const LIMIT_MS = 3_000;
+const MAX_EVENTS = 20;
+const MAX_TEXT = 256;
+
+export const hitKinds = [
+  'event',
+  'event_delivery',
+  'endpoint',
+  'subscription',
+  'source',
+  'event_type',
+  'customer',
+  'job',
+  'meta_event',
+] as const;
+
+export const Hit = Type.Object({
+  kind: oneOf(hitKinds),
+  uid: Type.String({ description: 'The id, or the name of an event type or customer.' }),
+  title: Type.String(),
+  field: Type.String({
+    description: 'Where the text was found: `name`, `idempotency_key`, `data.invoice.id`.',
+  }),
+  value: Type.String({
+    description: 'The value with the text in it; the part around the text if it is long.',
+  }),
+  created_at: NullableTime,
+});
+export type SearchHit = Static<typeof Hit>;
+
+const SearchResult = Type.Object({
+  hits: Type.Array(Hit),
+  searched_events: Type.Integer({ description: 'Events whose contents were looked at.' }),
+  searched_from: Type.Union([NullableTime], {
+    description: 'Contents of events since this time were looked at; null: of all events.',
+  }),
+  complete: Type.Boolean({
+    description:
+      'False: the time was up, or enough events were found, before `searched_from` could be earlier.',
+  }),
+});
+
+export function registerSearch(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/search',
+    id: 'search',
+    tag: 'Dashboard',
+    summary: 'Search ids, idempotency keys, names, customers, event types and values of payloads for a text.',
+    query: Type.Object({
+      q: Type.String({ minLength: 1, maxLength: MAX_TEXT, description: 'The text.' }),
+      ...dateQuery,
+    }),
+    status: 200,
+    message: 'Searched',
+    data: SearchResult,
+    portal: 'read',
+    handle: async ({ project, query, scope }) => {
+      const text = queryValue(query, 'q')?.trim() ?? '';
+      if (text === '' || text.length > MAX_TEXT || text.includes('\0'))
+        throw new AppError('bad_query', {
+          name: 'q',
+          detail: `must be a text of 1 to ${MAX_TEXT} characters`,
+        });
+      const dates = dateRange(query);
+      const filter = { ...dates, fromMs: dates.fromMs ?? searchFrom(context, project), scope };
+      const known = [
+        ...(await byId(context, project, { text, scope })),
+        ...(await byKey(context, project, { text, scope })),
+        ...(await searchConfig(context, project, { text, scope })),
+      ];
+      const isOnlyId = known.length > 0 && isId(text.toUpperCase());
+      const inEvents = isOnlyId ? nothing(filter) : await byContent(context, project, { text, filter });
+      const seen = new Set(known.map(({ uid }) => uid));
+      return { ...inEvents, hits: [...known, ...inEvents.hits.filter(({ uid }) => !seen.has(uid))] };
+    },
+  });
+}
+
+interface Search {
+  text: string;
+  scope: EndpointScope | undefined;
+}
+
+/** An id that names something is not searched for in contents. */
+function nothing({ fromMs }: EventFilter): Static<typeof SearchResult> {
+  return { hits: [], searched_events: 0, searched_from: isoOrNull(fromMs ?? null), complete: true };
+}
+
+async function byId({ db }: ApiContext, project: ProjectRow, { text, scope }: Search): Promise<SearchHit[]> {
+  const id = text.toUpperCase();
+  if (!isId(id)) return [];
+  const [event, delivery, job, metaEvent] = await Promise.all([
+    getEvent(db, project.id, id, scope),
+    getDelivery(db, project.id, id),
+    scope === undefined ? getJob(db, project.id, id) : undefined,
+    scope === undefined ? getMetaEvent(db, project.id, id) : undefined,
+  ]);
+  const hit = (kind: SearchHit['kind'], title: string): SearchHit => ({
+    kind,
+    uid: id,
+    title,
+    field: 'uid',
+    value: id,
+    created_at: iso(idTime(id)),
+  });
+  return [
+    ...(event === undefined ? [] : [hit('event', event.event_type)]),
+    ...(delivery === undefined || !seesDelivery(scope, delivery)
+      ? []
+      : [hit('event_delivery', delivery.event_type)]),
+    ...(job === undefined ? [] : [hit('job', job.type)]),
+    ...(metaEvent === undefined ? [] : [hit('meta_event', metaEvent.event_type)]),
+  ];
+}
+
+/** Keys are found however old their event is. */
+async function byKey({ db }: ApiContext, project: ProjectRow, { text, scope }: Search): Promise<SearchHit[]> {
+  const eventId = await eventOfKey(db, project.id, text);
+  if (eventId === undefined) return [];
+  const event = await getEvent(db, project.id, eventId, scope);
+  if (event === undefined) return [];
+  const { id, event_type } = event;
+  return [
+    {
+      kind: 'event',
+      uid: id,
+      title: event_type,
+      field: 'idempotency_key',
+      value: text,
+      created_at: iso(idTime(id)),
+    },
+  ];
+}
+
+async function byContent(
+  { db }: ApiContext,
+  project: ProjectRow,
+  { text, filter }: { text: string; filter: EventFilter },
+): Promise<Static<typeof SearchResult>> {
+  const { found, searched, reached } = await findEvents((work) => db.reading(project.id, work), project.id, {
+    filter,
+    text,
+    limit: MAX_EVENTS,
+    limitMs: LIMIT_MS,
+  });
+  return {
+    hits: found.map(({ id, event_type, field, value }) => ({
+      kind: 'event',
+      uid: id,
+      title: event_type,
+      field,
+      value,
+      created_at: iso(idTime(id)),
+    })),
+    searched_events: searched,
+    searched_from: reached === null ? isoOrNull(filter.fromMs ?? null) : iso(idTime(reached)),
+    complete: reached === null,
+  };
+}
