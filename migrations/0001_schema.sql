@@ -263,7 +263,7 @@ create table event_deliveries (
   budget_from integer not null default 0,
   next_send_at timestamptz,
   latency_ms double precision,
-  -- the result of the last attempt: http_503, timeout and the like (src/domain/delivery-outcome.ts); null: no attempt
+  -- the result of the last attempt: http_503, timeout and the like (src/domain/delivery.ts); null: no attempt
   last_outcome text,
   -- the body that was sent, where a function changed it
   body bytea,

@@ -78,25 +78,35 @@ export function methodsOf(document: Document): Method[] {
     routes.map(({ operation }) => operation.operationId).filter((id) => id.endsWith('InPortal')),
   );
   // A second verb of the same operation, for clients of Convoy, needs no second method.
-  return routes
-    .filter(({ operation: { operationId } }) => !/(InPortal|ByPost)$/.test(operationId))
-    .map(({ path, verb, operation }) => ({
-      id: operation.operationId,
-      resource: className(operation.tags[0]),
-      name: methodName(operation.operationId, operation.tags[0]),
-      summary: operation.summary,
-      verb,
-      path,
-      pathParameters: [...path.replace(`${PROJECT}/`, '').matchAll(/\{(\w+)\}/g)].map((found) => found[1]!),
-      query: querySchema(operation),
-      body: operation.requestBody?.content['application/json']?.schema,
-      result: resultOf(operation),
-      isRepeatable:
-        operation.operationId.startsWith('update') ||
-        EVENTS.has(operation.operationId) ||
-        REPEATABLE.has(operation.operationId),
-      isInPortal: inPortal.has(`${operation.operationId}InPortal`) || path.startsWith(`${PORTAL}/`),
-    }));
+  return (
+    routes
+      .filter(({ operation: { operationId } }) => !/(InPortal|ByPost)$/.test(operationId))
+      // The stream has a method of its own (client/src/stream.ts).
+      .filter(({ operation: { responses } }) => isJson(responses))
+      .map(({ path, verb, operation }) => ({
+        id: operation.operationId,
+        resource: className(operation.tags[0]),
+        name: methodName(operation.operationId, operation.tags[0]),
+        summary: operation.summary,
+        verb,
+        path,
+        pathParameters: [...path.replace(`${PROJECT}/`, '').matchAll(/\{(\w+)\}/g)].map((found) => found[1]!),
+        query: querySchema(operation),
+        body: operation.requestBody?.content['application/json']?.schema,
+        result: resultOf(operation),
+        isRepeatable:
+          operation.operationId.startsWith('update') ||
+          EVENTS.has(operation.operationId) ||
+          REPEATABLE.has(operation.operationId),
+        isInPortal: inPortal.has(`${operation.operationId}InPortal`) || path.startsWith(`${PORTAL}/`),
+      }))
+  );
+}
+
+function isJson(responses: DocumentOperation['responses']): boolean {
+  return (
+    Object.values(responses).some(({ content }) => content?.['text/event-stream'] !== undefined) === false
+  );
 }
 
 /** `Event types` is the class `EventTypes`. */

@@ -1,6 +1,7 @@
 import { PortalResources, ProjectResources } from './generated/resources.ts';
 import { Caller, type ClientOptions } from './request.ts';
 import { path, Scope } from './resource.ts';
+import type { StreamMessage } from './stream.ts';
 
 export { type ClientErrorCode, type FieldProblem, PosthornError } from './errors.ts';
 export type { ErrorCode } from './generated/error-codes.ts';
@@ -9,6 +10,7 @@ export type * from './generated/types.ts';
 export type { List, Page } from './list.ts';
 export type { CallOptions, ClientOptions } from './request.ts';
 export { type SendAllOptions, type Sent, sendAll } from './send-all.ts';
+export type { StreamedDelivery, StreamedEvent, StreamMessage } from './stream.ts';
 export {
   type VerifyOptions,
   verifyWebhook,
@@ -28,12 +30,20 @@ export interface PosthornOptions extends ClientOptions {
 /** The API with a key. */
 export class Posthorn extends ProjectResources {
   readonly #options: PosthornOptions;
+  readonly #scope: Scope;
 
   constructor(options: PosthornOptions) {
     const { project } = options;
     const base = project === undefined ? undefined : path`/api/v1/projects/${project}`;
-    super(new Scope(new Caller(options.key, options), base));
+    const scope = new Scope(new Caller(options.key, options), base);
+    super(scope);
+    this.#scope = scope;
     this.#options = options;
+  }
+
+  /** New events and deliveries of the project, as they happen, until the signal ends it. */
+  stream({ signal }: { signal: AbortSignal }): AsyncGenerator<StreamMessage> {
+    return this.#scope.stream(this.#scope.at`/stream`, signal);
   }
 
   /** The same client for another project. The instance key works in every project. */
@@ -49,7 +59,16 @@ export interface PosthornPortalOptions extends ClientOptions {
 
 /** The API with a portal link: the part of a project that one customer may see. */
 export class PosthornPortal extends PortalResources {
+  readonly #scope: Scope;
+
   constructor(options: PosthornPortalOptions) {
-    super(new Scope(new Caller(options.token, options), '/portal-api'));
+    const scope = new Scope(new Caller(options.token, options), '/portal-api');
+    super(scope);
+    this.#scope = scope;
+  }
+
+  /** New events and deliveries for the customer's endpoints, as they happen, until the signal ends it. */
+  stream({ signal }: { signal: AbortSignal }): AsyncGenerator<StreamMessage> {
+    return this.#scope.stream(this.#scope.at`/stream`, signal);
   }
 }

@@ -115,6 +115,19 @@ export class Caller {
     }
   }
 
+  /** The open answer of a stream. Throws a PosthornError if it is refused or no connection is made. */
+  async stream(path: string, { lastId, signal }: { lastId: string; signal: AbortSignal }): Promise<Response> {
+    const requestId = crypto.randomUUID();
+    const call: Call = { method: 'GET', path, repeatable: true };
+    const request = this.#request(call, requestId);
+    const headers = { ...(request.headers as Record<string, string>), accept: 'text/event-stream' };
+    if (lastId !== '') headers['last-event-id' as keyof typeof headers] = lastId;
+    const response = await (this.#options.fetch ?? fetch)(this.#url + path, { ...request, headers, signal });
+    if (response.ok) return response;
+    const answer = readAnswer(call, response, await response.text(), { attempts: 1, requestId });
+    throw 'error' in answer ? answer.error : new TypeError('the server answered without a stream');
+  }
+
   #request({ method, body }: Call, requestId: string): RequestInit {
     const headers: Record<string, string> = {
       accept: 'application/json',

@@ -1,6 +1,7 @@
 import type { Event, WholeEvent } from './generated/types.ts';
 import { List, type Page } from './list.ts';
 import type { Answer, Call, Caller, CallOptions } from './request.ts';
+import { follow, type StreamMessage } from './stream.ts';
 
 /** What a call has besides its method and path. */
 type Extra = Partial<Pick<Call, 'body' | 'query' | 'options'>> & {
@@ -23,6 +24,10 @@ export class Scope {
     if (this.#base === undefined)
       throw new TypeError('This call needs a project: new Posthorn({ project }) or posthorn.inProject(id).');
     return this.#base + path(parts, ...values);
+  }
+
+  stream(at: string, signal: AbortSignal): AsyncGenerator<StreamMessage> {
+    return follow(this.#caller, at, signal);
   }
 
   async data<T>(method: Call['method'], at: string, extra: Extra = {}): Promise<T> {

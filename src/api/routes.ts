@@ -37,6 +37,7 @@ import { registerExplainEvent } from './trials/explain-event.ts';
 import { registerPreviewSubscription } from './trials/preview-subscription.ts';
 import { registerTestFunction } from './trials/test-function.ts';
 import { registerSearch } from './watching/search.ts';
+import { registerStream } from './watching/stream.ts';
 
 const resources = [
   registerProjects,
@@ -94,5 +95,6 @@ export async function registerRoutes(
   registerPages(app);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
+    registerStream(scope, { ...context, authenticator: deps.authenticator });
   });
 }

@@ -135,8 +135,14 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
-  const counted = { accepted: undefined, made: undefined, finished: undefined };
-  const traffic = guard.wrap('metrics', new Traffic(now), counted);
+  const traffic = guard.wrap('metrics', new Traffic(now), {
+    accepted: undefined,
+    made: undefined,
+    finished: undefined,
+    takeChanged: [],
+    giveBack: undefined,
+    takeDropped: 0,
+  });
   const engine = new Engine({
     config,
     metaEvents,
@@ -188,6 +194,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     sealer,
     sandbox,
     now,
+    log,
     metaEvents,
     changes,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),

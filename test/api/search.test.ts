@@ -56,13 +56,16 @@ test('names, customers, event types and keys are found by a part of them', async
   expect(short(await find('order.s'))).toEqual([['event_type', 'order.shipped', 'name']]);
   expect(short(await find('payment-77'))).toEqual([['event', event.uid, 'idempotency_key']]);
   expect(short(await find('payment-7'))).toEqual([['event', event.uid, 'idempotency_key']]);
-  expect(short(await find('invoice.p'))).toEqual([['event', event.uid, 'event_type']]);
+  // The subscription has put the type into the catalogue.
+  expect(short(await find('invoice.p'))).toEqual([
+    ['event_type', 'invoice.paid', 'name'],
+    ['event', event.uid, 'event_type'],
+  ]);
 });
 
 test('values of payloads are found without their path, and the answer says how far it looked', async () => {
   const found = await find('INV-2041');
-  expect(found).toMatchObject({ complete: true, searched_events: 2 });
-  expect(Date.parse(found.searched_from)).toBeLessThan(Date.parse(event.created_at));
+  expect(found).toMatchObject({ complete: true, searched_events: 2, searched_from: null });
   expect(found.hits).toEqual([
     {
       kind: 'event',
@@ -105,8 +108,8 @@ test('another project and a portal find nothing that is not theirs', async () =>
   const other = await app.newProject();
   for (const text of [event.uid, endpoint.uid, 'billing', 'payment-77', 'INV-2041', 'acme'])
     expect((await find(text, other)).hits).toEqual([]);
-  const { url } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme-17' });
-  const portal = new ApiClient(`${app.url}/portal-api`, new URL(url).searchParams.get('token') ?? '');
+  const { token } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme-17' });
+  const portal = new ApiClient(`${app.url}/portal-api`, token);
   expect(short(await find('INV-2041', portal))).toEqual([['event', event.uid, 'data.invoice.number']]);
   expect(short(await find('billing', portal))).toEqual([['endpoint', endpoint.uid, 'name']]);
   for (const text of [hidden.uid, 'DE00-1', 'salary', 'shop', source.uid, 'acme-17'])

@@ -1,6 +1,13 @@
 import { Type } from 'typebox';
-import { type DeliveryStatus, deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
-import { errorCodes, NOT_SENT, type OutcomeFilter, parseOutcomes } from '../../domain/delivery-outcome.ts';
+import {
+  type DeliveryStatus,
+  deliveryGates,
+  deliveryStatuses,
+  errorCodes,
+  NOT_SENT,
+  type OutcomeFilter,
+  parseOutcomes,
+} from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';

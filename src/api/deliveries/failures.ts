@@ -6,7 +6,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type FailureGroup, groupFailures } from '../../store/history/delivery-groups.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
-import { endpointsWithFailures } from '../../store/queue/traffic.ts';
+import { endpointsWithFailures } from '../../store/history/traffic.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

@@ -4,6 +4,7 @@ import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -41,6 +42,7 @@ export interface ApiContext {
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Call when due deliveries wait in the queue. */
   wake(projectId: string, where: { key: QueueKey; lane: number }): void;
+  log: Logger;
   /** There is a new job. */
   wakeJobs(): void;
 }

@@ -10,7 +10,7 @@ import {
   readTraffic,
   type TrafficPoint,
   type TrafficQuery,
-} from '../../store/queue/traffic.ts';
+} from '../../store/history/traffic.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';

@@ -6,7 +6,7 @@ import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
-import type { SearchHit } from './search.ts';
+import type { SearchHit } from './search-hit.ts';
 
 /** Endpoints, customers, subscriptions, sources and event types that contain a text, at most so many of each kind. */
 const MAX_OF_A_KIND = 10;

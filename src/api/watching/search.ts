@@ -12,9 +12,10 @@ import { getMetaEvent } from '../../store/history/meta-events.ts';
 import { findEvents } from '../../store/history/search-payloads.ts';
 import { searchFrom } from '../events/event-filter.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, iso, isoOrNull, NullableTime, oneOf } from '../http/fields.ts';
+import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { searchConfig } from './search-config.ts';
+import { Hit, type SearchHit } from './search-hit.ts';
 
 /**
  * One search over everything of a project. Ids and idempotency keys are found by index, config in memory. Payloads have
@@ -23,32 +24,6 @@ import { searchConfig } from './search-config.ts';
 const LIMIT_MS = 3_000;
 const MAX_EVENTS = 20;
 const MAX_TEXT = 256;
-
-export const hitKinds = [
-  'event',
-  'event_delivery',
-  'endpoint',
-  'subscription',
-  'source',
-  'event_type',
-  'customer',
-  'job',
-  'meta_event',
-] as const;
-
-export const Hit = Type.Object({
-  kind: oneOf(hitKinds),
-  uid: Type.String({ description: 'The id, or the name of an event type or customer.' }),
-  title: Type.String(),
-  field: Type.String({
-    description: 'Where the text was found: `name`, `idempotency_key`, `data.invoice.id`.',
-  }),
-  value: Type.String({
-    description: 'The value with the text in it; the part around the text if it is long.',
-  }),
-  created_at: NullableTime,
-});
-export type SearchHit = Static<typeof Hit>;
 
 const SearchResult = Type.Object({
   hits: Type.Array(Hit),

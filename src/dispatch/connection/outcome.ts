@@ -1,5 +1,5 @@
 import type { SeenCertificates } from '../../domain/certificate.ts';
-import type { ErrorCode } from '../../domain/delivery-outcome.ts';
+import type { ErrorCode } from '../../domain/delivery.ts';
 
 /** The result of one exchange with an endpoint. A failure is a value; nothing is thrown to a caller. */
 

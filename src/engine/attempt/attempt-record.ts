@@ -1,6 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-headers.ts';
-import { httpOutcome } from '../../domain/delivery-outcome.ts';
+import { httpOutcome } from '../../domain/delivery.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';
 

@@ -2,7 +2,7 @@ import type { Traffic } from '../../metrics/traffic.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Database } from '../../store/database/database.ts';
-import { writeTraffic } from '../../store/queue/traffic.ts';
+import { writeTraffic } from '../../store/history/traffic.ts';
 
 /**
  * Stores the counts of this node every 10 s and at its stop. A turn writes at most MAX_ROWS, so 10,000 busy endpoints

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../domain/delivery.ts';
-import { NOT_SENT } from '../../domain/delivery-outcome.ts';
+import { NOT_SENT } from '../../domain/delivery.ts';
 import type { Queryable } from '../database/database.ts';
 import { type DeliveryFilter, deliveryWalk } from './event-deliveries.ts';
 

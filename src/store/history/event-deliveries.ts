@@ -1,3 +1,4 @@
+import type { OutcomeFilter } from '../../domain/delivery.ts';
 import {
   type DeliveryGate,
   type DeliveryMode,
@@ -5,7 +6,6 @@ import {
   deliveryGates,
   openStatuses,
 } from '../../domain/delivery.ts';
-import type { OutcomeFilter } from '../../domain/delivery-outcome.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import {
   type DeliveryId,
@@ -38,7 +38,7 @@ export interface StoredDelivery extends RetryColumns {
   num_trials: number;
   next_send_at: number | null;
   latency_ms: number | null;
-  /** Null: no attempt. See src/domain/delivery-outcome.ts. */
+  /** Null: no attempt. See src/domain/delivery.ts. */
   last_outcome: string | null;
   body: Buffer | null;
   updated_at: number;

@@ -20,7 +20,7 @@ export interface AttemptRow {
   url: string;
   ipAddress: string | null;
   httpStatus: string | null;
-  /** See src/domain/delivery-outcome.ts. Kept with the delivery. */
+  /** See src/domain/delivery.ts. Kept with the delivery. */
   outcome: string;
   error: string | null;
   succeeded: boolean;
