@@ -104,9 +104,7 @@ export function methodsOf(document: Document): Method[] {
 }
 
 function isJson(responses: DocumentOperation['responses']): boolean {
-  return (
-    Object.values(responses).some(({ content }) => content?.['text/event-stream'] !== undefined) === false
-  );
+  return Object.values(responses).every(({ content }) => content?.['text/event-stream'] === undefined);
 }
 
 /** `Event types` is the class `EventTypes`. */

@@ -33,7 +33,7 @@ test('an event and its outcome count for the project, the source and the endpoin
       attempts,
       failedAttempts,
     ]);
-  expect(seen.toSorted()).toEqual([
+  expect(seen.toSorted((a, b) => String(a[0]).localeCompare(String(b[0])))).toEqual([
     ['e', 1, 1, 1, 0],
     ['f', 1, 0, 1, 1],
     ['p', 1, 1, 2, 1],

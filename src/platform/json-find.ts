@@ -41,7 +41,7 @@ function find(document: unknown, text: string): { path: string; value: string } 
       value: child as unknown,
       path: path === '' ? name : `${path}.${name}`,
     }));
-    for (const child of children.reverse()) open.push(child);
+    for (const child of children.toReversed()) open.push(child);
   }
   return null;
 }

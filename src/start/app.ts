@@ -16,6 +16,7 @@ import { EventReplayer } from '../ingest/event-replayer.ts';
 import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
+import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import { Traffic } from '../metrics/traffic.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -135,14 +136,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
-  const traffic = guard.wrap('metrics', new Traffic(now), {
-    accepted: undefined,
-    made: undefined,
-    finished: undefined,
-    takeChanged: [],
-    giveBack: undefined,
-    takeDropped: 0,
-  });
+  const traffic = createTraffic(guard, now);
   const engine = new Engine({
     config,
     metaEvents,
@@ -289,6 +283,17 @@ function connections(
 /** The rest of the grace, at least half a second. OVERTIME_MS after the grace the process ends. */
 function flushMs(stopBy: number): number {
   return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
+}
+
+function createTraffic(guard: ObserverGuard, now: () => number): Traffic {
+  return guard.wrap('metrics', new Traffic(now), {
+    accepted: undefined,
+    made: undefined,
+    finished: undefined,
+    takeChanged: [],
+    giveBack: undefined,
+    takeDropped: 0,
+  });
 }
 
 function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Promise<string> {

@@ -153,7 +153,7 @@ test('a stream ends when its key is revoked, and a key of another project opens 
     async () => open.seen.text,
     (text) => text.includes(': posthorn'),
   );
-  await app.instance.put(`/projects/${project.projectId}/keys/${keys.content[0].uid}/revoke`, undefined, 200);
+  await app.instance.delete(`/projects/${project.projectId}/keys/${keys[0].uid}`);
   expect(await followed.ended).toMatchObject({ code: 'key_rejected' });
   await eventually(
     async () => open.seen,

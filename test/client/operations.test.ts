@@ -25,7 +25,8 @@ let posthorn: Posthorn;
 const watchedFetch: typeof fetch = async (input, init) => {
   const response = await recordedFetch(input, init);
   calls.push(callLine(init?.method ?? 'GET', new Request(input).url, response.status));
-  last = { status: response.status, answer: await response.clone().json() };
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  last = { status: response.status, answer: isJson ? await response.clone().json() : null };
   return response;
 };
 
@@ -42,6 +43,19 @@ afterAll(async () => {
   await app?.stop();
   await receiver?.stop();
 });
+
+/** Opens a stream, and ends it when the server has answered. */
+async function openStream(client: Posthorn | PosthornPortal): Promise<void> {
+  const stop = new AbortController();
+  const before = calls.length;
+  const next = client.stream({ signal: stop.signal }).next();
+  await eventually(
+    async () => calls.slice(before),
+    (lines) => lines.some((line) => line.includes('/stream')),
+  );
+  stop.abort();
+  await next;
+}
 
 describe('the journey of the conformance tests', () => {
   const PROJECT = '/api/v1/projects/{projectID}';
@@ -192,6 +206,7 @@ describe('the further operations', () => {
     expect((await posthorn.dashboard.getTimeSeries()).points.length).toBeGreaterThan(0);
     expect((await posthorn.eventDeliveries.listFailures()).complete).toBe(true);
     expect((await posthorn.dashboard.search({ q: 'nothing at all' })).hits).toEqual([]);
+    await openStream(posthorn);
     expect(
       (await posthorn.eventDeliveries.batchRetry({ dry_run: true })).dry_run?.total,
     ).toBeGreaterThanOrEqual(0);
@@ -256,6 +271,7 @@ describe('a portal link', () => {
     await portal.dashboard.getTimeSeries();
     await portal.eventDeliveries.listFailures();
     await portal.dashboard.search({ q: 'nothing at all' });
+    await openStream(portal);
     await portal.subscriptions.delete(sub.uid);
     await portal.endpoints.delete(made.uid);
   });

@@ -762,7 +762,7 @@ export interface Job {
       event_type: string;
       /** Empty for events. */
       endpoint_id: string;
-      status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry' | string;
+      status: string;
       last_outcome: string;
       /** RFC 3339, UTC, milliseconds. */
       created_at: string;
@@ -2061,7 +2061,7 @@ export type OnboardResult =
           event_type: string;
           /** Empty for events. */
           endpoint_id: string;
-          status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry' | string;
+          status: string;
           last_outcome: string;
           /** RFC 3339, UTC, milliseconds. */
           created_at: string;

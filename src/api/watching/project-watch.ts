@@ -87,8 +87,8 @@ export class ProjectWatch {
       const events = await recentEvents(tx, this.#projectId, run);
       const deliveries = await recentDeliveries(tx, this.#projectId, run);
       return {
-        events: events.slice(0, MAX_ROWS).reverse(),
-        deliveries: deliveries.slice(0, MAX_ROWS).reverse(),
+        events: events.slice(0, MAX_ROWS).toReversed(),
+        deliveries: deliveries.slice(0, MAX_ROWS).toReversed(),
         hasMore: events.length > MAX_ROWS || deliveries.length > MAX_ROWS,
       };
     });

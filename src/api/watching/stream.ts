@@ -15,13 +15,16 @@ import { Watches } from './watches.ts';
 /**
  * Server-sent events of a project. States of a connection:
  *   open   -> first the rows of the last 10 s, or since 10 s before `Last-Event-ID`; then what is new, each second;
- *   slow   -> the caller does not read: over MAX_BUFFER bytes wait to be sent, and the connection is cut;
+ *   slow   -> over MAX_BUFFER bytes of earlier seconds still wait for the caller to read: the connection is cut. What
+ *             one second adds is bounded by its rows;
  *   barred -> its key, token or link is no longer valid, or its project is gone: it ends with the reason;
  *   over   -> the caller has left, or this node stops.
  *
  * A row may come twice, with the same id: after a reconnect, and when the state of a delivery changed.
  */
 const MAX_BUFFER = 1_048_576;
+/** So many endpoints of an event are named. */
+const MAX_ENDPOINTS = 20;
 const COMMENT_EVERY_MS = 15_000;
 /** A caller that was away for longer has to read the lists again. */
 const RESUME_MS = 300_000;
@@ -145,7 +148,12 @@ class Stream implements Watcher {
   }
 
   #send({ events, deliveries, hasMore }: Recent): void {
-    const { scope } = this.#deps.request;
+    const { request, response } = this.#deps;
+    if (response.writableLength > MAX_BUFFER) {
+      response.destroy();
+      return;
+    }
+    const { scope } = request;
     for (const row of events) if (seesEvent(scope, row)) this.#row('event', row.id, toEvent(row, scope));
     for (const row of deliveries)
       if (seesDelivery(scope, row)) this.#row('event_delivery', row.id, toDelivery(row));
@@ -166,10 +174,6 @@ class Stream implements Watcher {
   #write(text: string): void {
     const { response } = this.#deps;
     if (response.writableEnded || response.destroyed) return;
-    if (response.writableLength > MAX_BUFFER) {
-      response.destroy();
-      return;
-    }
     this.#sentAt = performance.now();
     response.write(text);
   }
@@ -188,7 +192,7 @@ function toEvent(row: RecentEvent, scope: EndpointScope | undefined): object {
     status: row.status,
     failure_reason: row.failure_reason ?? '',
     is_duplicate_event: row.is_duplicate,
-    endpoints: row.endpoints.filter((id) => inScope(scope, id)),
+    endpoints: row.endpoints.filter((id) => inScope(scope, id)).slice(0, MAX_ENDPOINTS),
     created_at: iso(idTime(row.id)),
   };
 }
