@@ -13,7 +13,8 @@ const operations = Object.values(document.paths).flatMap((verbs) => Object.value
 describe('the methods of the client', () => {
   it('are one for each operation that is no second verb and no second path', () => {
     const ids = operations.map(({ operationId }) => operationId);
-    expect(methods.map(({ id }) => id).sort()).toEqual(
+    // The stream is no JSON, and its method is written by hand.
+    expect([...methods.map(({ id }) => id), 'streamProject'].sort()).toEqual(
       ids.filter((id) => !/(ByPost|InPortal)$/.test(id)).sort(),
     );
     for (const id of ids.filter((one) => one.endsWith('ByPost')))
