@@ -202,6 +202,7 @@ create table event_deliveries (
   budget_from integer not null default 0,
   next_send_at timestamp with time zone,
   latency_ms double precision,
+  last_outcome text,
   body bytea,
   updated_at timestamp with time zone not null,
   constraint event_deliveries_pkey PRIMARY KEY (project_id, id)
@@ -289,6 +290,7 @@ create table jobs (
   total bigint,
   done bigint not null default 0,
   failed bigint not null default 0,
+  rate integer,
   error text,
   due_at timestamp with time zone not null default now(),
   started_at timestamp with time zone,
@@ -460,3 +462,20 @@ CREATE INDEX subscriptions_endpoint ON public.subscriptions USING btree (endpoin
 CREATE INDEX subscriptions_list ON public.subscriptions USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX subscriptions_source ON public.subscriptions USING btree (project_id, source_id) WHERE ((deleted_at IS NULL) AND (source_id <> ''::text));
 CREATE INDEX subscriptions_version ON public.subscriptions USING btree (project_id, version);
+
+create table traffic (
+  project_id text collate "C" not null,
+  subject_id text collate "C" not null,
+  step smallint not null,
+  start timestamp with time zone not null,
+  node_id text collate "C" not null,
+  accepted integer not null,
+  delivered integer not null,
+  failed integer not null,
+  attempts integer not null,
+  failed_attempts integer not null,
+  buckets smallint[] not null,
+  bucket_counts integer[] not null,
+  constraint traffic_pkey PRIMARY KEY (project_id, subject_id, step, start, node_id)
+) with (fillfactor=50);
+CREATE INDEX traffic_start ON public.traffic USING btree (step, start);

@@ -16,9 +16,7 @@ import { EventReplayer } from '../ingest/event-replayer.ts';
 import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
-import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
-import { Traffic } from '../metrics/traffic.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { OffsetClock } from '../platform/offset-clock.ts';
@@ -109,10 +107,10 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const ids = new IdFactory(now);
   const observers = createObservers(
     config,
-    { log: rawLog, http, caPem, ids, processNumber: shared?.number, nodeId: () => engine.nodeId },
+    { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId: () => engine.nodeId },
     opened.parts,
   );
-  const { guard, log, metrics, registry, tracing, channels, alerts, metaEvents } = observers;
+  const { guard, log, metrics, registry, traffic, tracing, channels, alerts, metaEvents } = observers;
   const makePartitions = async () => {
     await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
   };
@@ -136,10 +134,9 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
-  const traffic = createTraffic(guard, now);
   const engine = new Engine({
+    ...observers,
     config,
-    metaEvents,
     changes,
     db,
     cache,
@@ -151,11 +148,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     isAlone,
     knows: await newestMigration(),
     sealer,
-    metrics,
-    traffic,
-    guard,
     tracer,
-    log,
   });
   const intake = {
     db,
@@ -283,17 +276,6 @@ function connections(
 /** The rest of the grace, at least half a second. OVERTIME_MS after the grace the process ends. */
 function flushMs(stopBy: number): number {
   return Math.min(MAX_FLUSH_MS, Math.max(MIN_FLUSH_MS, stopBy - performance.now()));
-}
-
-function createTraffic(guard: ObserverGuard, now: () => number): Traffic {
-  return guard.wrap('metrics', new Traffic(now), {
-    accepted: undefined,
-    made: undefined,
-    finished: undefined,
-    takeChanged: [],
-    giveBack: undefined,
-    takeDropped: 0,
-  });
 }
 
 function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Promise<string> {

@@ -6,6 +6,7 @@ import type { AlertNotifier } from '../domain/alert.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from '../metrics/metrics.ts';
 import { ObserverGuard } from '../metrics/observer-guard.ts';
+import { Traffic } from '../metrics/traffic.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 import { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
@@ -17,6 +18,7 @@ export interface Observers {
   log: Logger;
   metrics: Metrics;
   registry: MetricsRegistry;
+  traffic: Traffic;
   tracing: Tracing;
   channels: AlertChannels;
   alerts: AlertRecorder;
@@ -42,6 +44,8 @@ interface ObserverDeps {
   http: HttpClient;
   caPem: string | undefined;
   ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
   /** The number of this process, from 1, if there are several. */
   processNumber: number | undefined;
   nodeId(): string;
@@ -62,6 +66,7 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
     log,
     metrics,
     registry: made.registry,
+    traffic: createTraffic(guard, deps.now),
     channels,
     tracing: createTracing(config, {
       metrics,
@@ -78,4 +83,15 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
       { prepare: undefined },
     ),
   };
+}
+
+function createTraffic(guard: ObserverGuard, now: () => number): Traffic {
+  return guard.wrap('metrics', new Traffic(now), {
+    accepted: undefined,
+    made: undefined,
+    finished: undefined,
+    takeChanged: [],
+    giveBack: undefined,
+    takeDropped: 0,
+  });
 }
