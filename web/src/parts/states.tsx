@@ -52,6 +52,7 @@ const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
   running: { tone: 'run', shape: 'arrow', word: 'Running' },
   completed: { tone: 'ok', shape: 'check', word: 'Completed' },
   cancelled: { tone: 'off', shape: 'slash', word: 'Stopped' },
+  dry_run: { tone: 'off', shape: 'clock', word: 'Dry run' },
   failed: { tone: 'bad', shape: 'cross', word: 'Failed' },
 };
 
