@@ -12,7 +12,7 @@ import {
 /**
  * Follows the events and deliveries of one project for all watchers of this process.
  *
- *   quiet    -> nobody watches: no query, and the watch is gone;
+ *   quiet    -> there is no watcher: no query, and the watch is gone;
  *   polling  -> each second it reads the rows of the last 10 s and hands on those that are new, or whose state changed
  *               since they were handed on.
  *
