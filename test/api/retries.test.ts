@@ -191,10 +191,16 @@ describe.concurrent('a delivery', () => {
 describe.concurrent('a paused endpoint', () => {
   test('delays first attempts and retries, and gets them all once unpaused, in order', async () => {
     const { receiver, endpoint, send } = await setCase({ type: 'linear', retry_count: 3, ...SECOND });
-    receiver.answerNext(500);
+    // The answer comes after the pause, so the retry cannot come before it.
+    const paused = Promise.withResolvers<void>();
+    receiver.answerNext((_request, response) => {
+      void paused.promise.then(() => response.writeHead(500).end());
+    });
     const retried = await send('retried');
-    await hasTried(retried, 1);
+    await receiver.received(1);
     await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+    paused.resolve();
+    await hasTried(retried, 1);
     const ids = [];
     for (const data of ['a', 'b', 'c']) ids.push(await send(data));
     for (const id of ids) {
