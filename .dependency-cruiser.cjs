@@ -94,6 +94,7 @@ module.exports = {
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
     onlyIn('kafka-only-in-brokers', ['@platformatic/kafka'], ['brokers/kafka/']),
+    onlyIn('amqp-only-in-brokers', ['amqplib'], ['brokers/amqp/']),
     onlyIn('sqs-only-in-brokers', ['@aws-sdk/client-sqs'], ['brokers/sqs/']),
     onlyIn('google-only-in-brokers', ['@google-cloud/pubsub', '@grpc/grpc-js'], ['brokers/google/']),
     onlyIn('metrics-library-only-in-metrics', ['prom-client'], ['metrics/']),

@@ -6,12 +6,17 @@ import { AppError } from '../domain/errors.ts';
 import type { IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/broker-message.ts';
-import type { Lot, LotMessage } from '../ingest/lot.ts';
+import type { LotMessage } from '../ingest/lot.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { ReceivedMessage } from './module/broker-module.ts';
+import {
+  type LotPart,
+  type ReceivedMessage,
+  StoreAborted,
+  type StoredMessages,
+} from './module/broker-module.ts';
 import type { BrokerKind } from './modules.ts';
 
 /**
@@ -33,7 +38,7 @@ export interface MessageStoreDeps {
 
 export interface StoreJob {
   source: { id: SourceId; projectId: ProjectId; kind: BrokerKind };
-  part: Pick<Lot, 'stream' | 'order'>;
+  part: Omit<LotPart, 'signal'>;
   messages: readonly ReceivedMessage[];
   signal: AbortSignal;
   /** It has to wait, because of this. */
@@ -53,18 +58,18 @@ export class MessageStore {
   }
 
   /** Rejects only after the signal aborted. */
-  async store(job: StoreJob): Promise<void> {
-    let unread = job.messages;
-    let read: LotMessage[] = [];
-    for (let failures = 0; unread.length > 0 || read.length > 0; ) {
-      job.signal.throwIfAborted();
+  async store(job: StoreJob): Promise<StoredMessages> {
+    const unreadable = new Set<number>();
+    let read: LotMessage[] | undefined;
+    let count = 0;
+    for (let failures = 0; count < job.messages.length; ) {
+      if (job.signal.aborted) throw new StoreAborted(count, { unreadable });
       try {
         await this.#inBudget(job, async () => {
-          if (read.length === 0) read = await this.#read(job, unread);
-          unread = [];
-          const done = await this.#storeRead(job, read);
+          read ??= await this.#read(job, unreadable);
+          const done = await this.#storeRead(job, read.slice(count));
           if (done > 0) failures = 0;
-          read = read.slice(done);
+          count += done;
         });
       } catch (error) {
         failures += 1;
@@ -72,6 +77,7 @@ export class MessageStore {
         await this.#pause(error, failures, job.signal);
       }
     }
+    return { unreadable };
   }
 
   /** A lot that waits for its next try leaves the budget: a source in trouble does not hold up the others. */
@@ -107,14 +113,21 @@ export class MessageStore {
     return done;
   }
 
-  async #read(job: StoreJob, messages: readonly ReceivedMessage[]): Promise<LotMessage[]> {
+  async #read({ source, messages }: StoreJob, unreadable: Set<number>): Promise<LotMessage[]> {
     const read: LotMessage[] = [];
     for (let from = 0; from < messages.length; from += READ_AT_ONCE) {
       const some = messages.slice(from, from + READ_AT_ONCE);
-      read.push(...(await Promise.all(some.map((message) => this.#readOne(job.source, message)))));
+      read.push(...(await Promise.all(some.map((message) => this.#readOne(source, message)))));
     }
-    await this.#subscribeTargets(job.source, read);
-    return read;
+    await this.#subscribeTargets(source, read);
+    return read.map((message, number) => {
+      if (message.event.eventType === UNREADABLE) unreadable.add(number);
+      const refused = (reason: string) => {
+        unreadable.add(number);
+        return message.refused(reason);
+      };
+      return { ...message, refused };
+    });
   }
 
   /** As with the API, an endpoint without a subscription that is sent an event gets one. */
@@ -145,11 +158,11 @@ export class MessageStore {
     };
   }
 
-  /** A limit says when it has room again; everything else is asked more and more rarely. */
+  /** A limit says when it has room again; everything else is asked more and more rarely. An abort ends the wait. */
   async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
     const isLimit = error instanceof AppError && error.code === 'rate_limited';
     const ms = isLimit ? Math.min(LONGEST_PAUSE_MS, (error.retryAfterSeconds ?? 1) * 1000) : backoff;
-    await delay(ms, undefined, { signal });
+    await delay(ms, undefined, { signal }).catch(() => undefined);
   }
 }

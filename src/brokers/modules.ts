@@ -6,6 +6,7 @@ import type { BrokerModule } from './module/broker-module.ts';
 const modules = {
   kafka: async () => (await import('./kafka/kafka.ts')).kafka,
   google: async () => (await import('./google/google.ts')).google,
+  amqp: async () => (await import('./amqp/amqp.ts')).amqp,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
   postgres: async () => (await import('./postgres/postgres.ts')).postgres,
 } satisfies Partial<Record<BrokerKind, () => Promise<BrokerModule>>>;

@@ -98,7 +98,8 @@ export class SourceConsumer {
       },
       lag: (part, waiting) => board.lag(id, part, waiting),
       holdsBack: (bytes) => this.#deps.alarms.holdsBack(this.#source, bytes),
-      store: async (part, received) => {
+      note: (text) => board.note(id, text),
+      store: async ({ signal: own, ...part }, received) => {
         board.received(id);
         const waiting = (error: unknown) => {
           board.failed(id, reasonOf(error));
@@ -106,8 +107,10 @@ export class SourceConsumer {
           if (!(error instanceof AppError))
             this.#log.warn({ err: error }, 'failed to store messages of a broker; retrying');
         };
-        await messages.store({ source, part, messages: received, signal, waiting });
+        const either = own === undefined ? signal : AbortSignal.any([signal, own]);
+        const stored = await messages.store({ source, part, messages: received, signal: either, waiting });
         board.running(id);
+        return stored;
       },
     });
   }

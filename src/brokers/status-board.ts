@@ -30,6 +30,8 @@ export interface StatusBoardDeps {
 interface Entry extends SourceStatus {
   projectId: string;
   kind: BrokerKind;
+  /** The reason that is shown while it runs. */
+  note: string;
   parts: Map<string, number>;
   isChanged: boolean;
 }
@@ -78,6 +80,7 @@ export class StatusBoard {
     this.#entries.set(source.id, {
       ...entry,
       kind,
+      note: '',
       state: 'connecting',
       projectId: source.project_id,
       isChanged: true,
@@ -93,8 +96,14 @@ export class StatusBoard {
   }
 
   running(sourceId: string): void {
-    if (this.#entries.get(sourceId)?.state !== 'running')
-      this.#set(sourceId, { state: 'running', reason: '' });
+    const entry = this.#entries.get(sourceId);
+    if (entry !== undefined && (entry.state !== 'running' || entry.reason !== entry.note))
+      this.#set(sourceId, { state: 'running', reason: entry.note });
+  }
+
+  note(sourceId: string, note: string): void {
+    const entry = this.#entries.get(sourceId);
+    if (entry !== undefined) entry.note = note;
   }
 
   failed(sourceId: string, reason: string): void {

@@ -19,7 +19,8 @@ export interface Lot {
 }
 
 export interface LotMessage {
-  key: string;
+  /** Null: it cannot be told from others, and is stored each time it comes. Not in an ordered stream. */
+  key: string | null;
   event: NewEvent;
   /** What is stored instead of an event that the database refuses. */
   refused(reason: string): NewEvent;

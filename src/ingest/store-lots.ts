@@ -247,11 +247,13 @@ async function freshItems(
   const keyed = lots.flatMap(({ lot }) => {
     const { order } = lot;
     if (order === 'ordered') return [];
-    return lot.messages.map(({ key }) => ({ ...lot, messageId: key, keepMs: order.keepMs }));
+    const keys = lot.messages.flatMap(({ key }) => key ?? []);
+    return keys.map((messageId) => ({ ...lot, messageId, keepMs: order.keepMs }));
   });
   const news = await keepMessages(tx, keyed);
   // A message may come twice in a batch, even in a lot.
   const isNew = (lot: Lot, { key }: LotMessage): boolean => {
+    if (key === null) return true;
     if (lot.order !== 'ordered') return news.delete(messageName(lot, key));
     const name = streamName(lot);
     if (!isAfter(key, positions.get(name) ?? '')) return false;

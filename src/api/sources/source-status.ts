@@ -10,7 +10,7 @@ export const SourceStatus = Type.Object({
     ['connecting', 'running', 'waiting', 'disabled'],
     'waiting: it cannot take messages now, for the reason given, and tries again by itself.',
   ),
-  reason: Type.String(),
+  reason: Type.String({ description: 'Why it waits; while it runs, what its owner should know.' }),
   last_message_at: NullableTime,
   last_error: Type.String(),
   last_error_at: NullableTime,
@@ -60,7 +60,9 @@ function stateOf(
   nodes: readonly BrokerStatusRow[],
 ): Pick<SourceStatus, 'state' | 'reason'> {
   if (source.is_disabled) return { state: 'disabled', reason: '' };
-  if (nodes.some(({ state }) => state === 'running')) return { state: 'running', reason: '' };
+  const running = nodes.filter(({ state }) => state === 'running');
+  if (running.length > 0)
+    return { state: 'running', reason: running.find(({ reason }) => reason !== '')?.reason ?? '' };
   const waiting = nodes.find(({ state }) => state === 'waiting');
   if (waiting !== undefined) return { state: 'waiting', reason: waiting.reason };
   return { state: 'connecting', reason: nodes.length === 0 ? NO_NODE : '' };

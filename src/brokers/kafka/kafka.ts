@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
 import type { BrokerSettings, KafkaSettings } from '../../domain/source.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -9,7 +8,9 @@ import {
   type ConnectContext,
   type ConsumerContext,
 } from '../module/broker-module.ts';
+import { goodbye } from '../module/goodbye.ts';
 import { runWorkers } from '../module/run-workers.ts';
+import { unlessAborted } from '../module/unless-aborted.ts';
 import { vettedLookup } from '../module/vetted-lookup.ts';
 import { guardPool } from './guard-pool.ts';
 import { isRebalance, kafkaError } from './kafka-error.ts';
@@ -32,7 +33,6 @@ const SESSION_MS = 15_000;
 const HEARTBEAT_MS = 3_000;
 const CONNECT_MS = 10_000;
 const REQUEST_MS = 20_000;
-const CLOSE_MS = 5_000;
 const LAG_EVERY_MS = 5_000;
 const LATEST = -1n;
 /** The client takes no such group id; kafka-go, and so Convoy, uses it where none is given. */
@@ -175,26 +175,8 @@ class Worker {
   }
 }
 
-/** A broker that does not answer must not hold up a stop. */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-/** Leaves the group, so that others get the partitions at once; with a broker that does not answer there is no group. */
-async function closed(consumer: Consumer, log: Logger): Promise<void> {
-  const closing = consumer
-    .close(true)
-    .catch((error: unknown) => log.debug({ err: error }, 'Kafka: close failed'));
-  await Promise.race([closing, delay(CLOSE_MS, undefined, { ref: false })]);
-}
+/** Leaves the group, so that others get the partitions at once. */
+const closed = (consumer: Consumer, log: Logger): Promise<void> => goodbye(consumer.close(true), log);
 
 const isSecure = ({ auth }: KafkaSettings): boolean => auth?.tls === true;
 

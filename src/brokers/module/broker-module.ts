@@ -35,21 +35,45 @@ export interface ConnectContext {
 export interface ConsumerContext extends ConnectContext {
   source: SourceKey;
   /**
-   * Resolves when all the messages are stored: acknowledge them. Rejects only after the signal aborted: acknowledge
-   * none of them. Of an ordered stream hand in one lot at a time.
+   * Resolves when all the messages are stored: acknowledge them. Rejects, with `StoreAborted`, only after the signal or
+   * that of the lot aborted. Of an ordered stream hand in one lot at a time.
    */
-  store(part: Pick<Lot, 'stream' | 'order'>, messages: readonly ReceivedMessage[]): Promise<void>;
+  store(part: LotPart, messages: readonly ReceivedMessage[]): Promise<StoredMessages>;
   /** The broker answers and messages would come, if there were some. */
   connected(): void;
   /** Messages in the broker that are still to be taken, of one part of it; null: no longer known here. */
   lag(part: string, messages: number | null): void;
   /** Bytes that the broker has to keep for this source, where they are too many. Null: they are not. */
   holdsBack(bytes: number | null): Promise<void>;
+  /** A sentence for the status of the source while it runs. */
+  note(text: string): void;
+}
+
+export interface LotPart extends Pick<Lot, 'stream' | 'order'> {
+  /** Aborts when the messages can no longer be acknowledged: they come again, and need not be stored now. */
+  signal?: AbortSignal;
+}
+
+export interface StoredMessages {
+  /** Those that can never be events, by their number in the lot. They are stored as failed events. */
+  unreadable: ReadonlySet<number>;
 }
 
 export interface ReceivedMessage extends BrokerMessage {
-  /** Its place in the stream: see `Lot`. */
-  key: string;
+  /** Its place in the stream: see `LotMessage`. */
+  key: string | null;
+}
+
+/** The first `count` messages of a lot are stored and may be acknowledged, the others may not. */
+export class StoreAborted extends Error {
+  readonly count: number;
+  readonly stored: StoredMessages;
+
+  constructor(count: number, stored: StoredMessages) {
+    super('the source was stopped before all messages were stored');
+    this.count = count;
+    this.stored = stored;
+  }
 }
 
 /** What is wrong with a broker, in a sentence for the owner of the source. */

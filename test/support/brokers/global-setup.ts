@@ -41,7 +41,7 @@ const starters: Record<string, () => Promise<Started>> = {
   },
   amqp: async () => {
     const server = await RabbitMqServer.start();
-    return { facts: server.ports, stop: () => server.stop() };
+    return { facts: server.facts, stop: () => server.stop() };
   },
   postgres: async () => {
     const server = await PostgresServer.start();

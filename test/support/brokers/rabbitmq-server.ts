@@ -22,8 +22,22 @@ const ERLANG =
 export const RABBITMQ_USER = { user: 'alice', password: 'alice secret/+%' };
 export const RABBITMQ_VHOST = 'orders/eu';
 
+export interface RabbitMqFacts {
+  ports: { plain: number; tls: number };
+  /** For `rabbitmqctl`. */
+  control: { program: string; env: NodeJS.ProcessEnv };
+}
+
+/** What `rabbitmqctl` says. It takes a second: it is an Erlang system of its own. */
+export async function rabbitmqctl(
+  { program, env }: RabbitMqFacts['control'],
+  ...args: string[]
+): Promise<string> {
+  return (await run(program, ['--quiet', ...args], { env })).stdout.trim();
+}
+
 export class RabbitMqServer {
-  readonly ports: { plain: number; tls: number };
+  readonly ports: RabbitMqFacts['ports'];
   readonly #root: string;
   readonly #directory: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -76,21 +90,27 @@ export class RabbitMqServer {
     return server;
   }
 
+  get facts(): RabbitMqFacts {
+    return { ports: this.ports, control: { program: this.#program('rabbitmqctl'), env: this.#env } };
+  }
+
   async kill(): Promise<void> {
     await this.#process?.end();
     this.#process = undefined;
   }
 
   async resume(): Promise<void> {
-    const [program] = globSync('usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server', {
-      cwd: this.#root,
-    });
-    if (program === undefined) throw new Error('the packages have no rabbitmq-server');
-    this.#process = new ServerProcess(join(this.#root, program), [], {
+    this.#process = new ServerProcess(this.#program('rabbitmq-server'), [], {
       cwd: this.#directory,
       env: this.#env,
     });
     await this.#process.listening(this.ports.plain, this.ports.tls);
+  }
+
+  #program(name: string): string {
+    const [path] = globSync(`usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/${name}`, { cwd: this.#root });
+    if (path === undefined) throw new Error(`the packages have no ${name}`);
+    return join(this.#root, path);
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChannelModel } from 'amqplib';
+import type { AmqpSettings, SourcePubSub } from '../../domain/source.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
+import { goodbye } from '../module/goodbye.ts';
+import { unlessAborted } from '../module/unless-aborted.ts';
+import { amqpError } from './amqp-error.ts';
+import { connect } from './connect.ts';
+import { checkQueue, countReady, openQueue, streamOf } from './queue.ts';
+import { QueueWorker } from './queue-worker.ts';
+import { ReadGate } from './read-gate.ts';
+
+/**
+ * AMQP 0-9-1, as RabbitMQ speaks it. A source has one connection on each node, and a channel for each worker. The first
+ * failure of the connection or of a channel ends them all; the source connects again.
+ */
+const LAG_EVERY_MS = 5_000;
+/** Of each worker. */
+const MAX_HELD_BYTES = 8_388_608;
+
+export const amqp: BrokerModule = {
+  consume: async (settings, context) => {
+    const { amqp: own, workers } = amqpSettings(settings);
+    const model = await connect(own, context);
+    const failure = new AbortController();
+    const fail = (error: Error) => failure.abort(error);
+    model.on('error', fail);
+    model.on('close', (error) => fail(error ?? new BrokerError('The broker closed the connection.')));
+    const gate = new ReadGate(model, MAX_HELD_BYTES * workers);
+    try {
+      await new Consumer({ model, settings: own, gate, context, failure }).run(workers);
+    } catch (error) {
+      fail(error as Error);
+    } finally {
+      gate.remove();
+      await closed(model, context.log);
+    }
+    if (!context.signal.aborted) throw amqpError(failure.signal.reason);
+  },
+
+  test: async (settings, context) => {
+    const { amqp: own } = amqpSettings(settings);
+    const model = await connect(own, context);
+    // The question that was asked fails too.
+    model.on('error', () => undefined);
+    try {
+      await unlessAborted(context.signal, checkQueue(model, own));
+    } catch (error) {
+      throw amqpError(error);
+    } finally {
+      await closed(model, context.log);
+    }
+  },
+};
+
+interface ConsumerDeps {
+  model: ChannelModel;
+  settings: AmqpSettings;
+  gate: ReadGate;
+  context: ConsumerContext;
+  failure: AbortController;
+}
+
+class Consumer {
+  readonly #deps: ConsumerDeps;
+  readonly #ended: AbortSignal;
+
+  constructor(deps: ConsumerDeps) {
+    this.#deps = deps;
+    this.#ended = AbortSignal.any([deps.context.signal, deps.failure.signal]);
+  }
+
+  /** Until it is stopped or fails. */
+  async run(workers: number): Promise<void> {
+    const { model, settings } = this.#deps;
+    await unlessAborted(this.#ended, openQueue(model, settings));
+    const work = Array.from({ length: workers }, () => this.#worker().run());
+    await Promise.all([...work, this.#watchLag()].map((one) => one.catch(this.#fail)));
+  }
+
+  readonly #fail = (error: Error): void => this.#deps.failure.abort(error);
+
+  #worker(): QueueWorker {
+    const { model, settings, gate, context, failure } = this.#deps;
+    const { queue, deadLetterExchange } = settings;
+    return new QueueWorker({
+      model,
+      queue,
+      stream: streamOf(model, settings),
+      isDeadLettered: deadLetterExchange !== null,
+      gate,
+      context,
+      log: context.log,
+      ended: this.#ended,
+      failed: failure.signal,
+      fail: this.#fail,
+    });
+  }
+
+  async #watchLag(): Promise<void> {
+    const { model, settings, context } = this.#deps;
+    const channel = await model.createChannel();
+    channel.on('error', this.#fail);
+    while (!this.#ended.aborted) {
+      const waiting = await unlessAborted(this.#ended, countReady(channel, settings.queue));
+      context.lag(settings.queue, waiting);
+      await delay(LAG_EVERY_MS, undefined, { signal: this.#ended }).catch(() => undefined);
+    }
+    context.lag(settings.queue, null);
+  }
+}
+
+function amqpSettings(settings: SourcePubSub): { amqp: AmqpSettings; workers: number } {
+  if (settings.type !== 'amqp') throw new BrokerError('The settings are not those of AMQP.');
+  return settings;
+}
+
+async function closed(model: ChannelModel, log: Logger): Promise<void> {
+  const { stream } = model.connection as unknown as { stream: Socket };
+  await goodbye(model.close(), log);
+  stream.destroy();
+}
