@@ -46,6 +46,7 @@ export class AmqpSide {
       settings,
       authenticated: settings,
       refused: amqpSettings(port, { queue, auth: { ...RABBITMQ_USER, password: 'wrong' } }),
+      refusedReason: 'The broker refused the user name or the password.',
       publish: (messages) => this.publish(queue, messages),
       depth: () => this.depth(queue),
     };
@@ -54,9 +55,7 @@ export class AmqpSide {
   /** Of the confirming kind: `publish` waits until the broker has the messages. */
   async channel(): Promise<ConfirmChannel> {
     if (this.#channel !== undefined) return this.#channel;
-    const { user: username, password } = RABBITMQ_USER;
-    const place = { hostname: '127.0.0.1', port: this.#facts.ports.plain, vhost: RABBITMQ_VHOST };
-    this.#model = await connect({ ...place, username, password });
+    this.#model = await this.connect();
     this.#channel = await this.#model.createConfirmChannel();
     const forget = () => {
       this.#channel = undefined;
@@ -64,6 +63,12 @@ export class AmqpSide {
     this.#model.on('error', forget).on('close', forget);
     this.#channel.on('error', forget);
     return this.#channel;
+  }
+
+  connect(): Promise<ChannelModel> {
+    const { user: username, password } = RABBITMQ_USER;
+    const place = { hostname: '127.0.0.1', port: this.#facts.ports.plain, vhost: RABBITMQ_VHOST };
+    return connect({ ...place, username, password });
   }
 
   async publish(
