@@ -209,6 +209,10 @@ const badBrokers: [object | undefined, string[]][] = [
   [{ type: 'amqp', amqp: {} }, ['amqp.host: is required', 'amqp.queue: is required']],
   [{ type: 'amqp', amqp: { host: 'h', queue: 'q', port: '70000' } }, ['amqp.port: must be a port number']],
   [
+    { type: 'amqp', amqp: { host: 'h', queue: 'ä'.repeat(128) } },
+    ['amqp.queue: must have at most 255 bytes'],
+  ],
+  [
     { type: 'amqp', amqp: { host: 'h', queue: 'q', bindExchange: { routingKey: 'k' } } },
     ['bindExchange.exchange: is required'],
   ],

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
 import { startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
@@ -24,6 +25,8 @@ const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
  * rows of a database do not.
  */
 export interface Conformance {
+  /** As metrics name it. */
+  broker: string;
   start(): Promise<BrokerDriver | string>;
   isOrdered: boolean;
   /** Messages may be any bytes, not only text. */
@@ -35,7 +38,7 @@ export interface Conformance {
 
 export function conformance(
   kind: string,
-  { start, isOrdered, takesBytes, isEnvelope = true, messages: many = 10_000 }: Conformance,
+  { broker, start, isOrdered, takesBytes, isEnvelope = true, messages: many = 10_000 }: Conformance,
 ): void {
   describe(kind, () => {
     let driver: BrokerDriver;
@@ -233,6 +236,9 @@ export function conformance(
         const scene = await BrokerScene.on(app);
         const [queue, other] = [await driver.open(), await driver.open()];
         const untouched = await scene.source(other.settings);
+        const failures = async () =>
+          (await scrape(app.url)).value(`posthorn_broker_failures_total{broker="${broker}"}`);
+        const [failedBefore, startedMs] = [await failures(), performance.now()];
         const source = await scene.source(queue.refused);
         await queue.publish([numbered(1)]);
         const waiting = await scene.status(source, 'waiting');
@@ -244,6 +250,9 @@ export function conformance(
         expect(listed.status.state).toMatch(/waiting|connecting/);
         const tested = await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
         expect(tested).toEqual({ ok: false, reason: waiting.reason });
+        // Between five tries are at least 0.25, 0.5, 1 and 2 s.
+        await eventually(failures, (failed) => failed >= failedBefore + 5, PATIENCE_MS);
+        expect(performance.now() - startedMs).toBeGreaterThan(3_500);
         await scene.project.put(`/sources/${source.uid}`, fieldsOf(queue.authenticated));
         await scene.waitFor(source, 1);
         await scene.status(source, 'running');

@@ -1,4 +1,4 @@
 import { conformance } from './conformance.ts';
 import { kafkaDriver } from './kafka-driver.ts';
 
-conformance('Kafka', { start: kafkaDriver, isOrdered: true, takesBytes: true });
+conformance('Kafka', { broker: 'kafka', start: kafkaDriver, isOrdered: true, takesBytes: true });

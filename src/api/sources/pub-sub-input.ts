@@ -114,12 +114,24 @@ function readKafkaAuth(
   return { type, hash: type === 'scram' ? hash || 'SHA512' : hash, username, password, tls };
 }
 
+/** The protocol has no room for more. */
+const MAX_AMQP_NAME_BYTES = 255;
+
 function readAmqp(given: NonNullable<PubSubInput['amqp']>, problems: Problems): AmqpSettings {
   const schema = given.schema || 'amqp';
   const port = given.port || (schema === 'amqps' ? '5671' : '5672');
   if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)
     problems.add('pub_sub.amqp.port', 'must be a port number from 1 to 65535');
   const { auth, bindExchange } = given;
+  for (const [field, name] of [
+    ['queue', given.queue],
+    ['vhost', given.vhost],
+    ['deadLetterExchange', given.deadLetterExchange],
+    ['bindExchange.exchange', bindExchange?.exchange],
+    ['bindExchange.routingKey', bindExchange?.routingKey],
+  ] as const)
+    if (Buffer.byteLength(name ?? '') > MAX_AMQP_NAME_BYTES)
+      problems.add(`pub_sub.amqp.${field}`, `must have at most ${MAX_AMQP_NAME_BYTES} bytes`);
   if (bindExchange !== undefined) problems.text('pub_sub.amqp.bindExchange.exchange', bindExchange.exchange);
   if (auth !== undefined) problems.text('pub_sub.amqp.auth.user', auth.user);
   return {
