@@ -155,6 +155,68 @@ check('nothing of a topic that was deleted and made again is taken for a repeat'
   expect(await scene.numbers(source)).toEqual(range(0, 15));
 });
 
+check('a topic that is made again between storing and committing is read from its beginning', async () => {
+  const scene = await BrokerScene.on(app);
+  const topic = name();
+  await side.createTopic(topic, 1);
+  const kafka = { brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic, consumer_group_id: name() };
+  const source = await scene.source(settings(kafka));
+  await side.publish(topic, [numbered(0)]);
+  await scene.waitFor(source, 1);
+  // The lot waits here after its events are written, and before it is committed.
+  const holder = await app.app.db.dedicated();
+  await holder.query('begin; lock table broker_positions in exclusive mode');
+  await side.publish(
+    topic,
+    range(1, 10).map((n) => numbered(n)),
+  );
+  const waits = async () => app.database.query('select 1 from pg_locks where not granted');
+  await eventually(waits, (rows) => rows.length > 0, PATIENCE_MS);
+  await side.deleteTopic(topic);
+  await side.createTopic(topic, 1);
+  await side.publish(
+    topic,
+    range(10, 30).map((n) => numbered(n)),
+  );
+  await holder.query('commit');
+  await holder.end();
+  await scene.waitFor(source, 30);
+  expect(await scene.numbers(source)).toEqual(range(0, 30));
+});
+
+check('the order of a partition is kept while partitions move from node to node', async () => {
+  const [PARTS, ROUNDS, EACH] = [4, 6, 120];
+  const fleet = await startScene();
+  try {
+    const scene = await BrokerScene.on(fleet);
+    const topic = name();
+    await side.createTopic(topic, PARTS);
+    const kafka = { brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic, consumer_group_id: name() };
+    const source = await scene.source(settings(kafka));
+    await scene.status(source, 'running');
+    const nodes: Awaited<ReturnType<TestApp['addNode']>>[] = [];
+    for (const round of range(0, ROUNDS)) {
+      const publishing = side.publish(
+        topic,
+        range(round * EACH, (round + 1) * EACH).map((n) => ({ ...numbered(n), part: n % PARTS })),
+      );
+      // Each member that comes or goes has the partitions shared out again.
+      if (round < ROUNDS / 2) nodes.push(await fleet.addNode());
+      else await nodes.pop()?.stop();
+      await publishing;
+    }
+    await scene.waitFor(source, ROUNDS * EACH);
+    const numbers = await scene.numbers(source);
+    for (const part of range(0, PARTS)) {
+      const own = numbers.filter((n) => n % PARTS === part);
+      expect(own).toEqual(own.toSorted((a, b) => a - b));
+    }
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(range(0, ROUNDS * EACH));
+  } finally {
+    await fleet.stop();
+  }
+});
+
 check('an address that the broker advertises obeys the egress rule', async () => {
   const other = await KafkaServer.start({ advertisedHost: '127.0.0.2' });
   const strict = await startScene({ POSTHORN_EGRESS: 'public', POSTHORN_EGRESS_ALLOW: '127.0.0.1/32' });

@@ -58,7 +58,8 @@ export class QueueWorker {
   async run(): Promise<void> {
     const { model, ended, failed, fail, log } = this.#deps;
     const channel = await unlessAborted(ended, model.createChannel());
-    const onClose = () => fail(new BrokerError('The broker closed the connection.'));
+    // If the connection ended, its reason comes next, and is the one to give.
+    const onClose = () => setImmediate(fail, new BrokerError('The broker closed the connection.'));
     const wake = () => this.#news.resolve();
     channel.on('error', fail).on('close', onClose);
     ended.addEventListener('abort', wake);

@@ -1,0 +1,49 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { SECRET_KEY, startTestApp } from '../support/app.ts';
+import { ApiClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Program } from '../support/program.ts';
+
+const KAFKA = '@platformatic/kafka';
+const OTHERS = ['amqplib', '@aws-sdk/client-sqs', '@google-cloud/pubsub', 'pg-logical-replication'];
+
+test('the library of a kind of broker is loaded when a source first needs it', async () => {
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  const directory = await mkdtemp(join(tmpdir(), 'posthorn-packages-'));
+  const file = join(directory, 'packages');
+  const program = new Program({
+    command: [process.execPath, '--import', './test/support/record-packages.ts', 'src/main.ts'],
+    args: ['serve'],
+    env: {
+      PACKAGES_FILE: file,
+      DATABASE_URL: app.database.url,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_PORT: '0',
+      POSTHORN_EGRESS: 'any',
+    },
+  });
+  const packages = async () => (await readFile(file, 'utf8')).split('\n');
+  try {
+    await program.ready();
+    const made = await app.instance.post('/projects', { name: 'brokers', type: 'outgoing' });
+    const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+    await project.post('/sources', { name: 'http', type: 'http', verifier: { type: 'noop' } });
+    const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
+    const pub_sub = { type: 'kafka', workers: 1, kafka };
+    const source = { name: 'broker', type: 'pub_sub', pub_sub };
+    const { uid } = await project.post('/sources', { ...source, is_disabled: true });
+    const before = await packages();
+    expect(before).toContain('fastify');
+    expect(before.filter((name) => [KAFKA, ...OTHERS].includes(name))).toEqual([]);
+    await project.put(`/sources/${uid}`, { is_disabled: false });
+    const after = await eventually(packages, (names) => names.includes(KAFKA));
+    expect(after.filter((name) => OTHERS.includes(name))).toEqual([]);
+  } finally {
+    await program.end();
+    await rm(directory, { recursive: true });
+    await app.stop();
+  }
+});
