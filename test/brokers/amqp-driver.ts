@@ -49,6 +49,7 @@ export class AmqpSide {
       refusedReason: 'The broker refused the user name or the password.',
       publish: (messages) => this.publish(queue, messages),
       depth: () => this.depth(queue),
+      held: () => this.count(queue, 'messages_unacknowledged'),
     };
   }
 

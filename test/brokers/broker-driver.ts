@@ -25,6 +25,8 @@ export interface TestQueue {
   publish(messages: readonly TestMessage[]): Promise<void>;
   /** Messages that have not been acknowledged. */
   depth(): Promise<number>;
+  /** Those of them that consumers have, where the broker knows. */
+  held?(): Promise<number>;
 }
 
 export interface OwnBroker {

@@ -34,11 +34,13 @@ export interface Conformance {
   isEnvelope?: boolean;
   /** Of the large test. */
   messages?: number;
+  /** Most messages that a worker has at a time, where the broker knows. */
+  maxHeld?: number;
 }
 
 export function conformance(
   kind: string,
-  { broker, start, isOrdered, takesBytes, isEnvelope = true, messages: many = 10_000 }: Conformance,
+  { broker, start, isOrdered, takesBytes, isEnvelope = true, messages: many = 10_000, maxHeld = 0 }: Conformance,
 ): void {
   describe(kind, () => {
     let driver: BrokerDriver;
@@ -328,6 +330,13 @@ export function conformance(
       }
       expect(most, `bytes that three nodes hold of ${many * 4_000}`).toBeLessThan(24_000_000);
       await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
+      // While they flow, too.
+      const flowing = async () => {
+        const held = (await queue.held?.()) ?? 0;
+        expect(held, 'messages that six workers hold').toBeLessThanOrEqual(6 * maxHeld);
+        return scene.count(source);
+      };
+      await eventually(flowing, (count) => count >= many, PATIENCE_MS);
       await scene.waitFor(source, many);
       await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
       expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, many));

@@ -142,14 +142,27 @@ async function unpacked(): Promise<string> {
     throw new MissingProgram('RabbitMQ is taken from the packages of Debian, and this is not Debian');
   return cached(`rabbitmq-debian-${version}`, async (into, home) => {
     await requireProgram('apt-get', '--version');
-    const packages = ['rabbitmq-server', ...ERLANG.map((name) => `erlang-${name}`)];
-    await run('apt-get', ['download', ...packages], { cwd: into });
+    await download(into, ['rabbitmq-server', ...ERLANG.map((name) => `erlang-${name}`)]);
     for (const archive of globSync('*.deb', { cwd: into })) {
       await run('dpkg', ['-x', join(into, archive), into]);
       await rm(join(into, archive));
     }
     await moveErlang(into, home);
   });
+}
+
+/** A fresh image has no lists of packages. Then they are fetched beside the packages, which needs no rights. */
+async function download(into: string, packages: readonly string[]): Promise<void> {
+  try {
+    await run('apt-get', ['download', ...packages], { cwd: into });
+  } catch {
+    const lists = join(into, 'lists');
+    await mkdir(join(lists, 'partial'), { recursive: true });
+    const own = ['-o', `Dir::State::Lists=${lists}`, '-o', `Dir::Cache=${lists}`];
+    await run('apt-get', [...own, 'update'], { cwd: into });
+    await run('apt-get', [...own, 'download', ...packages], { cwd: into });
+    await rm(lists, { recursive: true });
+  }
 }
 
 /** The scripts of Debian's Erlang have its place written in them. */
