@@ -19,7 +19,7 @@ export interface Lot {
 }
 
 export interface LotMessage {
-  /** Null: it cannot be told from others, and is stored each time it comes. Not in an ordered stream. */
+  /** Null: nothing tells it from other messages. It is stored each time it comes. Not in an ordered stream. */
   key: string | null;
   event: NewEvent;
   /** What is stored instead of an event that the database refuses. */

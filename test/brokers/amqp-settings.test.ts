@@ -167,7 +167,7 @@ check('headers of every type come along, and the id of the message', async () =>
   });
 });
 
-check('an id is told apart with its message; without ids the status says what may happen', async () => {
+check('an id counts together with its message; without ids the status says what may happen', async () => {
   const scene = await BrokerScene.on(app);
   const queue = queueName();
   const source = await scene.source(settings({ queue, workers: 2 }));

@@ -173,10 +173,21 @@ check('a topic that is made again between storing and committing is read from it
   const waits = async () => app.database.query('select 1 from pg_locks where not granted');
   await eventually(waits, (rows) => rows.length > 0, PATIENCE_MS);
   await side.deleteTopic(topic);
-  await side.createTopic(topic, 1);
+  const create = () =>
+    side.createTopic(topic, 1).then(
+      () => true,
+      () => false,
+    );
+  await eventually(create, Boolean, PATIENCE_MS);
+  const publish = () =>
+    side.publish(topic, [numbered(10)]).then(
+      () => true,
+      () => false,
+    );
+  await eventually(publish, Boolean, PATIENCE_MS);
   await side.publish(
     topic,
-    range(10, 30).map((n) => numbered(n)),
+    range(11, 30).map((n) => numbered(n)),
   );
   await holder.query('commit');
   await holder.end();

@@ -52,7 +52,7 @@ export function countReady(channel: Channel, queue: string): Promise<number> {
 
 /**
  * AMQP gives a queue no id. The name of the cluster stays when another of its nodes is connected to, so a message that
- * comes again there is known. A deleted queue that is made again has its old name: messages are told apart by their keys.
+ * comes again there is known. A deleted queue that is made again has its old name: their keys tell messages apart.
  */
 export function streamOf(model: ChannelModel, { host, port, vhost, queue }: AmqpSettings): string {
   const { cluster_name: cluster } = model.connection.serverProperties as { cluster_name?: unknown };

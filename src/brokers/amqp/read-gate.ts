@@ -8,7 +8,7 @@ import { BrokerError } from '../module/broker-module.ts';
  * the gate is shut, `read` gives nothing.
  *
  * RabbitMQ ends a connection that does not read for 30 s, and its messages come again; by then the prefetch is small.
- * The client would end it too, for want of heartbeats, which wait in the socket: so it is told that something came.
+ * Heartbeats of the broker wait in the socket meanwhile. The client would take it for dead, so the gate notes that bytes came.
  *
  * A broker that never ends a message loses the connection after MAX_MESSAGE_BYTES.
  */

@@ -89,6 +89,7 @@ class Worker {
       const topic = await unlessAborted(signal, readTopic(this.#consumer, this.#settings.topic_name));
       const { stream, lots } = await unlessAborted(signal, this.#open());
       const stop = () => stream.destroy();
+      this.#consumer.on('error', (error: Error) => stream.destroy(error));
       signal.addEventListener('abort', stop);
       if (signal.aborted) stop();
       this.#context.connected();
@@ -203,6 +204,8 @@ function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
     ...saslOf(settings),
   };
   const consumer = new Consumer(options);
+  // A member that could not join again, also while it is being closed. Without a listener it would end the process.
+  consumer.on('error', (error: Error) => context.log.debug({ err: error }, 'Kafka: the consumer failed'));
   if (settings.consumer_group_id === '') consumer.groupId = NO_GROUP;
   guardPool(consumer.connections, egress, isSecure(settings));
   return consumer;

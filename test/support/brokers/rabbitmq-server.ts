@@ -151,7 +151,7 @@ async function unpacked(): Promise<string> {
   });
 }
 
-/** A fresh image has no lists of packages. Then they are fetched beside the packages, which needs no rights. */
+/** A fresh image has no lists of packages. Then they are fetched into the same place, which needs no rights. */
 async function download(into: string, packages: readonly string[]): Promise<void> {
   try {
     await run('apt-get', ['download', ...packages], { cwd: into });
