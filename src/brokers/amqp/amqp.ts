@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChannelModel } from 'amqplib';
-import type { AmqpSettings, SourcePubSub } from '../../domain/source.ts';
+import type { AmqpSettings, BrokerSettings } from '../../domain/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
 import { goodbye } from '../module/goodbye.ts';
@@ -112,7 +112,7 @@ class Consumer {
   }
 }
 
-function amqpSettings(settings: SourcePubSub): { amqp: AmqpSettings; workers: number } {
+function amqpSettings(settings: BrokerSettings): { amqp: AmqpSettings; workers: number } {
   if (settings.type !== 'amqp') throw new BrokerError('The settings are not those of AMQP.');
   return settings;
 }
