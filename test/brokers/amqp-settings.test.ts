@@ -217,9 +217,10 @@ check('a broker that refuses publishers for want of memory is read on', async ()
   try {
     const source = await scene.source(settings({ queue }));
     await scene.waitFor(source, 20);
+    // The connection of the publisher gets no answers now.
     await eventually(
-      () => side.depth(queue),
-      (depth) => depth === 0,
+      () => side.count(queue, 'messages'),
+      (waiting) => waiting === 0,
       PATIENCE_MS,
     );
   } finally {

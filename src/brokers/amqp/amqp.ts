@@ -70,6 +70,7 @@ class Consumer {
   constructor(deps: ConsumerDeps) {
     this.#deps = deps;
     this.#ended = AbortSignal.any([deps.context.signal, deps.failure.signal]);
+    this.#ended.addEventListener('abort', () => deps.gate.remove());
   }
 
   /** Until it is stopped or fails. */
@@ -77,7 +78,9 @@ class Consumer {
     const { model, settings } = this.#deps;
     await unlessAborted(this.#ended, openQueue(model, settings));
     const work = Array.from({ length: workers }, () => this.#worker().run());
-    await Promise.all([...work, this.#watchLag()].map((one) => one.catch(this.#fail)));
+    // An error after the end is one of the end.
+    const end = (error: Error) => (this.#ended.aborted ? undefined : this.#fail(error));
+    await Promise.all([...work, this.#watchLag()].map((one) => one.catch(end)));
   }
 
   readonly #fail = (error: Error): void => this.#deps.failure.abort(error);
@@ -101,14 +104,17 @@ class Consumer {
 
   async #watchLag(): Promise<void> {
     const { model, settings, context } = this.#deps;
-    const channel = await model.createChannel();
+    const channel = await unlessAborted(this.#ended, model.createChannel());
     channel.on('error', this.#fail);
-    while (!this.#ended.aborted) {
-      const waiting = await unlessAborted(this.#ended, countReady(channel, settings.queue));
-      context.lag(settings.queue, waiting);
-      await delay(LAG_EVERY_MS, undefined, { signal: this.#ended }).catch(() => undefined);
+    try {
+      for (;;) {
+        const waiting = await unlessAborted(this.#ended, countReady(channel, settings.queue));
+        context.lag(settings.queue, waiting);
+        await delay(LAG_EVERY_MS, undefined, { signal: this.#ended });
+      }
+    } finally {
+      context.lag(settings.queue, null);
     }
-    context.lag(settings.queue, null);
   }
 }
 

@@ -53,7 +53,7 @@ export class ReadGate {
     if (wasShut && !this.#isShut) this.#readOn();
   }
 
-  /** For the end: the answer to it has to be read. */
+  /** For the end: the answers to it have to be read. */
   remove(): void {
     this.#isRemoved = true;
     this.#readOn();

@@ -35,6 +35,8 @@ const CONNECT_MS = 10_000;
 const REQUEST_MS = 20_000;
 const LAG_EVERY_MS = 5_000;
 const LATEST = -1n;
+const EARLIEST = -2n;
+const MADE_AGAIN = 'The topic was deleted and made again.';
 /** The client takes no such group id; kafka-go, and so Convoy, uses it where none is given. */
 const NO_GROUP = ' ';
 
@@ -124,29 +126,45 @@ class Worker {
       if (signal.aborted || messages === null) return;
       // Read after the messages: if they are of a topic that was made again, so is this.
       const now = await readTopic(this.#consumer, topic.name);
-      if (now.id !== topic.id) throw new BrokerError('The topic was deleted and made again.');
+      if (now.id !== topic.id) throw new BrokerError(MADE_AGAIN);
       await Promise.all(
         messages.map(({ partition, lot }) =>
           this.#context.store({ stream: `${topic.id}/${partition}`, order: 'ordered' }, lot),
         ),
       );
-      await this.#commit(messages);
+      await this.#commit(
+        messages.map(({ partition, next, leaderEpoch }) => ({ partition, offset: next, leaderEpoch })),
+      );
+      await this.#checkCommit(
+        topic,
+        messages.map(({ partition }) => partition),
+      );
     }
+  }
+
+  /**
+   * Offsets are committed by the name of the topic. If it was made again since its messages were read, the offsets of the
+   * old topic are now those of the new one, and would have its first messages skipped: so they are set back.
+   */
+  async #checkCommit(topic: { name: string; id: string }, partitions: readonly number[]): Promise<void> {
+    const now = await readTopic(this.#consumer, topic.name, { forceUpdate: true });
+    if (now.id === topic.id) return;
+    const asked = { topics: [topic.name], partitions: { [topic.name]: [...partitions] } };
+    const starts = await this.#consumer.listOffsets({ ...asked, timestamp: EARLIEST });
+    const offsets = starts.get(topic.name) ?? [];
+    await this.#commit(
+      partitions.map((partition) => ({ partition, offset: offsets[partition] ?? 0n, leaderEpoch: -1 })),
+    );
+    throw new BrokerError(MADE_AGAIN);
   }
 
   /** Where the partitions went to other members these read the messages again, and find them stored. */
   async #commit(
-    messages: readonly { partition: number; next: bigint; leaderEpoch: number }[],
+    offsets: readonly { partition: number; offset: bigint; leaderEpoch: number }[],
   ): Promise<void> {
     const topic = this.#settings.topic_name;
-    const offsets = messages.map(({ partition, next, leaderEpoch }) => ({
-      topic,
-      partition,
-      offset: next,
-      leaderEpoch,
-    }));
     try {
-      await this.#consumer.commit({ offsets });
+      await this.#consumer.commit({ offsets: offsets.map((one) => ({ topic, ...one })) });
     } catch (error) {
       if (!isRebalance(error)) throw error;
       this.#context.log.debug({ err: error }, 'Kafka: partitions moved before their offsets were committed');
@@ -163,7 +181,7 @@ class Worker {
         this.#consumer.listOffsets({ ...asked, timestamp: LATEST }),
         this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions }] }),
       ]);
-      const starts = await this.#consumer.listOffsets({ ...asked, timestamp: LATEST - 1n });
+      const starts = await this.#consumer.listOffsets({ ...asked, timestamp: EARLIEST });
       const lag = partitions.reduce((sum, partition) => {
         const committed = commits.get(topic)?.[partition] ?? -1n;
         const from = committed >= 0n ? committed : (starts.get(topic)?.[partition] ?? 0n);
@@ -219,8 +237,13 @@ function saslOf({ auth }: KafkaSettings): Pick<ConsumerOptions<Buffer, Buffer, B
   return { sasl: { mechanism, username, password } };
 }
 
-async function readTopic(consumer: Consumer, name: string): Promise<{ name: string; id: string }> {
-  const metadata = await consumer.metadata({ topics: [name], autocreateTopics: false });
+/** As the client last saw it, where nothing else is asked for. */
+async function readTopic(
+  consumer: Consumer,
+  name: string,
+  options: { forceUpdate?: boolean } = {},
+): Promise<{ name: string; id: string }> {
+  const metadata = await consumer.metadata({ topics: [name], autocreateTopics: false, ...options });
   const topic = metadata.topics.get(name);
   if (topic === undefined) throw new BrokerError('The topic does not exist.');
   return { name, id: `${metadata.id}/${topic.id}` };
