@@ -159,10 +159,10 @@ export class MessageStore {
   }
 
   /** A limit says when it has room again; everything else is asked more and more rarely. An abort ends the wait. */
-  async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+  async #pause(reason: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-    const isLimit = error instanceof AppError && error.code === 'rate_limited';
-    const ms = isLimit ? Math.min(LONGEST_PAUSE_MS, (error.retryAfterSeconds ?? 1) * 1000) : backoff;
+    const isLimit = reason instanceof AppError && reason.code === 'rate_limited';
+    const ms = isLimit ? Math.min(LONGEST_PAUSE_MS, (reason.retryAfterSeconds ?? 1) * 1000) : backoff;
     await delay(ms, undefined, { signal }).catch(() => undefined);
   }
 }

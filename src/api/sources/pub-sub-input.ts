@@ -117,21 +117,27 @@ function readKafkaAuth(
 /** The protocol has no room for more. */
 const MAX_AMQP_NAME_BYTES = 255;
 
+function checkAmqpNames(given: NonNullable<PubSubInput['amqp']>, problems: Problems): void {
+  const { queue, vhost, deadLetterExchange, bindExchange = {} } = given;
+  const names = {
+    queue,
+    vhost,
+    deadLetterExchange,
+    'bindExchange.exchange': bindExchange.exchange,
+    'bindExchange.routingKey': bindExchange.routingKey,
+  };
+  for (const [field, name] of Object.entries(names))
+    if (Buffer.byteLength(name ?? '') > MAX_AMQP_NAME_BYTES)
+      problems.add(`pub_sub.amqp.${field}`, `must have at most ${MAX_AMQP_NAME_BYTES} bytes`);
+}
+
 function readAmqp(given: NonNullable<PubSubInput['amqp']>, problems: Problems): AmqpSettings {
   const schema = given.schema || 'amqp';
   const port = given.port || (schema === 'amqps' ? '5671' : '5672');
   if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)
     problems.add('pub_sub.amqp.port', 'must be a port number from 1 to 65535');
   const { auth, bindExchange } = given;
-  for (const [field, name] of [
-    ['queue', given.queue],
-    ['vhost', given.vhost],
-    ['deadLetterExchange', given.deadLetterExchange],
-    ['bindExchange.exchange', bindExchange?.exchange],
-    ['bindExchange.routingKey', bindExchange?.routingKey],
-  ] as const)
-    if (Buffer.byteLength(name ?? '') > MAX_AMQP_NAME_BYTES)
-      problems.add(`pub_sub.amqp.${field}`, `must have at most ${MAX_AMQP_NAME_BYTES} bytes`);
+  checkAmqpNames(given, problems);
   if (bindExchange !== undefined) problems.text('pub_sub.amqp.bindExchange.exchange', bindExchange.exchange);
   if (auth !== undefined) problems.text('pub_sub.amqp.auth.user', auth.user);
   return {
