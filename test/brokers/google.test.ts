@@ -1,4 +1,10 @@
 import { conformance } from './conformance.ts';
 import { googleDriver } from './google-driver.ts';
 
-conformance('Google Pub/Sub', { start: googleDriver, isOrdered: false, takesBytes: true, messages: 1_000 });
+conformance('Google Pub/Sub', {
+  broker: 'google',
+  start: googleDriver,
+  isOrdered: false,
+  takesBytes: true,
+  messages: 1_000,
+});
