@@ -156,8 +156,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     forward_headers: 'Headers forwarded with each delivery.',
     'custom_response.body': 'Body of the response to the sender.',
     'custom_response.content_type': 'Content type of that body.',
-    'pub_sub.*':
-      'Broker that messages come from: see [Brokers](brokers.md).',
+    'pub_sub.*': 'Broker that messages come from: see [Brokers](brokers.md).',
     'db_change_stream.*': 'Database whose changes become events: see [Change streams](change-streams.md).',
     'verifier.type': 'How a sender authenticates itself.',
     'verifier.hmac.header': 'Header with the signature.',

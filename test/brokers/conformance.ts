@@ -40,7 +40,15 @@ export interface Conformance {
 
 export function conformance(
   kind: string,
-  { broker, start, isOrdered, takesBytes, isEnvelope = true, messages: many = 10_000, maxHeld = 0 }: Conformance,
+  {
+    broker,
+    start,
+    isOrdered,
+    takesBytes,
+    isEnvelope = true,
+    messages: many = 10_000,
+    maxHeld = 0,
+  }: Conformance,
 ): void {
   describe(kind, () => {
     let driver: BrokerDriver;

@@ -1,4 +1,10 @@
 import { conformance } from './conformance.ts';
 import { postgresDriver } from './postgres-driver.ts';
 
-conformance('PostgreSQL', { start: postgresDriver, isOrdered: true, takesBytes: false, isEnvelope: false });
+conformance('PostgreSQL', {
+  broker: 'postgres',
+  start: postgresDriver,
+  isOrdered: true,
+  takesBytes: false,
+  isEnvelope: false,
+});

@@ -1168,6 +1168,7 @@ export interface Source {
   status: {
     /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
     state: 'connecting' | 'running' | 'waiting' | 'disabled';
+    /** Why it waits; while it runs, what its owner should know. */
     reason: string;
     last_message_at: string | null;
     last_error: string;

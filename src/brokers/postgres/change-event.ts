@@ -33,7 +33,11 @@ export function parseLsn(text: string): bigint {
  * A change as a message: the envelope of every broker, with data in the shape that Debezium gives it. Columns whose
  * value did not come along are named in `unavailable`, and are not in `after`.
  */
-export function changeMessage(change: RowChange, place: Place, nowMs: number): ReceivedMessage {
+export function changeMessage(
+  change: RowChange,
+  place: Place,
+  nowMs: number,
+): ReceivedMessage & { key: string } {
   const { op, relation, before, after } = change;
   const { schema, table, columns } = relation;
   const kind = op === 'read' ? 'insert' : op;

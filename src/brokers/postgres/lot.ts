@@ -5,11 +5,11 @@ const MAX_MESSAGES = 500;
 const MAX_BYTES = 1_048_576;
 
 export class Lot {
-  readonly #store: (messages: readonly ReceivedMessage[]) => Promise<void>;
+  readonly #store: (messages: readonly ReceivedMessage[]) => Promise<unknown>;
   #messages: ReceivedMessage[] = [];
   #bytes = 0;
 
-  constructor(store: (messages: readonly ReceivedMessage[]) => Promise<void>) {
+  constructor(store: (messages: readonly ReceivedMessage[]) => Promise<unknown>) {
     this.#store = store;
   }
 

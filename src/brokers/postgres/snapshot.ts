@@ -194,7 +194,11 @@ export class Round {
   }
 
   /** The columns of the key come first, once more: they are there even where the rest of the row is too long. */
-  #message({ table, columns, keys }: SnapshotTable, row: CopyMessage, sequence: number): ReceivedMessage {
+  #message(
+    { table, columns, keys }: SnapshotTable,
+    row: CopyMessage,
+    sequence: number,
+  ): ReceivedMessage & { key: string } {
     const values = readCopyLine(row);
     const cursor = JSON.stringify(values.slice(0, keys.length));
     const after = columns.map((_, n) => values[keys.length + n]);
