@@ -479,3 +479,14 @@ create table traffic (
   constraint traffic_pkey PRIMARY KEY (project_id, subject_id, step, start, node_id)
 ) with (fillfactor=50);
 CREATE INDEX traffic_start ON public.traffic USING btree (step, start);
+
+create table views (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  page text not null,
+  name text not null,
+  query text not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint views_pkey PRIMARY KEY (id),
+  constraint views_project_id_page_name_key UNIQUE (project_id, page, name)
+);

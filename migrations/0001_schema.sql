@@ -128,6 +128,19 @@ create table event_types (
 );
 
 
+-- Filters of a page of the dashboard, saved under a name.
+create table views (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  page text not null,
+  name text not null,
+  -- as in the query of the page's address
+  query text not null,
+  updated_at timestamptz not null default now(),
+  unique (project_id, page, name)
+);
+
+
 -- Credentials of callers, and the keys that seal secrets.
 
 create table api_keys (

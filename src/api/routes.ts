@@ -17,6 +17,7 @@ import type { ApiContext } from './http/context.ts';
 import { registerJobs } from './jobs/jobs.ts';
 import { registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
+import { registerNodes } from './operator/nodes.ts';
 import { registerPages } from './pages/routes.ts';
 import { registerPortal } from './portal/portal.ts';
 import { registerPortalLinks } from './portal/portal-links.ts';
@@ -35,9 +36,12 @@ import { traceRequests } from './trace-requests.ts';
 import { registerEndpointTest } from './trials/endpoint-test.ts';
 import { registerExplainEvent } from './trials/explain-event.ts';
 import { registerPreviewSubscription } from './trials/preview-subscription.ts';
+import { registerReceiver } from './trials/receiver.ts';
 import { registerTestFunction } from './trials/test-function.ts';
+import { registerTryEndpoint } from './trials/try-endpoint.ts';
 import { registerSearch } from './watching/search.ts';
 import { registerStream } from './watching/stream.ts';
+import { registerViews } from './watching/views.ts';
 
 const resources = [
   registerProjects,
@@ -54,12 +58,16 @@ const resources = [
   registerEventDeliveries,
   registerFailures,
   registerEndpointTest,
+  registerTryEndpoint,
+  registerReceiver,
   registerJobs,
   registerOnboard,
   registerEndpointChecks,
   registerDashboard,
   registerTimeSeries,
   registerSearch,
+  registerViews,
+  registerNodes,
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,

@@ -31,6 +31,8 @@ export const auditActions = {
   'event_type.created': 'An event type was added, by hand or by an import.',
   'event_type.updated': 'An event type was changed, by hand or by an import.',
   'event_type.deprecated': 'An event type was marked as deprecated.',
+  'view.saved': 'A view of the dashboard was saved or replaced.',
+  'view.deleted': 'A view of the dashboard was deleted.',
   'job.started': 'A batch or an onboarding was started. `after` has its type and filter.',
   'job.cancelled': 'A job was cancelled.',
   'event.replayed': 'An event was sent again.',

@@ -69,6 +69,9 @@ export interface RetryPolicy {
   retryLimit: number;
 }
 
+/** The type of the sample event of an endpoint's test. Time series leave it out. */
+export const TEST_EVENT_TYPE = 'posthorn.test';
+
 /** Lanes of the queue: first tries go before retries, retries before bulk replays. */
 export const LANE = { first: 0, retry: 1, replay: 2 } as const;
 

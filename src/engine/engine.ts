@@ -24,6 +24,7 @@ import { beat, freeAllHeld, leave, reapSilentNodes } from '../store/queue/nodes.
 import { ANYWHERE, parseDue } from '../store/queue/rate-leases.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
+import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { BreakerChanges } from './health/breaker-changes.ts';
@@ -233,6 +234,12 @@ export class Engine {
       },
       notProbed: (delivery) => this.#health.notProbed(delivery),
     };
+  }
+
+  /** A test request, apart from the queue. */
+  tryEndpoint(trial: EndpointTrial): Promise<TrialResult> {
+    const { http, ids, databaseClock } = this.#deps;
+    return tryEndpoint({ http, ids, now: databaseClock.now }, trial);
   }
 
   get sink(): DeliverySink {

@@ -1,4 +1,4 @@
-import { LANE } from '../domain/delivery.ts';
+import { LANE, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import { heldDelivery, type PreparedEvent } from './prepare-event.ts';
@@ -29,7 +29,7 @@ export class DeliveryPlaces {
 
   /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
   stored(item: PreparedEvent): void {
-    this.#traffic.accepted(item.event, item.deliveries);
+    if (item.event.eventType !== TEST_EVENT_TYPE) this.#traffic.accepted(item.event, item.deliveries);
     if (item.expansion !== null) this.#sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.held) this.#sink.start(heldDelivery(delivery, item.event));

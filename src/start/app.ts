@@ -184,6 +184,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     log,
     metaEvents,
     changes,
+    tryEndpoint: (trial) => engine.tryEndpoint(trial),
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     publicUrl: () => url,
     ...connections(http, brokers),

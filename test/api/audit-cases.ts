@@ -260,6 +260,17 @@ export const cases: Record<string, Case> = {
   },
   'PUT /subscriptions/{subscriptionID}/filters/bulk_update': filters,
   'POST /subscriptions/{subscriptionID}/filters/bulk_update': filters,
+  'POST /views': {
+    prepare: async () => ({ body: { page: 'deliveries', name: unique('view'), query: 'status=Failure' } }),
+    entries: [{ action: 'view.saved', before: null, after: { query: 'status=Failure' } }],
+  },
+  'DELETE /views/{viewID}': {
+    prepare: async ({ app }) => {
+      const view = { page: 'deliveries', name: unique('view'), query: 'status=Failure' };
+      return { params: { viewID: (await app.project.post('/views', view)).uid } };
+    },
+    entries: [{ action: 'view.deleted', before: { query: 'status=Failure' }, after: null }],
+  },
   'POST /event-types': {
     prepare: async () => ({ body: { name: unique('type'), description: 'new' } }),
     entries: [{ action: 'event_type.created', before: null, after: { description: 'new' } }],
@@ -395,6 +406,7 @@ export const exempt: Record<string, string> = {
   'POST /events/broadcast': 'plain events are not audited: they have lists of their own',
   'POST /events/fanout': 'plain events are not audited: they have lists of their own',
   'POST /endpoints/oauth2/test': 'stores nothing',
+  'POST /endpoints/test': 'stores nothing',
   'POST /subscriptions/test_filter': 'stores nothing',
   'POST /subscriptions/test_function': 'stores nothing',
   'POST /sources/test_function': 'stores nothing',

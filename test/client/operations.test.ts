@@ -207,6 +207,12 @@ describe('the further operations', () => {
     expect((await posthorn.eventDeliveries.listFailures()).complete).toBe(true);
     expect((await posthorn.dashboard.search({ q: 'nothing at all' })).hits).toEqual([]);
     await openStream(posthorn);
+    const view = await posthorn.views.save({ page: 'events', name: 'mine', query: '' });
+    expect(await posthorn.views.list()).toHaveLength(1);
+    await posthorn.views.delete(view.uid);
+    expect((await instance.nodes.list()).length).toBe(1);
+    expect((await posthorn.endpoints.try({ endpoint: { url: receiver.url } })).status).toBe(true);
+    expect((await posthorn.endpoints.getReceiver()).url).toContain('receiver');
     expect(
       (await posthorn.eventDeliveries.batchRetry({ dry_run: true })).dry_run?.total,
     ).toBeGreaterThanOrEqual(0);
@@ -272,6 +278,7 @@ describe('a portal link', () => {
     await portal.eventDeliveries.listFailures();
     await portal.dashboard.search({ q: 'nothing at all' });
     await openStream(portal);
+    await portal.endpoints.try({ endpoint: { url: receiver.url } });
     await portal.subscriptions.delete(sub.uid);
     await portal.endpoints.delete(made.uid);
   });

@@ -244,6 +244,14 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ]),
   [
+    'views',
+    'id',
+    {
+      goes: [{ id: 'of a deleted project', project_id: 'deleted' }],
+      stays: [{ id: 'live', project_id: 'live' }],
+    },
+  ],
+  [
     'event_types',
     'id',
     {

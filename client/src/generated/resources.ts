@@ -43,6 +43,7 @@ import type {
   GetPeriodFailureRatesResult,
   GetPortalAuthConfigurationResult,
   GetPortalConfigurationResult,
+  GetReceiverResult,
   GetStatusTotalsQuery,
   GetStatusTotalsResult,
   GetTimeSeriesQuery,
@@ -60,9 +61,11 @@ import type {
   ListInstanceAuditQuery,
   ListJobsQuery,
   ListMetaEventsQuery,
+  ListNodesResult,
   ListPortalLinksQuery,
   ListSourcesQuery,
   ListSubscriptionsQuery,
+  ListViewsResult,
   MetaEvent,
   NewApiKey,
   OnboardBody,
@@ -72,6 +75,8 @@ import type {
   PreviewSubscriptionBody,
   PreviewSubscriptionResult,
   Project,
+  SaveViewBody,
+  SaveViewResult,
   SearchQuery,
   SearchResult,
   Source,
@@ -85,6 +90,7 @@ import type {
   TestSourceFunctionResult,
   TestSubscriptionFunctionBody,
   TestSubscriptionFunctionResult,
+  TryEndpointBody,
   TryFiltersBody,
   TryFiltersResult,
   UpdateEndpoint,
@@ -191,6 +197,16 @@ export class Endpoints extends Resource {
   /** Send a sample event to an endpoint and wait for the attempt. */
   test(endpointId: string, options?: CallOptions): Promise<DeliveryAttempt> {
     return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/test`, { options });
+  }
+
+  /** Send one test request to an endpoint, saved or not. It is not stored and not counted. */
+  try(body: TryEndpointBody, options?: CallOptions): Promise<DeliveryAttempt> {
+    return this.scope.data('POST', this.scope.at`/endpoints/test`, { body, options });
+  }
+
+  /** Get the URL of the built-in receiver, and the latest requests that came to it. */
+  getReceiver(options?: CallOptions): Promise<GetReceiverResult> {
+    return this.scope.data('GET', this.scope.at`/receiver`, { options });
   }
 
   /** Start a job that creates many endpoints with their subscriptions. */
@@ -602,6 +618,30 @@ export class Dashboard extends Resource {
   }
 }
 
+export class Views extends Resource {
+  /** List the saved views by page and name. */
+  list(options?: CallOptions): Promise<ListViewsResult> {
+    return this.scope.data('GET', this.scope.at`/views`, { options });
+  }
+
+  /** Save a view. A view with the same page and name is replaced. */
+  save(body: SaveViewBody, options?: CallOptions): Promise<SaveViewResult> {
+    return this.scope.data('POST', this.scope.at`/views`, { body, options });
+  }
+
+  /** Delete a saved view. */
+  delete(viewId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/views/${viewId}`, { options });
+  }
+}
+
+export class Nodes extends Resource {
+  /** List the nodes of the instance, with the instance key. */
+  list(options?: CallOptions): Promise<ListNodesResult> {
+    return this.scope.data('GET', path`/api/v1/nodes`, { options });
+  }
+}
+
 export class PortalLinks extends Resource {
   /** Create a portal link for the endpoints of an owner. */
   create(body: CreatePortalLink, options?: CallOptions): Promise<PortalLink> {
@@ -702,6 +742,8 @@ export class ProjectResources {
   readonly deliveryAttempts: DeliveryAttempts;
   readonly jobs: Jobs;
   readonly dashboard: Dashboard;
+  readonly views: Views;
+  readonly nodes: Nodes;
   readonly portalLinks: PortalLinks;
   readonly metaEvents: MetaEvents;
   readonly audit: Audit;
@@ -719,6 +761,8 @@ export class ProjectResources {
     this.deliveryAttempts = new DeliveryAttempts(scope);
     this.jobs = new Jobs(scope);
     this.dashboard = new Dashboard(scope);
+    this.views = new Views(scope);
+    this.nodes = new Nodes(scope);
     this.portalLinks = new PortalLinks(scope);
     this.metaEvents = new MetaEvents(scope);
     this.audit = new Audit(scope);
@@ -736,6 +780,7 @@ export class PortalResources {
     | 'pause'
     | 'expireSecret'
     | 'test'
+    | 'try'
     | 'getPeriodFailureRates'
   >;
   readonly subscriptions: Subscriptions;

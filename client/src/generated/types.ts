@@ -133,6 +133,8 @@ export interface AuditEntry {
     | 'event_type.created'
     | 'event_type.updated'
     | 'event_type.deprecated'
+    | 'view.saved'
+    | 'view.deleted'
     | 'job.started'
     | 'job.cancelled'
     | 'event.replayed'
@@ -1986,6 +1988,32 @@ export interface ListFailuresResult {
   complete: boolean;
 }
 
+export interface TryEndpointBody {
+  /** A saved endpoint. Fields of `endpoint` are tried in place of its own. */
+  endpoint_id?: string;
+  endpoint?: UpdateEndpoint;
+  /** For links that may see some event types only. */
+  event_type?: string;
+  /** The body to send; a sample by default. */
+  data?: unknown;
+}
+
+export interface GetReceiverResult {
+  /** An endpoint with this URL is the built-in receiver. */
+  url: string;
+  /** The latest 20, newest first. */
+  requests: Array<{
+    event_delivery_id: string;
+    event_id: string;
+    event_type: string;
+    endpoint_id: string;
+    headers: Record<string, string>;
+    body: string;
+    /** RFC 3339, UTC, milliseconds. */
+    received_at: string;
+  }>;
+}
+
 export interface ListJobsQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
@@ -2259,6 +2287,53 @@ export interface SearchResult {
   /** False: the time was up, or enough events were found, before `searched_from` could be earlier. */
   complete: boolean;
 }
+
+export type ListViewsResult = Array<{
+  uid: string;
+  /** The page of the dashboard, such as `deliveries`. */
+  page: string;
+  name: string;
+  /** The filters of the page, as in the query of its address. */
+  query: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+}>;
+
+export interface SaveViewBody {
+  /** The page of the dashboard, such as `deliveries`. */
+  page: string;
+  name: string;
+  /** The filters of the page, as in the query of its address. */
+  query: string;
+}
+
+export interface SaveViewResult {
+  uid: string;
+  /** The page of the dashboard, such as `deliveries`. */
+  page: string;
+  name: string;
+  /** The filters of the page, as in the query of its address. */
+  query: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+}
+
+export type ListNodesResult = Array<{
+  uid: string;
+  roles: string[];
+  /** Whether it was heard of in the last 10 s. */
+  is_alive: boolean;
+  /** RFC 3339, UTC, milliseconds. */
+  started_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  last_seen_at: string;
+  /** The number of the newest migration that it knows. */
+  schema: string;
+}>;
 
 export interface ListPortalLinksQuery {
   /** Items per page; 20 by default. */

@@ -2,17 +2,19 @@ import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-token.ts';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
+import type { ProjectConfig } from '../../domain/project-config.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { EndpointStore } from '../../store/config/endpoints.ts';
+import type { EndpointRow, EndpointStore } from '../../store/config/endpoints.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { ProjectStore } from '../../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
+import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 
 /** The dependencies of the handlers. */
 export interface ApiContext {
@@ -34,6 +36,12 @@ export interface ApiContext {
   metaEventsStored(projectId: string): void;
   /** Requests a token from a token server, as a delivery would. */
   fetchToken(config: OAuth2Config): Promise<TokenResult>;
+  /** Sends one test request to an endpoint that may not be saved. */
+  tryEndpoint(trial: {
+    row: EndpointRow;
+    config: ProjectConfig;
+    body: Buffer;
+  }): Promise<{ kind: 'tried'; attempt: AttemptRow } | { kind: 'untried'; reason: string }>;
   /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */
   testSource(source: SourceRow): Promise<string | null>;
   /** The public URL of this service, without a slash at the end. */

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
+import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -19,7 +20,6 @@ import { registerOperation } from '../http/operation.ts';
  * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest
  * subscription, signed, sent, recorded. There is one attempt: a failed test is not retried for hours.
  */
-const EVENT_TYPE = 'posthorn.test';
 const DEFAULT_TIMEOUT_SECONDS = 10;
 /** Time for storing, claiming and recording, in addition to the exchange. */
 const MARGIN_SECONDS = 5;
@@ -88,7 +88,7 @@ async function sendSample(
       kind: 'subscription',
       subscriptionId: routing.oldestSubscription(endpoint.id)?.row.id ?? '',
     },
-    eventType: EVENT_TYPE,
+    eventType: TEST_EVENT_TYPE,
     payload: Buffer.from(
       JSON.stringify({ message: 'This is a test of your endpoint.', endpoint_id: endpoint.id }),
     ),

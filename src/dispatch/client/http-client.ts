@@ -11,6 +11,7 @@ import { type ErrorCode, ExchangeFailure, type Outcome } from '../connection/out
 import { parseProxy } from '../connection/proxy-tunnel.ts';
 import { type ClientCertificate, TlsSettings } from '../connection/tls-settings.ts';
 import type { Turn } from '../connection/turn.ts';
+import { isReceiver, receive } from './built-in-receiver.ts';
 
 /**
  * Sends webhooks (and token requests) over kept-alive connections. It connects only to vetted addresses,
@@ -91,6 +92,7 @@ export class HttpClient {
 
   /** Never rejects. */
   send(request: OutgoingRequest, signal?: AbortSignal): Promise<Outcome> {
+    if (isReceiver(request.url) && !this.#closed) return this.#receive(request, signal);
     return new Promise((resolve) => {
       try {
         if (this.#closed) throw new ExchangeFailure('aborted', 'the HTTP client is closed', true);
@@ -101,6 +103,15 @@ export class HttpClient {
         resolve(errorBeforeStart(error));
       }
     });
+  }
+
+  async #receive(request: OutgoingRequest, signal: AbortSignal | undefined): Promise<Outcome> {
+    try {
+      return await receive(request, signal);
+    } catch (error) {
+      if (!(error instanceof ExchangeFailure)) throw error;
+      return errorBeforeStart(error);
+    }
   }
 
   /** Aborts running requests and leaves no socket or timer. */

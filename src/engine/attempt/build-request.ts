@@ -32,7 +32,10 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 export function buildRequest(
-  delivery: HeldDelivery,
+  delivery: Pick<
+    HeldDelivery,
+    'id' | 'eventId' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
+  >,
   endpoint: RoutedEndpoint,
   context: {
     config: ProjectConfig;

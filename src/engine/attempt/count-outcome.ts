@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type Held, LANE } from '../../domain/delivery.ts';
+import { type Held, LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sent } from './sent.ts';
@@ -37,7 +37,7 @@ export function countTraffic(
   sent: Sent,
   moved: boolean,
 ): void {
-  if (delivery.kind === 'meta') return;
+  if (delivery.kind === 'meta' || delivery.eventType === TEST_EVENT_TYPE) return;
   const { projectId, endpointId, sourceId } = delivery;
   const { status, latencyMs } = sent.finish;
   const end = moved && (status === 'Success' || status === 'Failure') ? status : null;

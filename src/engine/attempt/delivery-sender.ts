@@ -56,8 +56,8 @@ export interface SenderDeps {
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 10;
-const MAX_TIMEOUT_SECONDS = 120;
-const MAX_RESPONSE_BYTES = 51_200;
+export const MAX_TIMEOUT_SECONDS = 120;
+export const MAX_RESPONSE_BYTES = 51_200;
 const INTERRUPTED =
   'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
 const FORM = 'application/x-www-form-urlencoded';
@@ -247,8 +247,8 @@ function isStrain(outcome: Outcome): boolean {
  * The bytes on the wire and their type. The result of a function is JSON, and a form endpoint gets a JSON
  * object as form fields.
  */
-function encodeBody(
-  delivery: HeldDelivery,
+export function encodeBody(
+  delivery: Pick<HeldDelivery, 'body' | 'hasOwnBody' | 'contentType'>,
   made: Buffer | null,
   contentType: string,
 ): { body: Buffer; contentType: string | null } {

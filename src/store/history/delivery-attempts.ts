@@ -49,6 +49,20 @@ export function listAttempts(db: Queryable, projectId: string, deliveryId: strin
   );
 }
 
+/** The last attempt of each delivery that has one. */
+export function lastAttempts(
+  db: Queryable,
+  projectId: string,
+  deliveryIds: readonly string[],
+): Promise<StoredAttempt[]> {
+  return db.query<StoredAttempt>(
+    `select a.* from unnest($2::text[]) d(id) cross join lateral (
+       select ${COLUMNS} from delivery_attempts where project_id = $1 and delivery_id = d.id order by id desc limit 1
+     ) a`,
+    [projectId, deliveryIds],
+  );
+}
+
 export async function getAttempt(
   db: Queryable,
   projectId: string,

@@ -26,6 +26,24 @@ export async function beat(db: Database, node: BeatingNode): Promise<number> {
   return rows[0]?.now_ms ?? Number.NaN;
 }
 
+export interface NodeRow {
+  id: string;
+  roles: string;
+  knows: string;
+  started_at: number;
+  beat_at: number;
+  silent_seconds: number;
+}
+
+/** Oldest first. */
+export function knownNodes(db: Queryable): Promise<NodeRow[]> {
+  return db.query<NodeRow>(
+    `select id, roles, knows, started_at, beat_at,
+       extract(epoch from clock_timestamp() - beat_at)::float8 as silent_seconds
+     from nodes order by id`,
+  );
+}
+
 /** Nodes with a heartbeat within `silentSeconds`. */
 export async function liveNodes(
   db: Queryable,

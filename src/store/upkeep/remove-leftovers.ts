@@ -53,7 +53,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['endpoints', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['sources', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
-  ...['event_types', 'api_keys', 'portal_links', 'jobs', 'alerts', 'endpoint_breakers'].map(
+  ...['event_types', 'views', 'api_keys', 'portal_links', 'jobs', 'alerts', 'endpoint_breakers'].map(
     (table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`],
   ),
   ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { SILENT_SECONDS } from '../../domain/node-lease.ts';
+import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
+import { requireInstanceKey } from '../http/auth.ts';
+import type { ApiContext } from '../http/context.ts';
+import { iso, Time } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+const Node = Type.Object({
+  uid: Type.String(),
+  roles: Type.Array(Type.String()),
+  is_alive: Type.Boolean({ description: `Whether it was heard of in the last ${SILENT_SECONDS} s.` }),
+  started_at: Time,
+  last_seen_at: Time,
+  schema: Type.String({ description: 'The number of the newest migration that it knows.' }),
+});
+
+/** The nodes of the instance. A silent one is listed for a minute. */
+export function registerNodes(app: FastifyInstance, { db }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/nodes',
+    id: 'listNodes',
+    tag: 'Nodes',
+    summary: 'List the nodes of the instance, with the instance key.',
+    status: 200,
+    message: 'Nodes fetched',
+    data: Type.Array(Node),
+    handle: async ({ caller }) => {
+      requireInstanceKey(caller);
+      return (await knownNodes(db)).map(toNode);
+    },
+  });
+}
+
+function toNode(row: NodeRow): Static<typeof Node> {
+  return {
+    uid: row.id,
+    roles: row.roles.split(',').filter(Boolean),
+    is_alive: row.silent_seconds < SILENT_SECONDS,
+    started_at: iso(row.started_at),
+    last_seen_at: iso(row.beat_at),
+    schema: row.knows,
+  };
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { isReceiver, RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import { parseStored } from '../../domain/stored-json.ts';
+import { lastAttempts } from '../../store/history/delivery-attempts.ts';
+import { listDeliveries } from '../../store/history/event-deliveries.ts';
+import type { ApiContext } from '../http/context.ts';
+import { iso, Time } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+/** The built-in receiver shows the latest requests that came to it. They are deliveries like all others. */
+const SHOWN = 20;
+
+const Received = Type.Object({
+  url: Type.String({ description: 'An endpoint with this URL is the built-in receiver.' }),
+  requests: Type.Array(
+    Type.Object({
+      event_delivery_id: Type.String(),
+      event_id: Type.String(),
+      event_type: Type.String(),
+      endpoint_id: Type.String(),
+      headers: Type.Record(Type.String(), Type.String()),
+      body: Type.String(),
+      received_at: Time,
+    }),
+    { description: 'The latest 20, newest first.' },
+  ),
+});
+
+export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/projects/:projectID/receiver',
+    id: 'getReceiver',
+    tag: 'Endpoints',
+    summary: 'Get the URL of the built-in receiver, and the latest requests that came to it.',
+    status: 200,
+    message: 'Receiver fetched',
+    data: Received,
+    handle: async ({ project }) => {
+      const { endpoints } = await cache.get(project.id);
+      const endpointIds = [...endpoints.values()]
+        .filter(({ row }) => isReceiver(row.url))
+        .map(({ row }) => row.id);
+      if (endpointIds.length === 0) return { url: RECEIVER_URL, requests: [] };
+      const page = { perPage: SHOWN, direction: 'next', cursor: null, order: 'DESC' } as const;
+      const { rows, attempts } = await db.reading(project.id, async (tx) => {
+        const list = await listDeliveries(tx, project.id, { endpointIds, page });
+        const ids = list.rows.map((row) => row.id);
+        return { rows: list.rows, attempts: await lastAttempts(tx, project.id, ids) };
+      });
+      const byDelivery = new Map(attempts.map((attempt) => [attempt.delivery_id, attempt]));
+      return {
+        url: RECEIVER_URL,
+        requests: rows.flatMap((row) => {
+          const attempt = byDelivery.get(row.id);
+          if (attempt === undefined) return [];
+          return {
+            event_delivery_id: row.id,
+            event_id: row.event_id,
+            event_type: row.event_type,
+            endpoint_id: row.endpoint_id,
+            headers: parseStored(attempt.request_headers) as Record<string, string>,
+            body: (row.body ?? row.payload).toString(),
+            received_at: iso(attempt.requested_at),
+          };
+        }),
+      };
+    },
+  });
+}

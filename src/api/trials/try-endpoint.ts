@@ -1,0 +1,100 @@
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { AppError, found, invalid } from '../../domain/errors.ts';
+import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
+import { compactJson, cutTopLevel } from '../../platform/raw-json.ts';
+import { VERSION } from '../../platform/version.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
+import { changedEndpoint, checkEndpoint, createdEndpoint } from '../endpoints/endpoint-input.ts';
+import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
+import type { ApiContext } from '../http/context.ts';
+import { Text } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { AnyJson } from '../http/payload-json.ts';
+
+const SAMPLE = '{"message":"This is a test of your endpoint."}';
+
+const TryEndpoint = Type.Object({
+  endpoint_id: Type.Optional(
+    Text(64, 'A saved endpoint. Fields of `endpoint` are tried in place of its own.'),
+  ),
+  endpoint: Type.Optional(UpdateEndpoint),
+  event_type: Type.Optional(Text(255, 'For links that may see some event types only.')),
+  data: Type.Optional(AnyJson('The body to send; a sample by default.')),
+});
+
+/** One request to an endpoint before it is saved, with a body of the caller's choice. Nothing is stored. */
+export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): void {
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/endpoints/test',
+    id: 'tryEndpoint',
+    tag: 'Endpoints',
+    summary: 'Send one test request to an endpoint, saved or not. It is not stored and not counted.',
+    body: TryEndpoint,
+    status: 200,
+    message: 'Endpoint tried',
+    data: DeliveryAttempt,
+    portal: 'manage',
+    handle: async (call) => {
+      const { project, body, scope } = call;
+      requireEventTypes(scope, [body.event_type ?? '*']);
+      const row = await triedRow(context, call);
+      const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE));
+      if (payload.length > project.config.max_payload_read_size)
+        throw payloadTooLarge(project.config.max_payload_read_size);
+      const result = await context.tryEndpoint({ row, config: project.config, body: payload });
+      if (result.kind === 'untried')
+        throw new AppError('wrong_state', { detail: `Not sent: ${result.reason}` });
+      return shown(result.attempt, row);
+    },
+  });
+}
+
+async function triedRow(
+  context: ApiContext,
+  { project, body, scope }: Pick<Call<Static<typeof TryEndpoint>>, 'project' | 'body' | 'scope'>,
+): Promise<EndpointRow> {
+  const input = body.endpoint ?? {};
+  checkEndpoint(context, project.config, input);
+  if (body.endpoint_id) {
+    const id = body.endpoint_id;
+    const known = await context.endpoints.get(context.db, project.id, id);
+    return changedEndpoint(context, found(owned(scope, known), 'endpoint', id), input);
+  }
+  if (!input.url) throw invalid('endpoint.url', 'is required without endpoint_id');
+  const made = createdEndpoint(context, { ...input, name: input.name ?? 'test', url: input.url });
+  return {
+    ...made.fields,
+    id: made.id,
+    project_id: project.id,
+    secret: made.secret,
+  } as EndpointRow;
+}
+
+function shown(attempt: AttemptRow, row: EndpointRow): Static<typeof DeliveryAttempt> {
+  return toAttempt(
+    {
+      id: attempt.id,
+      delivery_id: '',
+      project_id: row.project_id,
+      endpoint_id: row.id,
+      url: attempt.url,
+      ip_address: attempt.ipAddress,
+      http_status: attempt.httpStatus,
+      error: attempt.error,
+      succeeded: attempt.succeeded,
+      is_stale: false,
+      request_headers: attempt.requestHeaders,
+      response_headers: attempt.responseHeaders,
+      response_body: attempt.responseBody,
+      timings: attempt.timings,
+      requested_at: attempt.requestedAtMs,
+      responded_at: attempt.respondedAtMs,
+    },
+    VERSION,
+  );
+}

@@ -1,0 +1,72 @@
+import { EndpointAuth, type EndpointAuthentication } from '../../dispatch/client/endpoint-auth.ts';
+import type { HttpClient } from '../../dispatch/client/http-client.ts';
+import { visibleHeaders } from '../../domain/credential-headers.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import type { ProjectConfig } from '../../domain/project-config.ts';
+import { routeEndpoint } from '../../routing/project-routing.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import { attemptRecord } from './attempt-record.ts';
+import { buildRequest } from './build-request.ts';
+import {
+  DEFAULT_TIMEOUT_SECONDS,
+  encodeBody,
+  MAX_RESPONSE_BYTES,
+  MAX_TIMEOUT_SECONDS,
+} from './delivery-sender.ts';
+import { withoutCredentials } from './hide-credentials.ts';
+
+/** Marks a request that is a test. */
+export const TEST_HEADER = 'X-Posthorn-Test';
+
+export interface EndpointTrial {
+  /** The endpoint as it is, or as it would be saved. */
+  row: EndpointRow;
+  config: ProjectConfig;
+  body: Buffer;
+}
+
+/** The attempt, or why there was none. */
+export type TrialResult = { kind: 'tried'; attempt: AttemptRow } | { kind: 'untried'; reason: string };
+
+/**
+ * Sends one request to an endpoint that may not be saved, as a delivery would: signed, with its credentials, under the
+ * egress rule. Nothing is stored or counted, and nothing is sent again.
+ */
+export async function tryEndpoint(
+  deps: { http: HttpClient; ids: IdFactory; now(): number },
+  { row, config, body }: EndpointTrial,
+): Promise<TrialResult> {
+  const secrets = row.secret.reveal();
+  const { authentication, mtls_client_cert: certificate } = secrets;
+  const auth =
+    authentication === null
+      ? ({ kind: 'headers', headers: [] } as const)
+      : await new EndpointAuth(deps.http).headers(row.id, authentication as EndpointAuthentication);
+  if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
+  const id = deps.ids.next<never>();
+  const event = { id, eventId: id, idempotencyKey: null, urlQueryParams: null };
+  const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
+  const request = buildRequest({ ...event, ...encoded }, routeEndpoint(row, config), {
+    config,
+    nowMs: deps.now(),
+    authHeaders: auth.headers,
+    eventHeaders: { [TEST_HEADER]: ['true'] },
+    trace: null,
+  });
+  const outcome = await deps.http.send({
+    ...request,
+    timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    ...(certificate !== null && {
+      clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
+    }),
+  });
+  const owner = {
+    credentials: auth.headers.map(([name]) => name.toLowerCase()),
+    visible: visibleHeaders(config),
+  };
+  const shown = withoutCredentials(outcome, request, owner);
+  const succeeded = shown.kind === 'response' && shown.status >= 200 && shown.status < 300;
+  return { kind: 'tried', attempt: attemptRecord(id, request, { outcome: shown, owner, succeeded }) };
+}
