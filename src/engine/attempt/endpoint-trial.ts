@@ -17,7 +17,7 @@ import {
 import { withoutCredentials } from './hide-credentials.ts';
 
 /** Marks a request that is a test. */
-export const TEST_HEADER = 'X-Posthorn-Test';
+const TEST_HEADER = 'X-Posthorn-Test';
 
 export interface EndpointTrial {
   /** The endpoint as it is, or as it would be saved. */
