@@ -102,6 +102,8 @@ const FEW = 500;
 /** Where conditions are tested on the way, here at most every thousandth row fits. */
 const WALK = 50_000;
 
+const gates = { nowMs: Date.now(), paused: [], breakers: {}, limitedEndpoints: [], limitedSubscriptions: [] };
+
 const deliveryLists: [string, DeliveryFilter & { page?: Partial<PageRequest> }, number][] = [
   ['everything', {}, FEW],
   ['from a cursor', { page: { cursor: middle } }, FEW],
@@ -121,6 +123,11 @@ const deliveryLists: [string, DeliveryFilter & { page?: Partial<PageRequest> }, 
   ['failed ones', { statuses: ['Failure'] }, WALK],
   ['failed ones of an endpoint', { statuses: ['Failure'], endpointIds: ['e0'] }, WALK],
   ['an event type', { eventType: 'type.3' }, 2_000],
+  ['an id', { text: id('F', 777).toLowerCase() }, FEW],
+  ['the id of an event', { text: id('E', 500) }, FEW],
+  ['part of a type', { text: 'PE.7' }, 2_000],
+  ['what holds them', { gates: { names: ['node'], sets: gates } }, FEW],
+  ['a gate that holds none', { gates: { names: ['paused', 'rate_limit'], sets: gates } }, 4 * OPEN],
 ];
 
 const eventLists: [string, EventFilter & { page?: Partial<PageRequest> }, number][] = [
