@@ -61,6 +61,7 @@ const figureRow =
       diy_graphile: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       ingest: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [times('end_to_end'), reconciled]],
       kafka: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
+      amqp: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
       sqs: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
       idle_latency: () => [tail, [`answered: p50 ${n('ackP50Ms')} ms, p99 ${n('ackP99Ms')} ms`]],
       retry_lateness: () => [`${tail} after due`, [reconciled]],

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { AmqpSide } from '../../test/brokers/amqp-driver.ts';
 import { KafkaSide } from '../../test/brokers/kafka-driver.ts';
 import { SqsSide } from '../../test/brokers/sqs-driver.ts';
 import { ElasticMqServer } from '../../test/support/brokers/elasticmq-server.ts';
 import { KafkaServer } from '../../test/support/brokers/kafka-server.ts';
+import { RabbitMqServer } from '../../test/support/brokers/rabbitmq-server.ts';
 import { type Figure, type Plan, type Sample, Skipped } from '../figure.ts';
 import { arrived } from '../measure.ts';
 import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from '../payload.ts';
@@ -45,6 +47,22 @@ async function startKafka(): Promise<Broker> {
   };
 }
 
+async function startAmqp(): Promise<Broker> {
+  const server = await RabbitMqServer.start();
+  const side = new AmqpSide(server.facts);
+  return {
+    fill: async (messages) => {
+      const { settings, publish } = await side.open(server.ports.plain);
+      await publish(messages);
+      return settings;
+    },
+    stop: async () => {
+      await side.close();
+      await server.stop();
+    },
+  };
+}
+
 async function startSqs(): Promise<Broker> {
   const server = await ElasticMqServer.start();
   const side = new SqsSide(server.port);
@@ -62,6 +80,7 @@ async function startSqs(): Promise<Broker> {
 }
 
 export const kafka = brokerFigure('kafka', startKafka, ({ brokerEvents }) => brokerEvents);
+export const amqp = brokerFigure('amqp', startAmqp, ({ brokerEvents }) => brokerEvents);
 /** Its server takes some hundred messages a second. */
 export const sqs = brokerFigure('sqs', startSqs, ({ brokerEvents }) => brokerEvents / 5);
 
