@@ -78,6 +78,8 @@ export class RabbitMqServer {
       RABBITMQ_DIST_PORT: String(distribution),
       ERL_EPMD_PORT: String(helper),
       ERL_EPMD_ADDRESS: '127.0.0.1',
+      // Otherwise it refuses to end while it knows of a server, also one that was killed just now.
+      ERL_EPMD_RELAXED_COMMAND_CHECK: '1',
       RABBITMQ_MNESIA_BASE: join(directory, 'data'),
       RABBITMQ_LOG_BASE: directory,
       RABBITMQ_LOGS: '-',
