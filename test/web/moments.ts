@@ -20,7 +20,7 @@ export function momentTests(get: () => World): void {
       await open('overview');
       await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
       await page.keyboard.press('/');
-      await page.getByRole('searchbox').fill('pay-4242');
+      await page.getByRole('searchbox').fill('pay_4242');
       await page.keyboard.press('Enter');
       // The only hit opens by itself.
       await page.waitForURL(/\/events\//);

@@ -3,7 +3,13 @@ export const NAVIGATION: readonly (readonly [
   group: string,
   pages: readonly (readonly [path: string, name: string])[],
 ])[] = [
-  ['Now', [['overview', 'Overview']]],
+  [
+    'Now',
+    [
+      ['overview', 'Overview'],
+      ['failures', 'Failures'],
+    ],
+  ],
   [
     'Traffic',
     [
@@ -35,5 +41,6 @@ export const NAVIGATION: readonly (readonly [
 
 export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/instance/projects', 'Projects'],
+  ['/instance/nodes', 'Nodes'],
   ['/instance/audit', 'Audit log'],
 ];

@@ -29,6 +29,7 @@ function page(path: string, load: Load, [list, detail]: [list: string, detail?: 
 
 const pages = [
   page('overview', () => import('../routes/overview/index.ts'), ['Overview']),
+  page('failures', () => import('../routes/failures/index.ts'), ['Failures']),
   page('events', () => import('../routes/events/index.ts'), ['EventList', 'EventPage']),
   page('deliveries', () => import('../routes/deliveries/index.ts'), ['DeliveryList', 'DeliveryPage']),
   page('jobs', () => import('../routes/jobs/index.ts'), ['JobList', 'JobPage']),
@@ -58,6 +59,11 @@ const tree = root.addChildren([
       getParentRoute: () => shell,
       path: 'instance/projects',
       component: lazyPage(instance, 'Projects'),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'instance/nodes',
+      component: lazyPage(instance, 'Nodes'),
     }),
     createRoute({
       getParentRoute: () => shell,

@@ -17,10 +17,10 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
   const found = useQuery({
     queryKey: [id, 'search', asked],
     queryFn: async () => {
-      const hits = await searchAll(api, asked);
-      const [only] = hits;
-      if (hits.length === 1 && only !== undefined) open(only);
-      return hits;
+      const result = await searchAll(api, asked);
+      const [only] = result.hits;
+      if (result.hits.length === 1 && only !== undefined) open(only);
+      return result;
     },
     enabled: asked !== '',
   });
@@ -36,7 +36,7 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
     if (event.key !== 'Enter') return;
     event.preventDefault();
     const [page] = pages;
-    const [hit] = asked === text ? (found.data ?? []) : [];
+    const [hit] = asked === text ? (found.data?.hits ?? []) : [];
     if (page !== undefined) go(at(page[0]));
     else if (hit !== undefined) open(hit);
     else setAsked(text.trim());
@@ -58,12 +58,13 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
       <div className="mt-3 min-h-40">
         {found.error !== null && <ProblemView error={found.error} />}
         {found.isFetching && <p role="status">Searching for “{asked}”…</p>}
-        {found.data?.length === 0 && <p>Nothing found for “{asked}”.</p>}
+        {found.data?.hits.length === 0 && <p>Nothing found for “{asked}”.</p>}
+        {found.data !== undefined && <p className="text-xs text-muted">{found.data.reach}</p>}
         <ul>
           {pages.map(([path, name]) => (
             <Row key={path} href={at(path)} kind="Page" title={name} note="" onClick={onClose} />
           ))}
-          {(found.data ?? []).map((hit) => (
+          {(found.data?.hits ?? []).map((hit) => (
             <Row
               key={hit.page}
               href={at(hit.page)}

@@ -2,7 +2,7 @@
  * The rows of a list, page by page, followed live:
  *
  *   the list   pages by cursor, loaded as the reader scrolls
- *   the head   the newest page, read every few seconds while the tab is visible
+ *   the head   the newest page, read when the stream has news, and every few seconds while the tab is visible
  *
  * Rows of the head that the list does not have are "new". They go on top when the reader asks for them, or at once if
  * nothing can move under the pointer. Rows that both have are shown as the head has them, so states change in place.
@@ -10,8 +10,9 @@
 import { type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Page } from 'posthorn-client';
 import { useCallback, useMemo, useState } from 'react';
+import { type News, useNews } from './live.ts';
 
-const HEAD_EVERY_MS = 2000;
+const HEAD_EVERY_MS = 5000;
 const PER_PAGE = 100;
 
 export interface PageQuery {
@@ -34,9 +35,11 @@ interface Options<T> {
   key: QueryKey;
   load(page: PageQuery): Promise<Page<T>>;
   live?: boolean;
+  /** What the stream says about these rows; undefined: nothing. */
+  news?: News;
 }
 
-export function useRows<T extends { uid: string }>({ key, load, live = false }: Options<T>): Rows<T> {
+export function useRows<T extends { uid: string }>({ key, load, live = false, news }: Options<T>): Rows<T> {
   // The pages are read again from the top when the reader asks for new rows.
   const [since, setSince] = useState(0);
   const list = useInfiniteQuery({
@@ -57,6 +60,7 @@ export function useRows<T extends { uid: string }>({ key, load, live = false }: 
     enabled: live && list.isSuccess,
     refetchInterval: HEAD_EVERY_MS,
   });
+  useNews(String(key[0]), live ? news : undefined, () => void head.refetch());
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const stored = useMemo(() => data?.pages.flatMap(({ content }) => content) ?? [], [data]);
   const merged = useMemo(() => merge(stored, head.data?.content ?? []), [stored, head.data]);

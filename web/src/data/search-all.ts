@@ -1,77 +1,38 @@
-import { type Posthorn, PosthornError } from 'posthorn-client';
+import type { Posthorn, SearchResult } from 'posthorn-client';
 
 export interface Hit {
   kind: string;
   title: string;
-  /** Which field matched. */
+  /** Which field matched, with its value. */
   note: string;
   /** Its page in the project. */
   page: string;
 }
 
-const ID = /^[0-9A-Za-z_-]{16,64}$/;
-const MAX = 8;
+type Found = SearchResult['hits'][number];
 
-/** One search over ids, names, customers, idempotency keys and values of payloads. */
-export async function searchAll(api: Posthorn, text: string): Promise<Hit[]> {
-  const byId = ID.test(text) ? await findById(api, text) : [];
-  if (byId.length > 0) return byId;
-  const lists = await Promise.all([
-    api.endpoints.list({ q: text, perPage: MAX }).page(),
-    api.endpoints.list({ ownerId: text, perPage: MAX }).page(),
-    api.events.list({ idempotencyKey: text, perPage: MAX }).page(),
-    api.events.list({ query: text, perPage: MAX }).page(),
-  ]);
-  const [named, owned, keyed, valued] = lists;
-  const hits = [
-    ...named.content.map(({ uid, name }) => ({
-      kind: 'Endpoint',
-      title: name,
-      note: 'name',
-      page: `endpoints/${uid}`,
-    })),
-    ...owned.content.map(({ uid, name }) => ({
-      kind: 'Endpoint',
-      title: name,
-      note: 'customer',
-      page: `endpoints/${uid}`,
-    })),
-    ...keyed.content.map(({ uid, event_type }) => ({
-      kind: 'Event',
-      title: event_type,
-      note: 'idempotency key',
-      page: `events/${uid}`,
-    })),
-    ...valued.content.map(({ uid, event_type }) => ({
-      kind: 'Event',
-      title: `${event_type} ${uid}`,
-      note: 'value of the payload',
-      page: `events/${uid}`,
-    })),
-  ];
-  return [...new Map(hits.map((hit) => [hit.page, hit])).values()];
-}
+const KINDS: Readonly<Record<Found['kind'], [word: string, page: (uid: string) => string]>> = {
+  event: ['Event', (uid) => `events/${uid}`],
+  event_delivery: ['Delivery', (uid) => `deliveries/${uid}`],
+  endpoint: ['Endpoint', (uid) => `endpoints/${uid}`],
+  subscription: ['Subscription', (uid) => `subscriptions/${uid}`],
+  source: ['Source', (uid) => `sources/${uid}`],
+  event_type: ['Event type', () => 'event-types'],
+  customer: ['Customer', (uid) => `customers/${encodeURIComponent(uid)}`],
+  job: ['Job', (uid) => `jobs/${uid}`],
+  meta_event: ['Meta event', (uid) => `meta-events/${uid}`],
+};
 
-async function findById(api: Posthorn, id: string): Promise<Hit[]> {
-  const look = async (
-    kind: string,
-    page: string,
-    get: () => Promise<{ name?: string; event_type?: string }>,
-  ): Promise<Hit[]> => {
-    try {
-      const { name, event_type } = await get();
-      return [{ kind, title: name ?? event_type ?? id, note: 'id', page: `${page}/${id}` }];
-    } catch (error) {
-      if (error instanceof PosthornError && [400, 404].includes(error.status)) return [];
-      throw error;
-    }
+/** One search over ids, keys, names, customers, types and values of payloads, and how far back it looked. */
+export async function searchAll(api: Posthorn, text: string): Promise<{ hits: Hit[]; reach: string }> {
+  const { hits, searched_from: from, complete } = await api.dashboard.search({ q: text });
+  const shown = hits.map(({ kind, uid, title, field, value }): Hit => {
+    const [word, page] = KINDS[kind];
+    return { kind: word, title, note: `${field}: ${value}`, page: page(uid) };
+  });
+  const since = from === null ? 'all events' : `events since ${new Date(from).toLocaleString()}`;
+  return {
+    hits: shown,
+    reach: complete ? '' : `Contents of ${since} were searched. Type more to find older ones.`,
   };
-  const found = await Promise.all([
-    look('Event', 'events', () => api.events.get(id)),
-    look('Delivery', 'deliveries', () => api.eventDeliveries.get(id)),
-    look('Endpoint', 'endpoints', () => api.endpoints.get(id)),
-    look('Subscription', 'subscriptions', () => api.subscriptions.get(id)),
-    look('Source', 'sources', () => api.sources.get(id)),
-  ]);
-  return found.flat();
 }

@@ -1,10 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
+import type { Job, Posthorn } from 'posthorn-client';
 import { plural } from '../../data/delivery-state.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+import { Time } from '../../ui/time.tsx';
+import { DryRunView } from './dry-run.tsx';
 import type { DeliveryFilters } from './queries.ts';
 
 interface Props {
@@ -13,30 +18,43 @@ interface Props {
   onClose(): void;
 }
 
-/** Retries or cancels what the filters of the list show, as a job. The count is exact at this moment. */
+type DryRun = NonNullable<Job['dry_run']>;
+
+const start = (
+  { eventDeliveries }: Posthorn,
+  kind: Props['kind'],
+  query: DeliveryFilters & { dry_run?: boolean; rate?: number },
+) => (kind === 'retry' ? eventDeliveries.batchRetry(query) : eventDeliveries.cancel(query));
+
+/** Retries or cancels what the filters of the list show, as a job. A dry run counts first. */
 export function BulkDialog({ kind, filters, onClose }: Props) {
   const { api, id } = useProject();
-  const count = useQuery({
-    queryKey: [id, 'bulk', kind, filters],
-    queryFn: async () => (kind === 'retry' ? (await api.eventDeliveries.countBatchRetry(filters)).num : null),
+  const dryRun = useQuery({
+    queryKey: [id, 'dry run', kind, filters],
+    queryFn: async () => (await start(api, kind, { ...filters, dry_run: true })).dry_run,
     staleTime: 0,
   });
   const title = kind === 'retry' ? 'Retry deliveries' : 'Cancel deliveries';
-  if (count.data === undefined)
+  if (dryRun.data === undefined || dryRun.data === null)
     return (
       <Dialog title={title} onClose={onClose}>
-        <QueryView query={count} label="Counting deliveries" rows={2}>
+        <QueryView query={dryRun} label="Counting deliveries" rows={3}>
           {() => null}
         </QueryView>
       </Dialog>
     );
-  return <Confirm title={title} count={count.data} {...{ kind, filters, onClose }} />;
+  return <Confirm title={title} dryRun={dryRun.data} {...{ kind, filters, onClose }} />;
 }
 
-function Confirm({ kind, filters, onClose, title, count }: Props & { title: string; count: number | null }) {
+function Confirm({ kind, filters, onClose, title, dryRun }: Props & { title: string; dryRun: DryRun }) {
   const { api, at } = useProject();
   const router = useRouter();
-  const what = count === null ? 'open deliveries' : plural(count, 'delivery', 'deliveries');
+  const what = plural(dryRun.total, 'delivery', 'deliveries');
+  const run = async (form: FormData) => {
+    const rate = Number(formText(form, 'rate'));
+    const job = await start(api, kind, { ...filters, ...(rate > 0 ? { rate } : {}) });
+    router.history.push(at(`jobs/${job.uid}`));
+  };
   return (
     <FormDialog
       title={title}
@@ -44,19 +62,29 @@ function Confirm({ kind, filters, onClose, title, count }: Props & { title: stri
       danger={kind === 'cancel'}
       onClose={onClose}
       explain={errorText}
-      onSubmit={async () => {
-        const { eventDeliveries } = api;
-        const job = await (kind === 'retry'
-          ? eventDeliveries.batchRetry(filters)
-          : eventDeliveries.cancel(filters));
-        router.history.push(at(`jobs/${job.uid}`));
-      }}
+      onSubmit={run}
     >
       <p>
+        The filters of the list choose <strong>{what}</strong> to {plural(dryRun.endpoints, 'endpoint')}
+        {dryRun.oldest_at !== null && (
+          <>
+            , the oldest made <Time at={dryRun.oldest_at} />
+          </>
+        )}
+        .{' '}
         {kind === 'retry'
-          ? 'The filters of the list choose these failed and discarded deliveries. Each is sent again with fresh tries. A job does it, and its page shows the progress.'
-          : 'Every delivery of the filters that has not ended is discarded. What is on its way is not called back.'}
+          ? 'Each is sent again with fresh tries.'
+          : 'Each is discarded. What is on its way is not called back.'}
       </p>
+      <DryRunView dryRun={dryRun} />
+      <TextField
+        label="At most, per second"
+        name="rate"
+        type="number"
+        min="1"
+        max="1000"
+        hint="Empty: as fast as the endpoints take them."
+      />
     </FormDialog>
   );
 }

@@ -20,7 +20,7 @@ import { PageHead } from '../../ui/section.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Time, TimeStyleContext } from '../../ui/time.tsx';
 import { BulkDialog } from './bulk-dialog.tsx';
-import { deliveryFilters, STATE_CHOICES } from './queries.ts';
+import { deliveryFilters, HELD_CHOICES, STATE_CHOICES } from './queries.ts';
 
 const columns: Column<EventDelivery>[] = [
   { name: 'State', width: '9rem', cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
@@ -63,6 +63,7 @@ export function DeliveryList() {
     key: [id, 'deliveries', filters],
     load: (page) => api.eventDeliveries.list({ ...filters, ...page }).page(),
     live,
+    news: 'event_delivery',
   });
   const isFiltered = Object.keys(search).length > 0;
   return (
@@ -83,10 +84,27 @@ export function DeliveryList() {
           choices={STATE_CHOICES}
         />
         <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
+        <FilterSelect
+          label="Held"
+          value={search['held'] ?? ''}
+          onChange={(held) => setSearch({ held })}
+          choices={HELD_CHOICES}
+        />
         <FilterText
           label="Event type"
           value={search['type'] ?? ''}
           onChange={(type) => setSearch({ type })}
+        />
+        <FilterText label="Text" value={search['text'] ?? ''} onChange={(text) => setSearch({ text })} />
+        <FilterText
+          label="Answer, as http_503"
+          value={search['outcome'] ?? ''}
+          onChange={(outcome) => setSearch({ outcome })}
+        />
+        <FilterText
+          label="Customer"
+          value={search['customer'] ?? ''}
+          onChange={(customer) => setSearch({ customer })}
         />
       </FilterBar>
       <LiveList

@@ -4,6 +4,7 @@ import type { Search } from '../../data/search.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import type { Choice } from '../../ui/fields.tsx';
 
+type Gate = NonNullable<ListEventDeliveriesQuery['waitingFor']>[number];
 type Status = NonNullable<ListEventDeliveriesQuery['status']>[number];
 
 /** The value in the address, and the words. */
@@ -12,10 +13,18 @@ export const STATE_CHOICES: readonly Choice[] = [
   ['Failure', 'Failed'],
   ['Retry', 'Waiting to retry'],
   ['Failure,Retry', 'Failed or retrying'],
-  ['Scheduled', 'Scheduled or held'],
+  ['Scheduled', 'Scheduled'],
   ['Processing', 'In flight'],
   ['Success', 'Delivered'],
   ['Discarded', 'Discarded or cancelled'],
+];
+
+export const HELD_CHOICES: readonly Choice[] = [
+  ['', 'Held or not'],
+  ['paused,circuit_breaker,rate_limit', 'Held by anything'],
+  ['paused', 'Held: endpoint paused'],
+  ['circuit_breaker', 'Held: circuit breaker'],
+  ['rate_limit', 'Held: rate limit'],
 ];
 
 export const deliveryFilters = (search: Search, range: TimeRange) => ({
@@ -23,6 +32,10 @@ export const deliveryFilters = (search: Search, range: TimeRange) => ({
   ...(search['state'] === undefined ? {} : { status: search['state'].split(',') as Status[] }),
   ...(search['endpoint'] === undefined ? {} : { endpointId: [search['endpoint']] }),
   ...(search['type'] === undefined ? {} : { eventType: search['type'] }),
+  ...(search['text'] === undefined ? {} : { query: search['text'] }),
+  ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
+  ...(search['outcome'] === undefined ? {} : { outcome: search['outcome'].split(',') }),
+  ...(search['held'] === undefined ? {} : { waitingFor: search['held'].split(',') as Gate[] }),
   ...(search['event'] === undefined ? {} : { eventId: search['event'] }),
   ...(search['subscription'] === undefined ? {} : { subscriptionId: search['subscription'] }),
 });

@@ -56,6 +56,7 @@ export function EventList() {
     key: [id, 'events', filters],
     load: (page) => api.events.list({ ...filters, ...page }).page(),
     live,
+    news: 'event',
   });
   return (
     <ListLayout>

@@ -1,2 +1,3 @@
 export { InstanceAudit } from './instance-audit.tsx';
+export { Nodes } from './nodes.tsx';
 export { Projects } from './projects.tsx';

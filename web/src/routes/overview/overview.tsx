@@ -1,46 +1,40 @@
 import { useQuery } from '@tanstack/react-query';
-import { useContext } from 'react';
+import { useContext, useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
+import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { rangeOf } from '../../parts/time-filter.tsx';
-import { FilterSelect } from '../../ui/filter-controls.tsx';
+import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Link, withSearch } from '../../ui/link.tsx';
 import { PageHead, Section } from '../../ui/section.tsx';
 import { TimeStyleContext } from '../../ui/time.tsx';
 import { Figures } from './figures.tsx';
+import { FirstEvent } from './first-event.tsx';
+import { Rates } from './rates.tsx';
 import { Troubled } from './troubled.tsx';
 
-const WINDOWS = [
-  ['15m', 'Last 15 min'],
-  ['2h', 'Last 2 h'],
-  ['24h', 'Last 24 h'],
-  ['7d', 'Last 7 days'],
-] as const;
+const DEFAULT = '2h';
 
 /** What is wrong now, on one screen. Each number leads to the rows behind it. */
 export function Overview() {
   const { api, id, at, name } = useProject();
   const [search, setSearch] = useFilters();
-  const { utc } = useContext(TimeStyleContext);
-  const time = search['time'] ?? '2h';
-  const range = rangeOf(time, utc);
+  const time = search['time'] ?? DEFAULT;
+  const { startDate, endDate } = rangeOf(time, useContext(TimeStyleContext).utc);
+  const range = { startDate: startDate ?? '', ...(endDate === undefined ? {} : { endDate }) };
   const failing = useQuery({
     queryKey: [id, 'overview', 'failing', time],
-    queryFn: () => api.eventDeliveries.list({ ...range, status: ['Failure', 'Retry'], perPage: 8 }).page(),
+    queryFn: () => api.eventDeliveries.list({ ...range, status: ['Failure', 'Retry'], perPage: 6 }).page(),
     refetchInterval: 5000,
   });
   return (
-    <div className="h-full overflow-auto px-4 pt-3 pb-10">
+    <PageBody>
       <PageHead title={name}>
-        <FilterSelect
-          label="Time"
-          value={time}
-          onChange={(chosen) => setSearch({ time: chosen })}
-          choices={WINDOWS}
-        />
+        <TimeFilter value={time} onChange={(chosen) => setSearch({ time: chosen })} />
       </PageHead>
+      <Newcomer />
+      <Rates time={time} range={range} onZoom={(zoomed) => setSearch({ time: zoomed })} />
       <Figures time={time} range={range} />
       <Troubled time={time} range={range} />
       <Section
@@ -57,6 +51,20 @@ export function Overview() {
           )}
         </QueryView>
       </Section>
-    </div>
+    </PageBody>
   );
+}
+
+/** It stays until the page is left, so that the reader sees the event arrive. */
+function Newcomer() {
+  const { api, id } = useProject();
+  const [wasEmpty, setWasEmpty] = useState(false);
+  const events = useQuery({
+    queryKey: [id, 'any event'],
+    queryFn: () => api.events.list({ perPage: 1 }).page(),
+    staleTime: 60_000,
+  });
+  const isEmpty = events.data?.content.length === 0;
+  if (isEmpty && !wasEmpty) setWasEmpty(true);
+  return isEmpty || wasEmpty ? <FirstEvent /> : null;
 }

@@ -1,0 +1,55 @@
+import type { ListFailuresResult } from 'posthorn-client';
+import { useProject } from '../data/project.ts';
+import { Link, withSearch } from '../ui/link.tsx';
+import { count } from '../ui/numbers.ts';
+import { PlainTable, type TableColumn } from '../ui/plain-table.tsx';
+import { Time } from '../ui/time.tsx';
+
+type Group = ListFailuresResult['groups'][number];
+
+/** What fails, by endpoint and cause. Each number leads to its deliveries. */
+export function FailureTable({ groups, time }: { groups: readonly Group[]; time: string }) {
+  const { at } = useProject();
+  const rows = ({ endpoint_id, outcome }: Group, state: string) =>
+    withSearch(at('deliveries'), { endpoint: endpoint_id, outcome, state, time });
+  const columns: TableColumn<Group>[] = [
+    {
+      name: 'Endpoint',
+      cell: ({ endpoint_id, endpoint_name }) => (
+        <Link className="link" href={at(`endpoints/${endpoint_id}`)}>
+          {endpoint_name}
+        </Link>
+      ),
+    },
+    {
+      name: 'Cause',
+      cell: ({ description, outcome }) => <span title={description}>{description || outcome}</span>,
+    },
+    {
+      name: 'Failed',
+      cell: (group) => (
+        <Link className="link" href={rows(group, 'Failure')}>
+          {count(group.failed)} failed
+        </Link>
+      ),
+    },
+    {
+      name: 'Waiting to retry',
+      cell: (group) => (
+        <Link className="link" href={rows(group, 'Retry')}>
+          {count(group.retrying)} waiting
+        </Link>
+      ),
+    },
+    { name: 'First', cell: ({ first_at }) => <Time at={first_at} /> },
+    { name: 'Last', cell: ({ last_at }) => <Time at={last_at} /> },
+  ];
+  return (
+    <PlainTable
+      label="Failures"
+      rows={groups}
+      columns={columns}
+      rowKey={({ endpoint_id, outcome }) => `${endpoint_id} ${outcome}`}
+    />
+  );
+}

@@ -1,0 +1,67 @@
+import { useQuery } from '@tanstack/react-query';
+import { useContext } from 'react';
+import { plural } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { useFilters } from '../../data/search.ts';
+import { FailureTable } from '../../parts/failure-table.tsx';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
+import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { TimeStyleContext } from '../../ui/time.tsx';
+
+/** What fails now, grouped by endpoint and cause. */
+export function Failures() {
+  const { api, id } = useProject();
+  const [search, setSearch] = useFilters();
+  const time = search['time'] ?? '24h';
+  const filters = {
+    ...rangeOf(time, useContext(TimeStyleContext).utc),
+    ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
+    ...(search['type'] === undefined ? {} : { eventType: search['type'] }),
+  };
+  const failures = useQuery({
+    queryKey: [id, 'failures', filters],
+    queryFn: () => api.eventDeliveries.listFailures(filters),
+    refetchInterval: 5000,
+    placeholderData: (before) => before,
+  });
+  return (
+    <PageBody>
+      <PageHead title="Failures" />
+      <FilterBar>
+        <TimeFilter value={time} onChange={(chosen) => setSearch({ time: chosen })} />
+        <FilterText
+          label="Event type"
+          value={search['type'] ?? ''}
+          onChange={(type) => setSearch({ type })}
+        />
+        <FilterText
+          label="Customer"
+          value={search['customer'] ?? ''}
+          onChange={(customer) => setSearch({ customer })}
+        />
+      </FilterBar>
+      <QueryView query={failures} label="Looking for failures">
+        {({ groups, complete }) =>
+          groups.length === 0 ? (
+            <EmptyState
+              title="Nothing fails"
+              text="No delivery failed in this time, and none is waiting to be tried again."
+            />
+          ) : (
+            <>
+              <FailureTable groups={groups} time={time} />
+              <p className="py-1 text-xs text-muted">
+                {plural(groups.length, 'group')}
+                {complete ? '' : '. There are more: narrow the filters.'}
+              </p>
+            </>
+          )
+        }
+      </QueryView>
+    </PageBody>
+  );
+}

@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ListNodesResult } from 'posthorn-client';
+import { apiOf } from '../../data/session.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Id } from '../../ui/id.tsx';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type Node = ListNodesResult[number];
+
+const ALIVE = { tone: 'ok', shape: 'check', word: 'Alive' } as const;
+const SILENT = { tone: 'bad', shape: 'cross', word: 'Silent' } as const;
+
+const columns: TableColumn<Node>[] = [
+  { name: 'Node', cell: ({ uid }) => <Id value={uid} what="node id" /> },
+  { name: 'State', cell: ({ is_alive }) => <StateBadge look={is_alive ? ALIVE : SILENT} /> },
+  { name: 'Roles', cell: ({ roles }) => roles.join(', ') },
+  { name: 'Last seen', cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
+  { name: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
+  { name: 'Schema', cell: ({ schema }) => schema },
+];
+
+export function Nodes() {
+  const nodes = useQuery({ queryKey: ['nodes'], queryFn: () => apiOf().nodes.list(), refetchInterval: 2000 });
+  return (
+    <PageBody>
+      <PageHead title="Nodes" />
+      <QueryView query={nodes} label="Loading nodes">
+        {(rows) => <PlainTable label="Nodes" rows={rows} columns={columns} rowKey={({ uid }) => uid} />}
+      </QueryView>
+    </PageBody>
+  );
+}

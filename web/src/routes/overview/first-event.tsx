@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Posthorn } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { sendCommand } from '../../parts/commands.ts';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Section } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** An endpoint at the built-in receiver with a subscription for everything, and an event to it. */
+async function sendFirst(api: Posthorn, url: string): Promise<void> {
+  const { content } = await api.endpoints.list({ perPage: 100 }).page();
+  if (!content.some((endpoint) => endpoint.url === url)) {
+    const endpoint = await api.endpoints.create({ name: 'Built-in receiver', url });
+    await api.subscriptions.create({
+      name: 'Everything',
+      endpoint_id: endpoint.uid,
+      filter_config: { event_types: ['*'] },
+    });
+  }
+  await api.events.broadcast({
+    event_type: 'hello.world',
+    data: { message: 'My first event', sent_from: 'the dashboard' },
+  });
+}
+
+/** For a project without events: the first one goes to a receiver inside the service and shows up here. */
+export function FirstEvent() {
+  const { api, id, at } = useProject();
+  const receiver = useQuery({
+    queryKey: [id, 'receiver'],
+    queryFn: () => api.endpoints.getReceiver(),
+    refetchInterval: 1000,
+  });
+  const send = useAct(
+    async () => sendFirst(api, receiver.data?.url ?? ''),
+    () => 'Event sent',
+  );
+  const [latest] = receiver.data?.requests ?? [];
+  return (
+    <section className="mb-6 grid gap-3 rounded-md border border-accent p-4">
+      <h2 className="text-base">Send a first event</h2>
+      <p className="max-w-[75ch]">
+        Nothing has come in yet. The service has a receiver inside, so that you can see a signed webhook
+        arrive without any server of yours.
+      </p>
+      <div>
+        <Button
+          look="main"
+          icon="arrow"
+          onClick={() => send.mutate()}
+          disabled={receiver.data === undefined}
+          busy={send.isPending && 'Sending'}
+        >
+          Send a first event
+        </Button>
+      </div>
+      {latest !== undefined && (
+        <Section title={`Arrived: ${latest.event_type}`} aside={<Time at={latest.received_at} />}>
+          <div className="grid gap-2">
+            <CodeBlock label="Body that arrived" text={latest.body} />
+            <CodeBlock
+              label="Headers that arrived"
+              text={Object.entries(latest.headers)
+                .map(([name, value]) => `${name}: ${value}`)
+                .join('\n')}
+            />
+            <Link className="link" href={at(`deliveries/${latest.event_delivery_id}`)}>
+              See the delivery with its attempt
+            </Link>
+          </div>
+        </Section>
+      )}
+      <p className="text-muted">Or from a shell, in the folder where Posthorn was started:</p>
+      <CodeBlock label="Command" text={sendCommand(id, 'hello.world')} />
+    </section>
+  );
+}
