@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, isWholeSuite, NO_CHROMIUM } from './browser.ts';
+import { listTests } from './lists.ts';
 import { momentTests } from './moments.ts';
 import { pageTests } from './pages.ts';
+import { signInTests } from './sign-in.ts';
 import { makeWorld, type World } from './world.ts';
 
 it.runIf(chromiumPath === null && isWholeSuite)('the whole suite has a Chromium', () => {
@@ -20,4 +22,6 @@ describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () =>
 
   pageTests(() => world);
   momentTests(() => world);
+  listTests(() => world);
+  signInTests(() => world);
 });

@@ -20,6 +20,7 @@ async function violations({ page }: World): Promise<string[]> {
 /** Each page: its address, a heading, and what shows that its data has come. */
 const PAGES: [path: string, shows: RegExp][] = [
   ['overview', /Endpoints in trouble/],
+  ['failures', /The endpoint answered 500/],
   ['events', /newsletter\.opened/],
   ['deliveries', /payment\.failed/],
   ['jobs', /Retry|No jobs yet/],
@@ -36,7 +37,8 @@ const PAGES: [path: string, shows: RegExp][] = [
 ];
 
 const EMPTY: [path: string, says: RegExp][] = [
-  ['overview', /Every endpoint takes its deliveries/],
+  ['overview', /Send a first event/],
+  ['failures', /Nothing fails/],
   ['events', /No events yet/],
   ['deliveries', /No deliveries yet/],
   ['jobs', /No jobs yet/],

@@ -25,15 +25,14 @@ async function follow(api: Posthorn, { listeners, controller }: Shared): Promise
   const tell = (kind: News | 'all') => {
     for (const listener of listeners) listener(kind);
   };
-  while (!signal.aborted) {
+  for (;;) {
     try {
       for await (const message of api.stream({ signal }))
         tell(message.kind === 'event' || message.kind === 'event_delivery' ? message.kind : 'all');
-    } catch (error) {
-      if (signal.aborted) return;
-      // The lists still read by themselves. The reason is one that they will meet and show.
-      console.info('The stream is tried again.', error);
+    } catch {
+      // The lists read by themselves meanwhile. They meet the same reason and show it.
     }
+    if (signal.aborted) return;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }

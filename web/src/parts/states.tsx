@@ -54,7 +54,6 @@ const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
   cancelled: { tone: 'off', shape: 'slash', word: 'Stopped' },
   dry_run: { tone: 'off', shape: 'clock', word: 'Dry run' },
   failed: { tone: 'bad', shape: 'cross', word: 'Failed' },
-  dry_run: { tone: 'off', shape: 'ring', word: 'Not started' },
 };
 
 export const JobBadge = ({ job }: { job: Pick<Job, 'status'> }) => (

@@ -4,7 +4,10 @@ import { Icon } from './icon.tsx';
 
 export function FilterBar({ children }: { children: ReactNode }) {
   return (
-    <search className="mb-2 flex flex-wrap items-center gap-2" aria-label="Filters">
+    <search
+      className="mb-2 flex shrink-0 items-center gap-2 overflow-x-auto p-0.5 sm:flex-wrap *:shrink-0"
+      aria-label="Filters"
+    >
       {children}
     </search>
   );

@@ -3,7 +3,7 @@ import { useContext, useState } from 'react';
 import { deliveryState } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { useFilters } from '../../data/search.ts';
+import { type Search, useFilters } from '../../data/search.ts';
 import { sendCommand } from '../../parts/commands.ts';
 import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
@@ -75,38 +75,7 @@ export function DeliveryList() {
           Retry…
         </Button>
       </PageHead>
-      <FilterBar>
-        <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
-        <FilterSelect
-          label="State"
-          value={search['state'] ?? ''}
-          onChange={(state) => setSearch({ state })}
-          choices={STATE_CHOICES}
-        />
-        <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
-        <FilterSelect
-          label="Held"
-          value={search['held'] ?? ''}
-          onChange={(held) => setSearch({ held })}
-          choices={HELD_CHOICES}
-        />
-        <FilterText
-          label="Event type"
-          value={search['type'] ?? ''}
-          onChange={(type) => setSearch({ type })}
-        />
-        <FilterText label="Text" value={search['text'] ?? ''} onChange={(text) => setSearch({ text })} />
-        <FilterText
-          label="Answer, as http_503"
-          value={search['outcome'] ?? ''}
-          onChange={(outcome) => setSearch({ outcome })}
-        />
-        <FilterText
-          label="Customer"
-          value={search['customer'] ?? ''}
-          onChange={(customer) => setSearch({ customer })}
-        />
-      </FilterBar>
+      <DeliveryFilterBar search={search} setSearch={setSearch} />
       <LiveList
         label="Deliveries"
         rows={rows}
@@ -138,5 +107,38 @@ export function DeliveryList() {
       />
       {bulk !== undefined && <BulkDialog kind={bulk} filters={filters} onClose={() => setBulk(undefined)} />}
     </ListLayout>
+  );
+}
+
+function DeliveryFilterBar({ search, setSearch }: { search: Search; setSearch(patch: Search): void }) {
+  return (
+    <FilterBar>
+      <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
+      <FilterSelect
+        label="State"
+        value={search['state'] ?? ''}
+        onChange={(state) => setSearch({ state })}
+        choices={STATE_CHOICES}
+      />
+      <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
+      <FilterSelect
+        label="Held"
+        value={search['held'] ?? ''}
+        onChange={(held) => setSearch({ held })}
+        choices={HELD_CHOICES}
+      />
+      <FilterText label="Event type" value={search['type'] ?? ''} onChange={(type) => setSearch({ type })} />
+      <FilterText label="Text" value={search['text'] ?? ''} onChange={(text) => setSearch({ text })} />
+      <FilterText
+        label="Answer, as http_503"
+        value={search['outcome'] ?? ''}
+        onChange={(outcome) => setSearch({ outcome })}
+      />
+      <FilterText
+        label="Customer"
+        value={search['customer'] ?? ''}
+        onChange={(customer) => setSearch({ customer })}
+      />
+    </FilterBar>
   );
 }

@@ -57,8 +57,10 @@ function Figures({ data, time, oldest }: { data: GetTimeSeriesResult; time: stri
   const now = useNow();
   const { totals, points, step } = data;
   const seconds = (points.length * STEP_MS[step]) / 1000;
-  const rate = (value: number): string =>
-    `${(value / Math.max(1, seconds)).toFixed(value / seconds < 10 ? 2 : 0)}/s`;
+  const rate = (value: number): string => {
+    const perSecond = value / Math.max(1, seconds);
+    return perSecond >= 0.1 ? `${perSecond.toFixed(1)}/s` : `${(perSecond * 60).toFixed(1)}/min`;
+  };
   const figures: [name: string, value: string, note: string, href: string][] = [
     [
       'Accepted',
