@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedDeliveries } from '../support/many-deliveries.ts';
 import type { World } from './world.ts';
-
-const MANY = 100_000;
-/** Pages of 100 rows that the test scrolls through. */
-const PAGES = 30;
 
 export function listTests(get: () => World): void {
   describe('a list', () => {
@@ -35,36 +30,5 @@ export function listTests(get: () => World): void {
       await page.goBack();
       await page.waitForURL((url) => !url.search.includes('state'));
     });
-
-    it(`of ${MANY.toLocaleString('en')} rows scrolls without gaps`, async () => {
-      const { page, open, app, seed } = get();
-      const { paused: endpoint } = seed.endpoints;
-      await failedDeliveries(app, { endpoint, subscription: seed.subscriptions.paused, count: MANY });
-      await open(`deliveries?endpoint=${endpoint.uid}&state=Failure`);
-      await page.locator('[data-row="20"]').waitFor();
-      await page.getByRole('table', { name: 'Deliveries' }).hover();
-      for (let row = 60; row < PAGES * 100; row = await lastShown(get())) {
-        await page.mouse.wheel(0, 6_000);
-        await page.locator(`[data-row="${row + 60}"]`).waitFor({ state: 'attached' });
-        expect(await gaps(get())).toEqual([]);
-      }
-      // Some 60 rows are in the document, however many there are.
-      expect(await page.locator('[data-row]').count()).toBeLessThan(120);
-    });
   });
 }
-
-const lastShown = ({ page }: World): Promise<number> =>
-  page.evaluate(
-    `Math.max(...[...document.querySelectorAll('[data-row]')].map((row) => Number(row.dataset.row)))`,
-  );
-
-/** Heights in the visible part of the list at which there is no row. */
-const gaps = ({ page }: World): Promise<number[]> =>
-  page.evaluate(`(() => {
-    const area = document.querySelector('[role=table]').parentElement.getBoundingClientRect();
-    const empty = [];
-    for (let y = area.top + 48; y < area.bottom - 16; y += 32)
-      if (document.elementFromPoint(area.left + 200, y)?.closest('[data-row]') === null) empty.push(y);
-    return empty;
-  })()`);
