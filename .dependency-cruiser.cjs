@@ -90,6 +90,13 @@ module.exports = {
       from: { path: '^src/', pathNot: ['^src/(control|store)/', '\\.test\\.ts$'] },
       to: { path: '^src/store/changes/' },
     },
+    {
+      name: 'kinds-of-brokers-load-when-needed',
+      severity: 'error',
+      comment: 'their libraries take 10 to 50 MB of memory, which only nodes with such a source pay',
+      from: { path: '^src/', pathNot: '^src/brokers/[^/]+/' },
+      to: { path: '^src/brokers/(?!module/)[^/]+/', dynamic: false },
+    },
     onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/', 'brokers/postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
