@@ -6,6 +6,9 @@ import { IdFactory } from '../src/domain/ids.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { createLogger } from '../src/platform/logger.ts';
 
+/** A change shows as a few lines, and the file stays small: 520 kB indented throughout, 300 kB so. */
+const LEVELS = 5;
+
 /** The OpenAPI document of the real routes. No handler runs, so their dependencies are absent. */
 export async function makeOpenApi(): Promise<string> {
   const server = await createServer({
@@ -24,7 +27,7 @@ export async function makeOpenApi(): Promise<string> {
     metricsPage: null,
   });
   await server.ready();
-  const document = JSON.stringify(server.swagger(), null, 1);
+  const document = indented(server.swagger(), LEVELS);
   await server.close();
   return `${document}\n`;
 }
@@ -35,4 +38,15 @@ function absent(name: string): unknown {
     throw new Error(`${name} was called while only the document is made`);
   };
   return new Proxy(refuse, { get: (_target, key) => absent(`${name}.${String(key)}`) });
+}
+
+/** JSON with its outer levels indented, and one line for each value inside them. */
+function indented(value: unknown, levels: number, indent = '\n'): string {
+  if (levels === 0 || typeof value !== 'object' || value === null || Array.isArray(value))
+    return JSON.stringify(value);
+  const inner = `${indent} `;
+  const lines = Object.entries(value).map(
+    ([name, child]) => `${inner}${JSON.stringify(name)}: ${indented(child, levels - 1, inner)}`,
+  );
+  return `{${lines.join(',')}${indent}}`;
 }

@@ -677,6 +677,9 @@ export interface Pagination {
   prev_page_cursor: string;
 }
 
+/** Warnings about the body, such as unknown fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown. */
+export type Warnings = string[];
+
 export interface CreateFilter {
   event_type: string;
   /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */

@@ -28,6 +28,7 @@ import {
   FanoutEvent,
   WholeEvent,
 } from '../events/event-schema.ts';
+import { WARNINGS } from '../http/error-handler.ts';
 import { Pagination } from '../http/fields.ts';
 import { Job } from '../jobs/jobs.ts';
 import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal-link-schema.ts';
@@ -71,6 +72,7 @@ export const namedSchemas = {
   ImportEventTypes,
   UpdateEventType,
   Pagination,
+  Warnings: WARNINGS,
   CreateFilter,
   Filter,
   UpdateFilter,
