@@ -27,7 +27,11 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
       </Link>
       <ProjectSwitch />
       {project !== undefined && (
-        <button type="button" onClick={onSearch} className="field flex items-center gap-2 text-muted">
+        <button
+          type="button"
+          onClick={onSearch}
+          className="field flex shrink-0 items-center gap-2 text-muted"
+        >
           <Icon name="search" className="size-3.5" /> <span className="grow text-left">Search</span>
           <kbd className="font-mono text-xs">/</kbd>
         </button>
@@ -92,7 +96,7 @@ function ProjectSwitch() {
       aria-label="Project"
       value={project ?? ''}
       onChange={(event) => router.history.push(`/p/${event.target.value}/overview`)}
-      className="field font-semibold"
+      className="field shrink-0 font-semibold"
     >
       {project === undefined && <option value="">Choose a project</option>}
       {projects.map(({ uid, name }) => (

@@ -4,12 +4,14 @@ import { Icon } from './icon.tsx';
 
 export function FilterBar({ children }: { children: ReactNode }) {
   return (
-    <search
-      className="mb-2 flex shrink-0 items-center gap-2 overflow-x-auto p-0.5 sm:flex-wrap *:shrink-0"
-      aria-label="Filters"
-    >
-      {children}
-    </search>
+    <div className="@container mb-2 shrink-0">
+      <search
+        className="flex shrink-0 items-center gap-2 overflow-x-auto p-0.5 @2xl:flex-wrap *:shrink-0"
+        aria-label="Filters"
+      >
+        {children}
+      </search>
+    </div>
   );
 }
 
