@@ -52,6 +52,13 @@ export class PostgresSide {
     return (Array.isArray(answer) ? answer.at(-1)?.rows : answer.rows) as Record<string, unknown>[];
   }
 
+  /** A connection of its own. */
+  async connect(database: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.url(database) });
+    await client.connect();
+    return client;
+  }
+
   /** With a slot and a publication that are there before the source is: they keep what comes meanwhile. */
   async open(port = this.#port): Promise<TestQueue> {
     const database = await this.createDatabase();

@@ -112,45 +112,45 @@ check(
 
 check('one node reads a slot: another takes over when it stops, or when it lost its lease', async () => {
   const { side } = shared;
-  const first = await startScene();
+  const quiet = await startScene({ POSTHORN_ROLES: 'api' });
   try {
-    const second = await first.addNode();
-    const scene = await BrokerScene.on(first);
+    const roles = { POSTHORN_ROLES: 'broker,deliver' };
+    const nodes = [await quiet.addNode(roles), await quiet.addNode(roles)];
+    const scene = await BrokerScene.on(quiet);
     const database = await side.createDatabase();
     const source = await scene.source(settingsOf(side, database));
-    const holder = async () =>
-      (
-        await first.database.query('select node_id from source_leases where source_id = $1', [source.uid])
-      )[0]?.['node_id'];
-    const nodes = new Map([
-      [first.app.nodes[0], first.app],
-      [second.nodes[0], second],
-    ]);
+    const { slot_name: slot } = source.db_change_stream;
+    const holder = async () => {
+      const text = 'select node_id from source_leases where source_id = $1';
+      const [lease] = await quiet.database.query(text, [source.uid]);
+      return nodes.find((node) => node.nodes[0] === lease?.['node_id']);
+    };
+    const insert = (n: number) => side.query(database, `insert into messages (n) values (${n})`);
     await scene.status(source, 'running');
-    await side.query(database, 'insert into messages (n) values (0)');
+    await insert(0);
     await scene.waitFor(source, 1);
-    const owner = String(await holder());
-    expect([...nodes.keys()]).toContain(owner);
 
-    // Another node, of which nothing is known, has the lease for a moment: no one reads.
-    await first.database.query(
+    // A node that does not exist has the lease for a moment: no one reads.
+    await quiet.database.query(
       `update source_leases set node_id = 'another', leased_until = now() + interval '8 seconds' where source_id = $1`,
       [source.uid],
     );
-    const active = async () =>
-      (
-        await side.query(
-          database,
-          `select active from pg_replication_slots where slot_name = '${source.db_change_stream.slot_name}'`,
-        )
-      )[0]?.['active'];
-    await eventually(active, (is) => is === false, PATIENCE_MS);
-    await side.query(database, 'insert into messages (n) values (1)');
+    const active = () =>
+      side.query(database, `select active from pg_replication_slots where slot_name = '${slot}'`);
+    await eventually(active, ([row]) => row?.['active'] === false, PATIENCE_MS);
+    await insert(1);
     await scene.waitFor(source, 2);
-    const next = String(await holder());
-    expect([...nodes.keys()]).toContain(next);
+
+    // The lease is given back, and what was stored has been confirmed.
+    const first = await eventually(holder, (node) => node !== undefined, PATIENCE_MS);
+    await first?.stop();
+    const second = await eventually(holder, (node) => node !== undefined && node !== first, PATIENCE_MS);
+    expect(nodes).toContain(second);
+    await insert(2);
+    await scene.waitFor(source, 3);
+    expect(await scene.numbers(source)).toEqual([0, 1, 2]);
   } finally {
-    await first.stop();
+    await quiet.stop();
   }
 });
 
@@ -180,6 +180,17 @@ check('a log that begins again is new: a promoted standby, a restored copy of th
       (numbers) => numbers.includes(3),
       PATIENCE_MS,
     );
+
+    // A source that is deleted while its database is away: its slot is dropped later.
+    await server.kill();
+    await scene.project.delete(`/sources/${source.uid}`);
+    const tries = () =>
+      app.database.query('select tries from change_stream_slots where source_id = $1', [source.uid]);
+    await eventually(tries, ([row]) => Number(row?.['tries']) > 0, PATIENCE_MS);
+    await server.resume();
+    await eventually(tries, (rows) => rows.length === 0, PATIENCE_MS);
+    expect(await server.query(database, 'select slot_name from pg_replication_slots')).toEqual([]);
+    expect(await server.query(database, 'select pubname from pg_publication')).toEqual([]);
   } finally {
     await side.close();
     await server.stop();

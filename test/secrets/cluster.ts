@@ -86,6 +86,7 @@ export class Cluster {
       'sources.sealed',
       'portal_links.sealed_token',
       'jobs.sealed',
+      'change_stream_slots.sealed',
       'instance_secrets.sealed',
     ];
     const parts = columns.map((column) => `select ${column} as sealed from ${column.split('.')[0]}`);

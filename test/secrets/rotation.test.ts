@@ -55,6 +55,11 @@ async function furnish({ project }: ClusterNode): Promise<{ token: string }> {
   const verifier = { type: 'api_key', api_key: { header_name: 'X-In', header_value: 'incoming' } };
   await project.post('/sources', { name: 's', type: 'http', verifier });
   const link = await project.post('/portal-links', { name: 'l', owner_id: 'owner' });
+  await cluster.database.query(
+    `insert into change_stream_slots (id, source_id, project_id, is_slot_made, is_publication_made, generation, epoch, sealed, retry_at)
+     values ('slot', 'gone', 'p', false, false, '', 0, $1, now() + interval '1 day')`,
+    [new Sealer([Buffer.from(OLD)]).seal('{}', 'change stream slot')],
+  );
   return { token: link.token };
 }
 

@@ -22,6 +22,9 @@ import { type Round, Snapshot } from './snapshot.ts';
  */
 const STATUS_MS = 10_000;
 const XLOG_HEAD_BYTES = 25;
+/** Transactions are open that a round would have to wait for. */
+const LOCK_TIMEOUT = '55P03';
+const ROUND_AGAIN_MS = 5_000;
 
 export interface ReaderDeps {
   connection: Connection;
@@ -53,7 +56,7 @@ export class ChangeReader {
   #taken = 0n;
   #round: Round | null = null;
   #failure: Error | null = null;
-  #isEnded = false;
+  readonly #end = new AbortController();
 
   constructor(deps: ReaderDeps) {
     const { connection, slot, settings, context } = deps;
@@ -61,7 +64,8 @@ export class ChangeReader {
     // After an abort what is being stored is confirmed.
     this.#copy = new CopyStream(connection.takeSocket(true));
     this.#wanted = wantedTables(slot, settings);
-    this.#snapshot = settings.snapshot ? new Snapshot(settings, context, slot) : null;
+    const signal = AbortSignal.any([context.signal, this.#end.signal]);
+    this.#snapshot = settings.snapshot ? new Snapshot(settings, { ...context, signal }, slot) : null;
     const part = { stream: slot.stream, order: 'ordered' as const };
     this.#lot = new Lot((messages) => context.store(part, messages));
   }
@@ -85,7 +89,7 @@ export class ChangeReader {
     } finally {
       clearInterval(timer);
       context.signal.removeEventListener('abort', onAbort);
-      this.#isEnded = true;
+      this.#end.abort();
       this.#round?.close();
     }
   }
@@ -154,11 +158,15 @@ export class ChangeReader {
     this.#snapshot
       .prepareRound()
       .then((round) => {
-        if (this.#isEnded) round?.close();
+        if (this.#end.signal.aborted) round?.close();
         else this.#round = round;
         this.#copy.wake();
       })
-      .catch((error: Error) => this.fail(error));
+      .catch((error: Error & { code?: string }) => {
+        if (error.code !== LOCK_TIMEOUT) return this.fail(error);
+        const again = setTimeout(() => this.#prepareRound(), ROUND_AGAIN_MS);
+        this.#end.signal.addEventListener('abort', () => clearTimeout(again));
+      });
   }
 
   /** Reads the round that is prepared, if the stream has come to its cut. */

@@ -21,6 +21,8 @@ const SETTINGS = {
   extra_float_digits: 1,
   standard_conforming_strings: 'on',
   statement_timeout: 0,
+  // A new slot waits for open transactions. One that waits on is not left behind with a connection that is gone.
+  lock_timeout: 10_000,
   idle_in_transaction_session_timeout: 0,
   wal_sender_timeout: 60_000,
 };

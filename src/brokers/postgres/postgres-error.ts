@@ -43,6 +43,8 @@ const BY_CODE: Record<string, string> = {
   '28000': 'The database refused the user name or the password.',
   '3D000': 'The database server has no database of that name.',
   '53300': 'The database has no free connection.',
+  '55P03':
+    'The database has transactions that have been open for long. A slot can begin when they have ended.',
   '55006': 'Another consumer uses the replication slot.',
   '57P01': 'The database ended the connection.',
   '57P02': 'The database ended the connection.',

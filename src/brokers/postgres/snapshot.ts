@@ -27,7 +27,7 @@ import { connectionName, type PreparedSlot } from './prepare-slot.ts';
  * table is stored with the rows, so the next round, on whatever node, goes on there.
  */
 const ROUND_MS = 30_000;
-const CHUNK_ROWS = 10_000;
+const CHUNK_ROWS = 2_000;
 const SEQUENCE_DIGITS = 16;
 /** After every number: the table is read. */
 const DONE = '~';
