@@ -45,8 +45,13 @@ export async function connectForReplication(
     const own = await context.streams.ownIdentity();
     if (own.system === identity.system && own.database === identity.database)
       throw new BrokerError('This is the database of the service itself, which cannot be a source.');
-    const [level] = await connection.query('show wal_level');
-    if (level?.['wal_level'] !== 'logical')
+    const [server] = await connection.query(
+      `select pg_is_in_recovery() as is_standby, current_setting('wal_level') as wal_level`,
+    );
+    // A connection outlives the promotion of a standby, and does not tell that the timeline is another one.
+    if (server?.['is_standby'] === 't')
+      throw new BrokerError('The database is a standby: name its primary in connection_url.');
+    if (server?.['wal_level'] !== 'logical')
       throw new BrokerError(
         'The database does not write what replication needs: set wal_level to logical and restart it.',
       );
