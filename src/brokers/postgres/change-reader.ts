@@ -55,6 +55,9 @@ export class ChangeReader {
   /** Up to here everything is taken; to be confirmed when it is stored. */
   #taken = 0n;
   #round: Round | null = null;
+  /** All the rounds of the snapshot are done. */
+  #isRead = false;
+  #prepareAt = 0;
   #failure: Error | null = null;
   readonly #end = new AbortController();
 
@@ -84,8 +87,10 @@ export class ChangeReader {
       );
       isStarted = true;
       context.connected();
-      this.#prepareRound();
-      while (!context.signal.aborted) await this.#take();
+      while (!context.signal.aborted) {
+        await this.#prepareRound();
+        await this.#take();
+      }
     } finally {
       clearInterval(timer);
       context.signal.removeEventListener('abort', onAbort);
@@ -152,21 +157,21 @@ export class ChangeReader {
     await this.#lot.add(changeMessage(change, { key, lsn, xid, committedAtMs }, Date.now()));
   }
 
-  /** Prepares the next round of the snapshot while the stream goes on. That has to wait for open transactions. */
-  #prepareRound(): void {
-    if (this.#snapshot === null) return;
-    this.#snapshot
-      .prepareRound()
-      .then((round) => {
-        if (this.#end.signal.aborted) round?.close();
-        else this.#round = round;
-        this.#copy.wake();
-      })
-      .catch((error: Error & { code?: string }) => {
-        if (error.code !== LOCK_TIMEOUT) return this.fail(error);
-        const again = setTimeout(() => this.#prepareRound(), ROUND_AGAIN_MS);
-        this.#end.signal.addEventListener('abort', () => clearTimeout(again));
-      });
+  /**
+   * Prepares the next round of the snapshot, if there is one. No change is taken meanwhile: it could be after the cut,
+   * which is not known yet.
+   */
+  async #prepareRound(): Promise<void> {
+    if (this.#isRead || this.#round !== null || performance.now() < this.#prepareAt) return;
+    try {
+      this.#round = (await this.#snapshot?.prepareRound()) ?? null;
+      this.#isRead = this.#round === null;
+    } catch (error) {
+      if ((error as { code?: string }).code !== LOCK_TIMEOUT) throw error;
+      this.#prepareAt = performance.now() + ROUND_AGAIN_MS;
+      const timer = setTimeout(() => this.#copy.wake(), ROUND_AGAIN_MS + 1);
+      this.#end.signal.addEventListener('abort', () => clearTimeout(timer));
+    }
   }
 
   /** Reads the round that is prepared, if the stream has come to its cut. */
@@ -176,7 +181,6 @@ export class ChangeReader {
     await this.#lot.store();
     this.#round = null;
     await round.read();
-    this.#prepareRound();
   }
 
   #sendStatus(): void {

@@ -73,6 +73,17 @@ test('a connection that ends, and lengths that cannot be, are errors', async () 
   await expect(second.stream.next()).rejects.toThrow('does not keep to the protocol');
 });
 
+test('a wake is not lost, whether something waits for messages or not', async () => {
+  const { server, stream } = await pair();
+  stream.wake();
+  expect(await stream.next()).toEqual([]);
+  const waiting = stream.next();
+  stream.wake();
+  expect(await waiting).toEqual([]);
+  server.write(message('d', 'one'));
+  expect((await stream.next())?.length).toBe(1);
+});
+
 test('a server that sends more than is taken has to wait', async () => {
   const { server, client, stream } = await pair();
   const one = message('d', 'x'.repeat(100_000));

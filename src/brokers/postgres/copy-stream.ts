@@ -37,6 +37,7 @@ export class CopyStream {
   #news = Promise.withResolvers<void>();
   #started = Promise.withResolvers<void>();
   #isIdle = true;
+  #isWoken = false;
   #failure: Error | null = null;
   /** Of the message that is being received. */
   #head = Buffer.alloc(0);
@@ -70,18 +71,21 @@ export class CopyStream {
   /** At least one message, unless `wake` was called. Null: the server ended the copy. */
   async next(): Promise<CopyMessage[] | null> {
     for (;;) {
-      const news = this.#news.promise;
       if (this.#waiting.length > 0) return this.#take();
       if (this.#failure !== null) throw this.#failure;
       if (this.#isIdle) return null;
-      await news;
-      if (this.#waiting.length === 0 && this.#failure === null && !this.#isIdle) return [];
+      if (this.#isWoken) {
+        this.#isWoken = false;
+        return [];
+      }
+      await this.#news.promise;
     }
   }
 
+  /** The next `next`, or the one that waits, returns at once. */
   wake(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers();
+    this.#isWoken = true;
+    this.#tell();
   }
 
   /** To the server, inside of a replication. */
@@ -104,10 +108,15 @@ export class CopyStream {
     this.#socket.write(Buffer.concat([head, body]));
   }
 
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers();
+  }
+
   #fail(error: Error): void {
     this.#failure ??= error;
     this.#started.reject(this.#failure);
-    this.wake();
+    this.#tell();
   }
 
   #receive(chunk: Buffer): void {
@@ -151,14 +160,14 @@ export class CopyStream {
     if (type === 'd') {
       this.#waiting.push({ data, isCut: data.length < this.#size });
       this.#waitingBytes += data.length;
-      this.wake();
+      this.#tell();
     } else if (type === 'W' || type === 'H') {
       this.#started.resolve();
     } else if (type === 'E') {
       this.#fail(errorOf(data));
     } else if (type === 'Z') {
       this.#isIdle = true;
-      this.wake();
+      this.#tell();
     }
   }
 }

@@ -49,7 +49,7 @@ export class SlotWatch {
         `select pg_wal_lsn_diff(here, confirmed_flush_lsn)::bigint as lag, pg_wal_lsn_diff(here, restart_lsn)::bigint as held,
            wal_status, exists (select from pg_publication where pubname = ${literal(this.#settings.publication_name)}) as is_published
          from pg_replication_slots,
-           (select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end as here) log
+           (select pg_current_wal_lsn() as here) log
          where slot_name = ${literal(this.#settings.slot_name)}`,
       );
       if (slot === undefined || context.signal.aborted) return;

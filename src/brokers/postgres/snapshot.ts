@@ -27,6 +27,8 @@ import { connectionName, type PreparedSlot } from './prepare-slot.ts';
  * table is stored with the rows, so the next round, on whatever node, goes on there.
  */
 const ROUND_MS = 30_000;
+/** For transactions that are open. The stream stands still meanwhile. */
+const WAIT_MS = 3_000;
 const CHUNK_ROWS = 2_000;
 const SEQUENCE_DIGITS = 16;
 /** After every number: the table is read. */
@@ -53,6 +55,7 @@ export class Snapshot {
     const exporter = await connect(address, this.#context, { ...options, isReplication: true });
     let reader: Connection | undefined;
     try {
+      await exporter.query(`set lock_timeout = ${WAIT_MS}`);
       const name = `posthorn_${randomBytes(8).toString('hex')}`;
       const [view] = await exporter.query(
         `CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`,
