@@ -104,6 +104,7 @@ module.exports = {
     onlyIn('amqp-only-in-brokers', ['amqplib'], ['brokers/amqp/']),
     onlyIn('sqs-only-in-brokers', ['@aws-sdk/client-sqs'], ['brokers/sqs/']),
     onlyIn('google-only-in-brokers', ['@google-cloud/pubsub', '@grpc/grpc-js'], ['brokers/google/']),
+    onlyIn('openid-client-only-in-people', ['openid-client'], ['people/']),
     onlyIn('metrics-library-only-in-metrics', ['prom-client'], ['metrics/']),
   ],
   options: {

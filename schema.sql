@@ -26,6 +26,7 @@ create table api_keys (
   project_id text collate "C",
   name text not null,
   mask text not null,
+  role text not null default 'admin'::text,
   hash bytea not null,
   expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
@@ -40,6 +41,8 @@ create table audit_entries (
   project_id text collate "C",
   actor_type text not null,
   actor_id text collate "C",
+  credential_id text collate "C",
+  address text,
   action text not null,
   resource_type text not null,
   resource_id text collate "C",
@@ -263,6 +266,14 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table identities (
+  issuer text collate "C" not null,
+  subject text collate "C" not null,
+  person_id text collate "C" not null,
+  constraint identities_pkey PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_person ON public.identities USING btree (person_id);
+
 create table instance_secrets (
   name text not null,
   sealed bytea not null,
@@ -303,6 +314,14 @@ create table jobs (
 CREATE INDEX jobs_list ON public.jobs USING btree (project_id, id);
 CREATE INDEX jobs_open ON public.jobs USING btree (due_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
+create table memberships (
+  project_id text collate "C" not null,
+  person_id text collate "C" not null,
+  role text not null,
+  constraint memberships_pkey PRIMARY KEY (project_id, person_id)
+);
+CREATE INDEX memberships_person ON public.memberships USING btree (person_id);
+
 create table meta_events (
   id text collate "C" not null,
   project_id text collate "C" not null,
@@ -335,6 +354,24 @@ create table nodes (
   seal_keys text[] not null,
   knows text not null,
   constraint nodes_pkey PRIMARY KEY (id)
+);
+
+create table people (
+  id text collate "C" not null,
+  email text collate "C" not null,
+  is_email_verified boolean not null,
+  name text not null,
+  is_instance_admin boolean not null,
+  password_hash text,
+  sealed_totp bytea,
+  totp_confirmed_at timestamp with time zone,
+  totp_step bigint not null default 0,
+  recovery_hashes bytea[] not null default '{}'::bytea[],
+  last_sign_in_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  deactivated_at timestamp with time zone,
+  constraint people_pkey PRIMARY KEY (id),
+  constraint people_email_key UNIQUE (email)
 );
 
 create table portal_links (
@@ -400,6 +437,41 @@ create table secret_keys (
   added_at timestamp with time zone not null default now(),
   constraint secret_keys_pkey PRIMARY KEY (id)
 );
+
+create table sessions (
+  id text collate "C" not null,
+  person_id text collate "C" not null,
+  hash bytea not null,
+  method text not null,
+  has_second_factor boolean not null,
+  address text not null,
+  user_agent text not null,
+  last_used_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_hash_key UNIQUE (hash)
+);
+CREATE INDEX sessions_person ON public.sessions USING btree (person_id, id);
+
+create table sign_in_failures (
+  key bytea not null,
+  failures integer not null,
+  failed_at timestamp with time zone not null,
+  succeeded_at timestamp with time zone,
+  constraint sign_in_failures_pkey PRIMARY KEY (key)
+);
+CREATE INDEX sign_in_failures_at ON public.sign_in_failures USING btree (failed_at);
+
+create table sign_in_links (
+  hash bytea not null,
+  person_id text collate "C" not null,
+  purpose text not null,
+  was_mailed boolean not null,
+  ends_second_factor boolean not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_links_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX sign_in_links_person ON public.sign_in_links USING btree (person_id);
 
 create table source_leases (
   source_id text collate "C" not null,

@@ -141,7 +141,7 @@ create table views (
 );
 
 
--- Credentials of callers, and the keys that seal secrets.
+-- Credentials of callers, people, and the keys that seal secrets.
 
 create table api_keys (
   id text collate "C" primary key,
@@ -149,6 +149,8 @@ create table api_keys (
   project_id text collate "C",
   name text not null,
   mask text not null,
+  -- what the key may do in its project: viewer, developer or admin
+  role text not null default 'admin',
   -- a keyed hash: the table alone proves nothing
   hash bytea not null unique,
   expires_at timestamptz,
@@ -184,13 +186,99 @@ create table portal_tokens (
 );
 create index portal_tokens_link on portal_tokens (portal_link_id, expires_at);
 
+-- People. They sign in; keys are for programs.
+
+create table people (
+  id text collate "C" primary key,
+  -- in lower case: one account per address
+  email text collate "C" not null unique,
+  -- whether the owner of the address or an administrator of the instance has confirmed it
+  is_email_verified boolean not null,
+  name text not null,
+  is_instance_admin boolean not null,
+  -- argon2id with its parameters, over a keyed hash; null: no password
+  password_hash text,
+  -- the seed of the second factor; null: none
+  sealed_totp bytea,
+  -- null: the second factor was begun and never used
+  totp_confirmed_at timestamptz,
+  -- the newest time step whose code was used: no code works twice
+  totp_step bigint not null default 0,
+  -- keyed hashes of the recovery codes that are left
+  recovery_hashes bytea[] not null default '{}',
+  -- null: never
+  last_sign_in_at timestamptz,
+  updated_at timestamptz not null default now(),
+  -- null: active
+  deactivated_at timestamptz
+);
+
+-- The role of a person in a project. Administrators of the instance need none.
+create table memberships (
+  project_id text collate "C" not null,
+  person_id text collate "C" not null,
+  role text not null,
+  primary key (project_id, person_id)
+);
+create index memberships_person on memberships (person_id);
+
+-- A session ends when its row is removed, at expires_at, or when it was not used for a while.
+create table sessions (
+  -- shown to its owner; the cookie has another, secret value
+  id text collate "C" primary key,
+  person_id text collate "C" not null,
+  -- a keyed hash of the cookie's value
+  hash bytea not null unique,
+  -- password, link, or the name of a provider
+  method text not null,
+  has_second_factor boolean not null,
+  address text not null,
+  user_agent text not null,
+  last_used_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+create index sessions_person on sessions (person_id, id);
+
+-- Links that work once: invitations, resets of a password, and sign-ins of an administrator.
+create table sign_in_links (
+  -- a keyed hash of the token in the link
+  hash bytea primary key,
+  person_id text collate "C" not null,
+  purpose text not null,
+  -- the link was sent to the address of the account, so its use confirms the address
+  was_mailed boolean not null,
+  -- a reset that also removes the second factor
+  ends_second_factor boolean not null,
+  expires_at timestamptz not null
+);
+create index sign_in_links_person on sign_in_links (person_id);
+
+-- Failed sign-ins by account, by address, and by both. The key is a keyed hash.
+create table sign_in_failures (
+  key bytea primary key,
+  failures integer not null,
+  failed_at timestamptz not null,
+  -- when a sign-in from here last succeeded
+  succeeded_at timestamptz
+);
+create index sign_in_failures_at on sign_in_failures (failed_at);
+
+-- Accounts at OpenID Connect providers.
+create table identities (
+  issuer text collate "C" not null,
+  subject text collate "C" not null,
+  person_id text collate "C" not null,
+  primary key (issuer, subject)
+);
+create index identities_person on identities (person_id);
+
 -- The ids of the secret keys that sealed something here. A node that lacks one of them does not start.
 create table secret_keys (
   id text collate "C" primary key,
   added_at timestamptz not null default now()
 );
 
--- Secrets that belong to no project. `lookup key` makes the hashes of API keys and portal tokens.
+-- Secrets that belong to no project. `lookup key` makes the hashes of API keys, portal tokens, sessions and links.
 create table instance_secrets (
   name text primary key,
   sealed bytea not null
@@ -590,6 +678,10 @@ create table audit_entries (
   actor_type text not null,
   -- null: the service itself
   actor_id text collate "C",
+  -- the session of a person, or the key of a command
+  credential_id text collate "C",
+  -- where the call came from; null: not by a call
+  address text,
   action text not null,
   resource_type text not null,
   -- null: many at once

@@ -9,6 +9,9 @@ export const settingTexts: Record<string, Record<string, string>> = {
     add_event_id_trace_headers:
       'Deliveries name their event and themselves in `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`.',
     disable_endpoint: 'An endpoint that keeps failing becomes inactive.',
+    require_second_factor: 'People need a session with a second factor to use the project. Keys do not.',
+    hide_payload_from_viewers:
+      'People and keys with the role viewer see no payloads, responses and query strings, and cannot search payloads.',
     multiple_endpoint_subscriptions: 'An endpoint may have several subscriptions. False: one.',
     verify_dynamic_events:
       'A dynamic event to a URL that the egress rule or the project forbids is refused. False: it is stored as failed.',

@@ -4,6 +4,11 @@ import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source/source-finder.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracer } from '../tracing/tracer.ts';
+import { registerOwnAccount } from './auth/own-account.ts';
+import { registerOwnSecondFactor } from './auth/own-second-factor.ts';
+import { registerProviderRoutes } from './auth/provider-routes.ts';
+import { registerSignIn } from './auth/sign-in.ts';
+import { registerSignInPage } from './auth/sign-in-page.ts';
 import { registerEventDeliveries } from './deliveries/event-deliveries.ts';
 import { registerFailures } from './deliveries/failures.ts';
 import { registerMetaEvents } from './deliveries/meta-events.ts';
@@ -19,6 +24,7 @@ import { registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
 import { registerNodes } from './operator/nodes.ts';
 import { registerPages } from './pages/routes.ts';
+import { registerPeople } from './people/people.ts';
 import { registerPortal } from './portal/portal.ts';
 import { registerPortalLinks } from './portal/portal-links.ts';
 import { registerApiKeys } from './projects/api-keys.ts';
@@ -73,6 +79,9 @@ const resources = [
   registerMetaEvents,
   registerAudit,
   registerTestFunction,
+  registerOwnAccount,
+  registerOwnSecondFactor,
+  registerPeople,
 ];
 
 /** Every route of the service. */
@@ -105,4 +114,7 @@ export async function registerRoutes(
     for (const register of resources) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });
   });
+  registerSignIn(app, context);
+  registerProviderRoutes(app, context);
+  registerSignInPage(app);
 }

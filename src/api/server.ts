@@ -71,7 +71,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-/** Routes below this need a key. The project of the path, if any, must be the caller's. */
+/** Routes below this need a key or a session. The project of the path, if any, must be the caller's. */
 export async function authenticated(
   app: FastifyInstance,
   { authenticator, bodies }: { authenticator: Authenticator; bodies: BodyRoom },
@@ -79,13 +79,32 @@ export async function authenticated(
 ): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
-      request.caller = await authenticator.authenticate(request);
-      authenticator.admit(request.caller);
-      await authenticator.openProject(request, request.caller);
+      const caller = await authenticator.enter(request);
+      authenticator.admit(caller);
+      if (caller.kind === 'person') reply.header('cache-control', 'no-store');
       await bodies.enter(request.project?.id ?? '', request.raw, reply.raw);
+    });
+    // The body is here now. Access that ended while it was on its way does not count.
+    scope.addHook('preValidation', (request, _reply, done) => {
+      if (authenticator.isFresh(request)) done();
+      else void enterAgain(authenticator, request, done);
     });
     register(scope);
   });
+}
+
+async function enterAgain(
+  authenticator: Authenticator,
+  request: FastifyRequest,
+  done: (error?: Error) => void,
+): Promise<void> {
+  try {
+    await authenticator.enter(request);
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
 }
 
 /** 405 if the path exists under another method, else 404. Both are our own errors. */

@@ -6,6 +6,7 @@ import { backupCommand } from './backup.ts';
 import { createKeyCommand } from './create-key.ts';
 import { createProjectCommand } from './create-project.ts';
 import { migrateCommand } from './migrate.ts';
+import { createPersonCommand, resetPersonCommand, signInLinkCommand } from './person.ts';
 import { resealCommand } from './reseal.ts';
 import { restoreCommand } from './restore.ts';
 import { serve } from './serve.ts';
@@ -71,6 +72,32 @@ const commands: Record<string, Command> = {
     summary: 'Creates another key of a project and prints it as JSON.',
     options: { project: { type: 'string' }, name: { type: 'string' }, 'expires-at': { type: 'string' } },
     run: createKeyCommand,
+  },
+  'person create': {
+    usage: 'person create --email EMAIL [--role admin|developer|viewer --project ID] [--name NAME]',
+    summary:
+      'Gives a person a role in a project, or without --project the administration of the instance. Prints an invitation link.',
+    options: {
+      email: { type: 'string' },
+      name: { type: 'string' },
+      role: { type: 'string' },
+      project: { type: 'string' },
+    },
+    run: createPersonCommand,
+  },
+  'person reset': {
+    usage: 'person reset --email EMAIL [--second-factor]',
+    summary:
+      'Prints a link with which a person chooses a new password, within an hour. --second-factor also removes the second factor.',
+    options: { email: { type: 'string' }, 'second-factor': { type: 'boolean' } },
+    run: resetPersonCommand,
+  },
+  'sign-in-link': {
+    usage: 'sign-in-link [--email EMAIL]',
+    summary:
+      'Prints a link that signs a person in once, within 15 minutes. Without --email: the first administrator of the instance.',
+    options: { email: { type: 'string' } },
+    run: signInLinkCommand,
   },
 };
 

@@ -7,6 +7,7 @@ import { PRIMARY } from '../processes/supervisor.ts';
 import { type Config, egressRule } from '../settings/settings.ts';
 import { startApp } from '../start/app.ts';
 import { stopInTime } from '../start/stop-in-time.ts';
+import { makeSignInLink } from './person.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -30,7 +31,9 @@ export async function serve(config: Config): Promise<void> {
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');
-  process.stdout.write(welcome({ url, credentials, file, isTerminal: isatty(1), hasFile: existsSync(file) }));
+  const isTerminal = isatty(1);
+  const link = credentials !== null && isTerminal ? await makeSignInLink(config) : null;
+  process.stdout.write(welcome({ url, credentials, file, isTerminal, hasFile: existsSync(file), link }));
   log.info(
     { egress: egressRule(config), allow: config.egressAllow, deny: config.egressDeny },
     EGRESS[egressRule(config)],

@@ -10,15 +10,19 @@ export function welcome({
   file,
   isTerminal,
   hasFile,
+  link,
 }: Pick<Running, 'url' | 'credentials'> & {
   file: string;
   isTerminal: boolean;
   hasFile: boolean;
+  /** Signs the administrator in once. Null: not on a terminal, or not the first start. */
+  link: string | null;
 }): string {
   // Another node may have been first. Its data directory has the keys then.
   const keys = hasFile ? ` (keys: ${file} of the first start)` : '';
   if (credentials === null) return `Posthorn is ready at ${url}${keys}\n`;
-  if (!isTerminal) return `Posthorn is ready at ${url} (its project and keys are in ${file})\n`;
+  if (!isTerminal || link === null)
+    return `Posthorn is ready at ${url} (its project and keys are in ${file}; posthorn sign-in-link makes a link to sign in)\n`;
   const { project_id, api_key } = credentials;
   return `
 Posthorn is ready at ${url}
@@ -26,6 +30,8 @@ Posthorn is ready at ${url}
   project  ${project_id}
   key      ${api_key}
   (kept in ${file}, which also has the instance key; API reference: ${url}/docs)
+
+Sign in, once and within 15 minutes: ${link}
 
 Send a first event:
 

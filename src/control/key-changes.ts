@@ -1,5 +1,6 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
+import type { Role } from '../domain/role.ts';
 import { randomText } from '../platform/random.ts';
 import { insertApiKey, revokeApiKey } from '../store/changes/api-key-writes.ts';
 import type { ApiKeyRow } from '../store/config/api-keys.ts';
@@ -15,6 +16,8 @@ export interface NewKey {
   projectId: string | null;
   actor: Actor;
   name: string;
+  /** `admin` if it is not given. */
+  role?: Role;
   expiresAtMs: number | null;
 }
 
@@ -30,11 +33,11 @@ export function createKey(changes: ConfigChanges, wanted: NewKey): Promise<Creat
 
 /** Creates a key in a transaction that does more. Only its keyed hash is stored. */
 export async function addKey({ deps }: ConfigChanges, tx: Queryable, wanted: NewKey): Promise<CreatedKey> {
-  const { actor, ...fields } = wanted;
+  const { actor, role = 'admin', ...fields } = wanted;
   const { ids, sealer } = deps;
   const mask = randomText(MASK_CHARS);
   const key = `CO.${mask}.${randomText(SECRET_CHARS)}`;
-  const row = await insertApiKey(tx, { id: ids.next(), mask, hash: sealer.lookupHash(key), ...fields });
+  const row = await insertApiKey(tx, { id: ids.next(), mask, hash: sealer.lookupHash(key), role, ...fields });
   await insertAudit(tx, { ids, actor, projectId: row.project_id }, [changeOf('key.created', null, row)]);
   return { row, key };
 }

@@ -23,7 +23,7 @@ const SECRETS = new Set([
   'teams_webhook_url',
 ]);
 /** Fields inside a sealed object that are not secret. */
-const PLAIN_IN_SEALED = new Set([
+export const PLAIN_IN_SEALED = new Set([
   'slot_name',
   'publication_name',
   'tables',

@@ -39,15 +39,37 @@ export const auditActions = {
   'event_delivery.resent': 'A failed or discarded delivery was sent again.',
   'event_delivery.force_resent': 'Successful deliveries were sent again. `after.ids` names them.',
   'meta_event.resent': 'A meta event was sent again.',
+  'person.created': 'An account was created.',
+  'person.updated': 'The name, address, activation or administration of an account was changed.',
+  'person.joined': 'A person got a role in a project.',
+  'person.role_changed': 'A person got another role in a project.',
+  'person.left': 'A person lost the role in a project.',
+  'person.password_changed': 'A person changed the own password. All other sessions ended.',
+  'person.second_factor_on': 'A person set up a second factor.',
+  'person.second_factor_off': 'A person removed the second factor.',
+  'person.recovery_codes_made': 'A person got new recovery codes. The earlier ones stopped working.',
+  'person.link_made':
+    'An invitation, a reset of the password or a sign-in link was made. `after` has its purpose.',
+  'person.link_used': 'A link was used. After an invitation or a reset the account has a new password.',
+  'person.signed_in': 'A person signed in. `after` says how and from where.',
+  'session.ended': 'A session was ended by its owner.',
 } as const satisfies Record<`${string}.${string}`, string>;
 
 export type AuditAction = keyof typeof auditActions;
 
-export const actorTypes = ['api_key', 'portal_link', 'instance_key', 'cli', 'instance'] as const;
+export const actorTypes = ['person', 'api_key', 'portal_link', 'instance_key', 'cli', 'instance'] as const;
 
-/** The actor of a change: the holder of a key or link, the system user who ran a command, or the service. */
+/**
+ * The actor of a change: a person, the holder of a key or link, the system user who ran a command, or the service. The
+ * credential is the session of a person, or the key of a command. The address is where the call came from.
+ */
 export type Actor =
-  | { type: 'api_key' | 'portal_link' | 'instance_key' | 'cli'; id: string }
+  | {
+      type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli';
+      id: string;
+      credentialId?: string;
+      address?: string;
+    }
   | { type: 'instance'; id: null };
 
 /**

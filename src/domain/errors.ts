@@ -22,13 +22,59 @@ export const errorTable = {
   unauthenticated: {
     status: 401,
     message:
-      'Authentication required: send the API key in the Authorization header, bare or as "Bearer <key>".',
+      'Authentication required: send the API key in the Authorization header, bare or as "Bearer <key>", or sign in.',
   },
   key_rejected: { status: 401, message: 'This API key is unknown, expired or revoked.' },
-  project_forbidden: { status: 403, message: 'This API key does not belong to project {project}.' },
+  session_ended: { status: 401, message: 'This session has ended; sign in again.' },
+  sign_in_refused: { status: 401, message: 'The e-mail address, the password or the code is wrong.' },
+  code_required: {
+    status: 401,
+    message: 'This account has a second factor; send a code of the app, or a recovery code, as code.',
+  },
+  provider_refused: {
+    status: 401,
+    message: 'The sign-in at the provider was refused or took too long; begin again.',
+  },
+  provider_unverified: {
+    status: 401,
+    message: 'The provider has not confirmed the e-mail address of this account.',
+  },
+  provider_domain: { status: 401, message: 'Addresses of {domain} may not sign in here.' },
+  provider_no_account: {
+    status: 401,
+    message: 'There is no account with this address; ask an administrator for an invitation.',
+  },
+  link_rejected: {
+    status: 401,
+    message: 'This link is unknown, expired or already used; ask for a new one.',
+  },
+  project_forbidden: { status: 403, message: 'This caller has no access to project {project}.' },
   instance_key_required: {
     status: 403,
-    message: 'This operation needs the instance key. It is instance_key in credentials.json.',
+    message:
+      'This operation needs the instance key, which is instance_key in credentials.json, or an administrator of the instance.',
+  },
+  role_required: { status: 403, message: 'This operation needs the role {role}; this caller is {own}.' },
+  password_sign_in_off: {
+    status: 403,
+    message: 'Sign-in with a password is switched off; use one of the providers of GET /auth/providers.',
+  },
+  reset_off: {
+    status: 403,
+    message: 'Passwords are not reset by mail here; ask an administrator for a link.',
+  },
+  session_required: {
+    status: 403,
+    message: 'This operation is for a person who is signed in, not for a key.',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'A second factor is required here; set one up, or send a code to POST /auth/second-factor.',
+  },
+  cross_site: {
+    status: 403,
+    message:
+      'This call does not come from a page of this service; send it from its own origin, with the header X-Posthorn-Csrf: 1.',
   },
   source_disabled: { status: 403, message: 'This source is disabled and accepts no events.' },
   unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
@@ -38,6 +84,12 @@ export const errorTable = {
   route_not_found: { status: 404, message: 'There is no {method} {path}; /docs lists every operation.' },
   method_not_allowed: { status: 405, message: '{method} is not allowed on {path}; allowed: {allowed}.' },
   name_taken: { status: 409, message: 'There is already a {resource} named {name}.' },
+  person_deactivated: { status: 409, message: 'The account of {email} is deactivated; activate it first.' },
+  person_unverified: {
+    status: 409,
+    message:
+      'The address of the account {email} was never confirmed; an administrator of the instance has to add it.',
+  },
   body_too_large: {
     status: 413,
     message: 'The {part} is larger than {limit} bytes, the limit that {setting} sets.',
@@ -56,6 +108,7 @@ export const errorTable = {
     status: 429,
     message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.',
   },
+  sign_in_throttled: { status: 429, message: 'Too many sign-ins have failed; try again in {retry} s.' },
   overloaded: {
     status: 429,
     message: 'The service is overloaded; try again in {retry} s.',
@@ -85,6 +138,7 @@ export const errorTable = {
     status: 503,
     message: 'The database cannot be reached. Nothing was changed; try again.',
   },
+  provider_unavailable: { status: 503, message: 'The provider {provider} cannot be reached; try again.' },
   outcome_unknown: {
     status: 503,
     message: 'The database did not answer, so the outcome is unknown. {advice}',

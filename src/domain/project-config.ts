@@ -86,6 +86,12 @@ export const ProjectConfig = Type.Object({
     description: 'Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID.',
   }),
   disable_endpoint: Type.Boolean({ description: 'Whether an endpoint that keeps failing becomes inactive.' }),
+  hide_payload_from_viewers: Type.Boolean({
+    description: 'Whether callers with the role viewer see no payloads and responses. False by default.',
+  }),
+  require_second_factor: Type.Boolean({
+    description: 'Whether people need a session with a second factor to use the project. False by default.',
+  }),
   multiple_endpoint_subscriptions: Type.Boolean({
     description: 'Whether an endpoint may have several subscriptions.',
   }),
@@ -141,6 +147,8 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     replay_attacks_prevention_enabled: false,
     add_event_id_trace_headers: false,
     disable_endpoint: false,
+    hide_payload_from_viewers: false,
+    require_second_factor: false,
     multiple_endpoint_subscriptions: true,
     verify_dynamic_events: false,
     allow_unmatched_dynamic_urls: true,

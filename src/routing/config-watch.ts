@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
-import { CONFIG_CHANNEL } from '../store/database/notify-nodes.ts';
+import { CONFIG_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
 import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
@@ -17,8 +17,8 @@ export interface ConfigWatchDeps {
   db: Database;
   cache: ConfigCache;
   log: Logger;
-  /** A project changed: its config, or the access to it. */
-  onNotice(projectId: string): void;
+  /** A project changed: its config, or the access to it. Or the rights or sessions of a person. */
+  onNotice(id: string): void;
   /** A notification of waiting deliveries arrived. */
   onDue(payload: string): void;
 }
@@ -69,10 +69,11 @@ export class ConfigWatch {
         return;
       }
       this.#deps.onNotice(payload);
+      if (channel === PEOPLE_CHANNEL) return;
       void this.#deps.cache.refreshQuietly(payload);
     });
     try {
-      await client.query(`listen ${CONFIG_CHANNEL}; listen ${DUE_CHANNEL}`);
+      await client.query(`listen ${CONFIG_CHANNEL}; listen ${DUE_CHANNEL}; listen ${PEOPLE_CHANNEL}`);
     } catch (error) {
       await client.end().catch(lost);
       throw error;

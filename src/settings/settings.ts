@@ -1,6 +1,18 @@
-import { isIP } from 'node:net';
-import { Secret } from '../platform/secret.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { BadValue } from './bad-value.ts';
+import { readProviders } from './oidc-providers.ts';
+import {
+  addressRanges,
+  headerPairs,
+  integer,
+  listOf,
+  oneOf,
+  secretKey,
+  secretUrl,
+  share,
+  text,
+  url,
+} from './parsers.ts';
 
 /**
  * Every setting of the program: one table of environment name, default and meaning. docs/config.md is
@@ -16,99 +28,12 @@ interface Setting<T> {
   secret?: boolean;
 }
 
-class BadValue extends Error {}
-
-const text = (): ((value: string) => string) => (value) => value;
-
-const integer =
-  (min: number, max: number) =>
-  (value: string): number => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < min || number > max)
-      throw new BadValue(`a whole number from ${min} to ${max}`);
-    return number;
-  };
-
-const oneOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T => {
-    if (!values.includes(value as T))
-      throw new BadValue(`one of ${values.filter((name) => name !== '').join(', ')}`);
-    return value as T;
-  };
-
-const words = (value: string): string[] =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-
-const listOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T[] => {
-    const list = words(value).map(oneOf(...values));
-    if (list.length === 0) throw new BadValue(`at least one of ${values.join(', ')}`);
-    return list;
-  };
-
-const addressRanges = (value: string): string[] => {
-  const list = words(value);
-  if (!list.every(isAddressRange)) throw new BadValue('addresses or CIDR ranges, comma separated');
-  return list;
-};
-
-function isAddressRange(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const bits = isIP(address) === 6 ? 128 : 32;
-  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
-  return isIP(address) !== 0 && isPrefix && rest.length === 0;
-}
-
-const url =
-  (...protocols: string[]) =>
-  (value: string): string => {
-    if (value === '') return value;
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
-      throw new BadValue(`a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`);
-    return value.replace(/\/+$/, '');
-  };
-
 /**
  * Two for hot statements, two for the others, one for the lease, one for LISTEN on config changes, one for
  * upkeep.
  */
 const LEAST_CONNECTIONS = 7;
 const USUAL_CONNECTIONS = 14;
-
-/** Null: none. A URL with a password must not be shown by accident. */
-const secretUrl =
-  (...protocols: string[]) =>
-  (value: string): Secret<string> | null =>
-    value === '' ? null : new Secret(url(...protocols)(value));
-
-const share = (value: string): number => {
-  const number = Number(value);
-  if (!/^\d*\.?\d+$/.test(value) || number > 1) throw new BadValue('a number from 0 to 1');
-  return number;
-};
-
-/** `name=value` pairs, comma separated, values percent-encoded. */
-const headerPairs = (value: string): [string, string][] =>
-  words(value).map((pair) => {
-    const [, name = '', encoded = ''] = /^([!#$%&'*+.^`|~\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(pair) ?? [];
-    const decoded = percentDecoded(encoded);
-    if (name === '' || decoded === null) throw new BadValue('name=value pairs, comma separated');
-    return [name, decoded];
-  });
-
-function percentDecoded(encoded: string): string | null {
-  try {
-    const text = decodeURIComponent(encoded);
-    return /^[\x20-\x7e]*$/.test(text) ? text : null;
-  } catch {
-    return null;
-  }
-}
 
 const ROLES = ['api', 'ingest', 'deliver', 'broker', 'janitor'] as const;
 
@@ -269,6 +194,37 @@ export const settings = {
     doc: 'Sender of the mails, such as alerts@example.com.',
     parse: text(),
   },
+  sessionHours: {
+    env: 'POSTHORN_SESSION_HOURS',
+    fallback: '12',
+    doc: 'Hours after which a person has to sign in again.',
+    parse: integer(1, 8760),
+  },
+  sessionIdleMinutes: {
+    env: 'POSTHORN_SESSION_IDLE_MINUTES',
+    fallback: '30',
+    doc: 'Minutes without a call after which a session ends.',
+    parse: integer(2, 525_600),
+  },
+  passwordSignIn: {
+    env: 'POSTHORN_PASSWORD_SIGN_IN',
+    fallback: 'on',
+    doc: 'Whether people may sign in with a password: on or off.',
+    parse: oneOf('on', 'off'),
+  },
+  oidcProviders: {
+    env: 'POSTHORN_OIDC_PROVIDERS',
+    fallback: '[]',
+    doc: 'OpenID Connect providers that people may sign in with, as a JSON array. See people.md.',
+    parse: readProviders,
+    secret: true,
+  },
+  secondFactor: {
+    env: 'POSTHORN_SECOND_FACTOR',
+    fallback: 'optional',
+    doc: 'Whether people need a second factor: optional or required. A project can require it too.',
+    parse: oneOf('optional', 'required'),
+  },
   certificateDays: {
     env: 'POSTHORN_CERTIFICATE_DAYS',
     fallback: '14',
@@ -316,13 +272,6 @@ export const settings = {
 
 type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> };
 export type Config = Readonly<Parsed>;
-
-function secretKey(value: string): Secret<string> | null {
-  if (value === '') return null;
-  if (value.length < 32)
-    throw new BadValue('at least 32 characters; generate one with: openssl rand -base64 32');
-  return new Secret(value);
-}
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env));

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
 import { Authenticator } from '../api/http/auth.ts';
 import type { ApiContext } from '../api/http/context.ts';
 import { registerRoutes } from '../api/routes.ts';
@@ -17,9 +18,12 @@ import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
+import { Oidc } from '../people/oidc.ts';
+import type { PeopleDeps } from '../people/people-deps.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { OffsetClock } from '../platform/offset-clock.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { ConfigCache } from '../routing/config-cache.ts';
 import { ConfigWatch } from '../routing/config-watch.ts';
@@ -35,6 +39,7 @@ import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
 import { type Brokers, createBrokers } from './create-brokers.ts';
 import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
+import { createPeople } from './create-people.ts';
 import { firstStart } from './first-start.ts';
 import { GaugeReader } from './gauge-reader.ts';
 import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
@@ -54,6 +59,7 @@ export interface App extends Running {
   engine: Engine;
   acceptor: EventAcceptor;
   changes: ConfigChanges;
+  people: PeopleDeps;
   /** The metrics page of this node alone. */
   metrics(): Promise<string>;
 }
@@ -116,11 +122,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   };
   await makePartitions();
   const sealer = await loadSealer(db, config);
-  const stores = {
-    projects: new ProjectStore(sealer),
-    endpoints: new EndpointStore(sealer),
-    sources: new SourceStore(sealer),
-  };
+  const stores = createStores(sealer);
   // This process has the lock on the embedded database's directory.
   const isAlone = config.databaseUrl === null && shared === undefined;
   const cache = new ConfigCache({
@@ -129,9 +131,13 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     log,
     onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
   });
-  const forgetCallers = (projectId: string) => authenticator.forget(projectId);
+  const forgetCallers = (id: string) => authenticator.forget(id);
   const informed = { metaEvents, alerts, forgetCallers };
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
+  // Known once the server listens, which is before any request.
+  let url = config.publicUrl;
+  const known = { db, ids, now, sealer, publicUrl: () => url };
+  const people = createPeople(config, { ...observers, ...known, forgetCallers });
   const sandbox = new Sandbox();
   const { tracer } = tracing;
   const engine = new Engine({
@@ -169,24 +175,20 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
   const brokers = createBrokers({ ...intake, acceptor, http, changes, ...stores });
-  // Known once the server listens, which is before any request.
-  let url = config.publicUrl;
   const context: ApiContext = {
-    db,
     cache,
     ...stores,
     acceptor,
     replayer,
-    ids,
-    sealer,
     sandbox,
-    now,
     log,
     metaEvents,
     changes,
     tryEndpoint: (trial) => engine.tryEndpoint(trial),
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
-    publicUrl: () => url,
+    ...known,
+    people,
+    oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),
@@ -199,7 +201,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     trustedProxies: config.trustedProxies,
   });
   let isReady = false;
-  const authenticator = new Authenticator({ db, sealer, cache, now, callsPerSecond: config.apiRate });
+  const limits = { ...people.rules, callsPerSecond: config.apiRate };
+  const authenticator = new Authenticator({ ...known, cache, ...limits });
   const renderMetrics = servesMetrics(config)
     ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))
     : async () => '';
@@ -231,12 +234,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isReady = false;
-    const graceMs = config.graceSeconds * 1000;
-    const stopBy = performance.now() + graceMs;
-    // A request that is still being received may take half the grace. Deliveries in flight need the rest.
-    const hurry = setTimeout(() => server.server.closeAllConnections(), graceMs / 2);
-    await Promise.all([server.close(), brokers.runner.stop()]);
-    clearTimeout(hurry);
+    const stopBy = performance.now() + config.graceSeconds * 1000;
+    await Promise.all([closeServer(server, stopBy), brokers.runner.stop()]);
     await acceptor.drain();
     await jobs.stop();
     await engine.stop(stopBy);
@@ -257,6 +256,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     engine,
     acceptor,
     changes,
+    people,
     metrics: renderMetrics,
     stop: () => (stopping ??= stop()),
   };
@@ -272,6 +272,22 @@ function connections(
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
   };
+}
+
+function createStores(sealer: Sealer): Pick<ApiContext, 'projects' | 'endpoints' | 'sources'> {
+  return {
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+  };
+}
+
+/** A request that is still being received may take half the grace. Deliveries in flight need the rest. */
+async function closeServer(server: FastifyInstance, stopBy: number): Promise<void> {
+  const halfMs = Math.max(0, stopBy - performance.now()) / 2;
+  const hurry = setTimeout(() => server.server.closeAllConnections(), halfMs);
+  await server.close();
+  clearTimeout(hurry);
 }
 
 /** The rest of the grace, at least half a second. OVERTIME_MS after the grace the process ends. */

@@ -21,6 +21,8 @@ export interface Observers {
   traffic: Traffic;
   tracing: Tracing;
   channels: AlertChannels;
+  /** Null: no mail server is set. */
+  mailer: Mailer | null;
   alerts: AlertRecorder;
   metaEvents: MetaEventRecorder;
 }
@@ -68,6 +70,7 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
     registry: made.registry,
     traffic: createTraffic(guard, deps.now),
     channels,
+    mailer,
     tracing: createTracing(config, {
       metrics,
       guard,

@@ -1,8 +1,16 @@
+import { codeAt, stepAt } from '../../src/people/totp.ts';
 import type { TestApp } from '../support/app.ts';
 import { subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/receiver.ts';
+import {
+  member,
+  PASSWORD,
+  type SessionClient,
+  setUpSecondFactor,
+  tokenOf,
+} from '../support/session-client.ts';
 
 /** One call of every operation that changes something, and what the audit log must say of it. */
 export interface Scene {
@@ -18,7 +26,7 @@ export interface Prepared {
   query?: string;
   /** The caller, if it is not the project's key. */
   client?: ApiClient;
-  actor?: { type: string; uid: string };
+  actor?: { type: string; uid?: string };
 }
 
 export interface Case {
@@ -401,6 +409,147 @@ export const cases: Record<string, Case> = {
   },
 };
 
+const instanceKey = { type: 'instance_key' };
+const anyone = ({ app }: Scene) => new ApiClient(app.url, '');
+const newEmail = () => `${unique('person').replace(' ', '-')}@audit.example.com`;
+
+/** A person in the default project, whose session makes the call. */
+async function asMember({ app }: Scene): Promise<Prepared & { client: SessionClient; email: string }> {
+  const { client, uid, email } = await member(app, 'admin');
+  return { client: client.at(app.url), actor: { type: 'person', uid }, email };
+}
+
+const signedIn = (method: string) => ({ action: 'person.signed_in', before: null, after: { method } });
+const linkMade = (purpose: string) => ({ action: 'person.link_made', before: null, after: { purpose } });
+
+/** A session of an account with a second factor, and a code that was not used yet. */
+async function withSecondFactor(scene: Scene): Promise<Prepared> {
+  const prepared = await asMember(scene);
+  const { client, recoveryCodes } = await setUpSecondFactor(prepared.client);
+  return { ...prepared, client, body: { code: recoveryCodes[0] } };
+}
+
+Object.assign(cases, {
+  'POST /auth/sign-in': {
+    prepare: async (scene) => {
+      const { email, actor } = await asMember(scene);
+      return { client: anyone(scene), actor: actor ?? instanceKey, body: { email, password: PASSWORD } };
+    },
+    entries: [signedIn('password')],
+  },
+  'POST /auth/sign-out': {
+    prepare: asMember,
+    entries: [{ action: 'session.ended', before: { method: 'link' }, after: null }],
+  },
+  'POST /auth/link': {
+    prepare: async (scene) => {
+      const { person, link } = await scene.app.instance.post('/people', { email: newEmail() });
+      const body = { token: tokenOf(link), password: PASSWORD };
+      return { client: anyone(scene), actor: { type: 'person', uid: person.uid }, body };
+    },
+    entries: [
+      signedIn('link'),
+      { action: 'person.link_used', before: { name: '' }, after: { purpose: 'invitation' } },
+    ],
+  },
+  'DELETE /auth/sessions/{sessionID}': {
+    prepare: async (scene) => {
+      const prepared = await asMember(scene);
+      const other = await anyone(scene).raw('POST', '/auth/sign-in', {
+        body: { email: prepared.email, password: PASSWORD },
+      });
+      return { ...prepared, params: { sessionID: ((await other.json()) as Json).data.session.uid } };
+    },
+    entries: [{ action: 'session.ended', before: { method: 'password' }, after: null }],
+  },
+  'DELETE /auth/sessions': {
+    prepare: async (scene) => {
+      const prepared = await asMember(scene);
+      const body = { email: prepared.email, password: PASSWORD };
+      await anyone(scene).post('/auth/sign-in', body, 200);
+      return prepared;
+    },
+    entries: [{ action: 'session.ended', before: { method: 'password' }, after: null }],
+  },
+  'PUT /auth/me': {
+    prepare: async (scene) => ({ ...(await asMember(scene)), body: { name: 'new' } }),
+    entries: [{ action: 'person.updated', before: { name: 'Person' }, after: { name: 'new' } }],
+  },
+  'PUT /auth/password': {
+    prepare: async (scene) => ({
+      ...(await asMember(scene)),
+      body: { current_password: PASSWORD, new_password: `${PASSWORD} more` },
+    }),
+    entries: [{ action: 'person.password_changed', before: null, after: null }, signedIn('password')],
+  },
+  'POST /auth/second-factor/confirm': {
+    prepare: async (scene) => {
+      const prepared = await asMember(scene);
+      const { secret } = await prepared.client.post('/auth/second-factor/begin');
+      return { ...prepared, body: { code: codeAt(secret, stepAt(Date.now())) } };
+    },
+    entries: [{ action: 'person.second_factor_on', before: null, after: null }, signedIn('second factor')],
+  },
+  'POST /auth/second-factor': {
+    prepare: withSecondFactor,
+    entries: [signedIn('second factor')],
+  },
+  'POST /auth/second-factor/remove': {
+    prepare: withSecondFactor,
+    entries: [{ action: 'person.second_factor_off', before: null, after: null }],
+  },
+  'POST /auth/second-factor/recovery-codes': {
+    prepare: withSecondFactor,
+    entries: [{ action: 'person.recovery_codes_made', before: null, after: null }],
+  },
+  'PUT /people/{personID}': {
+    prepare: async ({ app }) => ({
+      params: { personID: (await member(app, 'viewer')).uid },
+      body: { role: 'developer' },
+    }),
+    entries: [{ action: 'person.role_changed', before: { role: 'viewer' }, after: { role: 'developer' } }],
+  },
+  'DELETE /people/{personID}': {
+    prepare: async ({ app }) => ({ params: { personID: (await member(app, 'viewer')).uid } }),
+    entries: [{ action: 'person.left', before: { role: 'viewer' }, after: null }],
+  },
+  'PUT /api/v1/people/{personID}': {
+    prepare: async ({ app }) => ({
+      client: app.instance,
+      actor: instanceKey,
+      params: { personID: (await member(app, 'viewer')).uid },
+      body: { is_active: false },
+    }),
+    entries: [
+      { action: 'person.updated', before: { deactivated_at: null }, after: { deactivated_at: /Z$/ } },
+    ],
+  },
+  'POST /people': {
+    prepare: async () => ({ body: { email: newEmail(), role: 'viewer' } }),
+    entries: [
+      { action: 'person.created', before: null, after: { is_instance_admin: false } },
+      { action: 'person.joined', before: null, after: { role: 'viewer' } },
+      linkMade('invitation'),
+    ],
+  },
+  'POST /api/v1/people': {
+    prepare: async ({ app }) => {
+      const { email } = await member(app, 'viewer');
+      return { client: app.instance, actor: instanceKey, body: { email } };
+    },
+    entries: [
+      { action: 'person.updated', before: { is_instance_admin: false }, after: { is_instance_admin: true } },
+    ],
+  },
+  'POST /api/v1/sign-in-links': {
+    prepare: async ({ app }) => {
+      const { email } = await member(app, 'viewer');
+      return { client: app.instance, actor: instanceKey, body: { email, purpose: 'reset' } };
+    },
+    entries: [linkMade('reset')],
+  },
+} satisfies Record<string, Case>);
+
 /** Operations that may be called without leaving an entry, and why. */
 export const exempt: Record<string, string> = {
   'POST /events/broadcast': 'plain events are not audited: they have lists of their own',
@@ -411,6 +560,9 @@ export const exempt: Record<string, string> = {
   'POST /subscriptions/test_function': 'stores nothing',
   'POST /sources/test_function': 'stores nothing',
   'POST /sources/{sourceID}/test_connection': 'stores nothing',
+  'POST /auth/link/check': 'stores nothing',
+  'POST /auth/reset': 'needs a mail server: see test/people/people.test.ts',
+  'POST /auth/second-factor/begin': 'a secret that was never used does nothing',
   'POST /subscriptions/{subscriptionID}/preview': 'stores nothing',
   'POST /subscriptions/{subscriptionID}/filters/test/{eventType}': 'stores nothing',
 };

@@ -69,6 +69,10 @@ const TABLES = [
   'event_deliveries',
   'delivery_queue',
   'meta_events',
+  'people',
+  'memberships',
+  'sessions',
+  'sign_in_links',
 ];
 
 /** All there is, except when keys were last used; once nothing is under way any more. */
@@ -113,7 +117,7 @@ function matching(value: unknown): unknown {
 function callOf(
   operation: (typeof operations)[number],
   prepared: Prepared,
-): { client: ApiClient; path: string; actor: { type: string; uid: string } } {
+): { client: ApiClient; path: string; actor: { type: string; uid?: string } } {
   const path = operation.path
     .replace('/api/v1/', '/')
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => prepared.params?.[name] ?? '');

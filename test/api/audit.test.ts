@@ -34,17 +34,18 @@ async function newProject(): Promise<{ id: string; client: ApiClient; keyId: str
 
 test('the actor of the first start is the service, and the instance key belongs to no project', async () => {
   const entries = await list('&sort=ASC', app.instance);
+  const service = { type: 'instance', uid: null, credential: null, address: null };
   expect(entries.slice(0, 3).map(({ action, actor, project_id }) => ({ action, actor, project_id }))).toEqual(
     [
-      { action: 'project.created', actor: { type: 'instance', uid: null }, project_id: app.projectId },
-      { action: 'key.created', actor: { type: 'instance', uid: null }, project_id: app.projectId },
-      { action: 'key.created', actor: { type: 'instance', uid: null }, project_id: null },
+      { action: 'project.created', actor: service, project_id: app.projectId },
+      { action: 'key.created', actor: service, project_id: app.projectId },
+      { action: 'key.created', actor: service, project_id: null },
     ],
   );
 });
 
 test.each([
-  ['j%C3%B6rg', { type: 'cli', uid: 'jörg' }],
+  ['j%C3%B6rg', { type: 'cli', uid: 'jörg', credential: /^\w{26}$/, address: '127.0.0.1' }],
   ['%', 'instance_key'],
   ['%00', 'instance_key'],
   ['x'.repeat(257), 'instance_key'],
@@ -55,7 +56,8 @@ test.each([
   const instance = new ApiClient(client.base, app.instance.key);
   const made = await instance.call('POST', '/keys', { body, headers, expected: 201 });
   const [entry] = await list(`&projectId=${id}&resourceId=${made.uid}`, app.instance);
-  expect(typeof expected === 'string' ? entry?.actor.type : entry?.actor).toEqual(expected);
+  if (typeof expected === 'string') expect(entry?.actor.type).toBe(expected);
+  else expect(entry?.actor).toEqual({ ...expected, credential: expect.stringMatching(expected.credential) });
   await client.call('POST', '/keys', { body, headers, expected: 201 });
   const actors = (await list('&action=key.created', client)).map(({ actor }) => actor.type);
   expect(actors[0]).toBe('api_key');

@@ -24,6 +24,8 @@ const DEFAULTS = {
   replay_attacks_prevention_enabled: false,
   add_event_id_trace_headers: false,
   disable_endpoint: false,
+  hide_payload_from_viewers: false,
+  require_second_factor: false,
   multiple_endpoint_subscriptions: true,
   verify_dynamic_events: false,
   allow_unmatched_dynamic_urls: true,

@@ -271,6 +271,8 @@ const project: Resource = {
     'config.replay_attacks_prevention_enabled': field(true, false),
     'config.add_event_id_trace_headers': field(true, false),
     'config.disable_endpoint': field(true, false),
+    'config.hide_payload_from_viewers': field(true, false),
+    'config.require_second_factor': field(true, false),
     'config.multiple_endpoint_subscriptions': field(false, true),
     'config.verify_dynamic_events': field(true, false),
     'config.allow_unmatched_dynamic_urls': field(false, true),

@@ -21,6 +21,14 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/engine/settings.test.ts',
       'with disable_endpoint an endpoint whose delivery used up its attempts becomes inactive, without it not',
     ),
+    require_second_factor: seen(
+      'test/people/second-factor.test.ts',
+      'a project that requires it is closed to sessions without it',
+    ),
+    hide_payload_from_viewers: seen(
+      'test/people/roles.test.ts',
+      'sees no payload where the project hides it, and cannot search it',
+    ),
     multiple_endpoint_subscriptions: seen(
       'test/api/subscriptions.test.ts',
       'a project that allows one subscription per endpoint refuses a second, even at once',
@@ -551,6 +559,26 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     POSTHORN_MAX_BODY_BYTES: seen(
       'test/api/requests.test.ts',
       'over the limit is 413, announced or in chunks',
+    ),
+    POSTHORN_SESSION_HOURS: seen(
+      'test/people/sign-in.test.ts',
+      'a node may have shorter sessions, or no passwords',
+    ),
+    POSTHORN_SESSION_IDLE_MINUTES: seen(
+      'test/people/sign-in.test.ts',
+      'a node may have shorter sessions, or no passwords',
+    ),
+    POSTHORN_PASSWORD_SIGN_IN: seen(
+      'test/people/sign-in.test.ts',
+      'a node may have shorter sessions, or no passwords',
+    ),
+    POSTHORN_OIDC_PROVIDERS: seen(
+      'test/people/providers.test.ts',
+      'a person signs in at a provider, and the first sign-in makes an account',
+    ),
+    POSTHORN_SECOND_FACTOR: seen(
+      'test/people/second-factor.test.ts',
+      'an instance that requires it opens nothing but the own account without it',
     ),
     POSTHORN_API_RATE: seen(
       'test/api/limits.test.ts',

@@ -87,6 +87,7 @@ export class Cluster {
       'portal_links.sealed_token',
       'jobs.sealed',
       'change_stream_slots.sealed',
+      'people.sealed_totp',
       'instance_secrets.sealed',
     ];
     const parts = columns.map((column) => `select ${column} as sealed from ${column.split('.')[0]}`);

@@ -14,6 +14,7 @@ import {
   sendEvents,
   sendToSources,
   settled,
+  usePeople,
   usePortal,
 } from './scene.ts';
 
@@ -43,6 +44,7 @@ beforeAll(async () => {
   const sources = await makeSources(scene);
   await sendToSources(scene, sources);
   await usePortal(scene);
+  await usePeople(scene);
   await sendEvents(scene);
   await refusals(scene);
   await settled(scene);

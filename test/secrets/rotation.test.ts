@@ -1,10 +1,20 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { keyIdOf, Sealer } from '../../src/platform/sealer.ts';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/receiver.ts';
+import {
+  cookieOf,
+  PASSWORD,
+  SessionClient,
+  setUpSecondFactor,
+  signIn,
+  tokenOf,
+  use,
+} from '../support/session-client.ts';
 import { Cluster, type ClusterNode, type Keys } from './cluster.ts';
 
 const OLD = 'the old key, with a comma and more than 32 characters';
@@ -28,7 +38,7 @@ afterEach(async () => {
 });
 
 /** A project that has a sealed value of each lasting kind. */
-async function furnish({ project }: ClusterNode): Promise<{ token: string }> {
+async function furnish({ app, project }: ClusterNode): Promise<{ token: string; secondFactor: string }> {
   const meta_event = {
     is_enabled: true,
     url: `${receiver.url}/meta`,
@@ -60,7 +70,10 @@ async function furnish({ project }: ClusterNode): Promise<{ token: string }> {
      values ('slot', 'gone', 'p', false, false, '', 0, $1, now() + interval '1 day')`,
     [new Sealer([Buffer.from(OLD)]).seal('{}', 'change stream slot')],
   );
-  return { token: link.token };
+  const { link: invitation } = await project.post('/people', { email: 'ann@example.com', role: 'viewer' });
+  const used = await use(app.url, { token: tokenOf(invitation), password: PASSWORD });
+  const { secret } = await setUpSecondFactor(new SessionClient(app.url, cookieOf(used)));
+  return { token: link.token, secondFactor: secret };
 }
 
 function isWhole({ headers, body }: Received): boolean {
@@ -76,7 +89,7 @@ test('the key is changed while two nodes deliver: nothing is lost, sent wrongly 
   timeout: 180_000,
 }, async () => {
   const nodes = [await cluster.start({ secretKey: OLD }), await cluster.start({ secretKey: OLD })];
-  const { token } = await furnish(nodes[0]!);
+  const { token, secondFactor } = await furnish(nodes[0]!);
   const restartAll = async (keys: Keys) => {
     for (const index of nodes.keys()) {
       const before = nodes[index]!;
@@ -131,6 +144,9 @@ test('the key is changed while two nodes deliver: nothing is lost, sent wrongly 
   expect(hooks().filter((request) => !isWhole(request))).toEqual([]);
   // Keys and tokens of before still open, secrets read the same.
   await nodes[0]!.portal(token).get('/endpoints');
+  const code = codeAt(secondFactor, stepAt(Date.now()) + 1);
+  const signedIn = await signIn(nodes[0]!.app.url, { email: 'ann@example.com', password: PASSWORD, code });
+  expect(signedIn.status).toBe(200);
   const project = await nodes[1]!.project.get('');
   expect(project.config.meta_event.secret).toBe('meta-secret');
   expect(cluster.log).not.toContain('SealError');

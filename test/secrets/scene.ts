@@ -6,6 +6,14 @@ import { subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/receiver.ts';
+import {
+  cookieOf,
+  SessionClient,
+  setUpSecondFactor,
+  signIn,
+  tokenOf,
+  use,
+} from '../support/session-client.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 /** A use of everything that takes a secret, so that afterwards each of them could be somewhere. */
@@ -271,4 +279,21 @@ export async function settled({ app }: Scene): Promise<void> {
 function expectEqual(actual: unknown, wanted: unknown): void {
   if (JSON.stringify(actual) !== JSON.stringify(wanted))
     throw new Error(`${JSON.stringify(actual)} is not ${JSON.stringify(wanted)}`);
+}
+
+/** A person who sets a password and a second factor, signs in and fails to. */
+export async function usePeople({ app, secrets }: Scene): Promise<void> {
+  const email = 'known@example.com';
+  const { link } = await app.instance.post('/people', { email });
+  const token = secrets.add('invitation', tokenOf(link));
+  const password = secrets.make('password of a person');
+  const used = await use(app.url, { token, password });
+  const client = new SessionClient(app.url, cookieOf(used));
+  secrets.add('session', client.cookie.split('=')[1] ?? '');
+  const set = await setUpSecondFactor(client);
+  secrets.add('raised session', set.client.cookie.split('=')[1] ?? '');
+  secrets.add('second factor', set.secret);
+  await signIn(app.url, { email, password, code: set.recoveryCodes[0] });
+  await signIn(app.url, { email, password: secrets.make('wrong password'), code: '000000' });
+  await use(app.url, { token: secrets.makePlain('wrong link').slice(0, 64), password });
 }

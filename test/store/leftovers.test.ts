@@ -271,6 +271,72 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
       ],
     },
   ],
+  [
+    'people',
+    'id',
+    {
+      goes: [{ id: 'left', email: 'a', deactivated_at: daysAgo(11) }],
+      stays: [
+        { id: 'left lately', email: 'b', deactivated_at: daysAgo(9) },
+        { id: 'live', email: 'c' },
+      ],
+    },
+  ],
+  [
+    'memberships',
+    'role',
+    {
+      goes: [
+        { role: 'of a deleted project', project_id: 'deleted', person_id: 'live' },
+        { role: 'of none', project_id: 'live', person_id: 'left' },
+      ],
+      stays: [{ role: 'live', project_id: 'live', person_id: 'live' }],
+    },
+  ],
+  [
+    'sessions',
+    'id',
+    {
+      goes: [
+        { id: 'over', hash: 'a', person_id: 'live', expires_at: daysAgo(0.1) },
+        { id: 'of none', hash: 'b', person_id: 'left', expires_at: daysAgo(-1) },
+      ],
+      stays: [{ id: 'live', hash: 'c', person_id: 'live', expires_at: daysAgo(-1) }],
+    },
+  ],
+  [
+    'sign_in_links',
+    'purpose',
+    {
+      goes: [
+        { purpose: 'over', hash: 'a', person_id: 'live', expires_at: daysAgo(0.1) },
+        { purpose: 'of none', hash: 'b', person_id: 'left', expires_at: daysAgo(-1) },
+      ],
+      stays: [{ purpose: 'live', hash: 'c', person_id: 'live', expires_at: daysAgo(-1) }],
+    },
+  ],
+  [
+    'sign_in_failures',
+    'failures',
+    {
+      goes: [
+        { key: 'a', failures: 1, failed_at: daysAgo(2) },
+        { key: 'b', failures: 2, failed_at: daysAgo(31), succeeded_at: daysAgo(31) },
+      ],
+      stays: [
+        { key: 'c', failures: 3, failed_at: daysAgo(0.5) },
+        { key: 'd', failures: 4, failed_at: daysAgo(29), succeeded_at: daysAgo(29) },
+      ],
+    },
+  ],
+  [
+    'identities',
+    'subject',
+    {
+      goes: [{ issuer: 'i', subject: 'of none', person_id: 'left' }],
+      stays: [{ issuer: 'i', subject: 'live', person_id: 'live' }],
+    },
+  ],
 ];
 
 test('unneeded rows are removed, and all others stay', async () => {

@@ -50,6 +50,11 @@ export class ApiClient {
     return answer.status === true ? answer.data : answer;
   }
 
+  /** The credential of each call. */
+  headers(): Record<string, string> {
+    return this.key === '' ? {} : { authorization: `Bearer ${this.key}` };
+  }
+
   async raw(
     method: string,
     path: string,
@@ -60,7 +65,7 @@ export class ApiClient {
     const response = await fetch(url, {
       method,
       headers: {
-        authorization: `Bearer ${this.key}`,
+        ...this.headers(),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...options.headers,
       },

@@ -4,12 +4,20 @@ import type { List } from '../list.ts';
 import type { CallOptions } from '../request.ts';
 import { path, Resource, type Scope } from '../resource.ts';
 import type {
+  Account,
   ApiKey,
   AuditEntry,
   BatchReplayEventsQuery,
   BatchRetryEventDeliveriesQuery,
+  BeginSecondFactorResult,
   BroadcastEvent,
   CancelEventDeliveriesQuery,
+  ChangePasswordBody,
+  ChangeRoleBody,
+  CheckLinkBody,
+  CheckLinkResult,
+  ConfirmSecondFactorBody,
+  ConfirmSecondFactorResult,
   CountBatchReplayEventsQuery,
   CountBatchReplayEventsResult,
   CountBatchRetryEventDeliveriesQuery,
@@ -22,6 +30,8 @@ import type {
   CreatePortalLink,
   CreateProjectBody,
   CreateProjectResult,
+  CreateSignInLinkBody,
+  CreateSignInLinkResult,
   CreateSource,
   CreateSubscription,
   DeliveryAttempt,
@@ -51,7 +61,12 @@ import type {
   GetWaitingTotalsQuery,
   GetWaitingTotalsResult,
   ImportEventTypes,
+  InviteToInstanceBody,
+  InviteToInstanceResult,
+  InviteToProjectBody,
+  InviteToProjectResult,
   Job,
+  ListAccountsQuery,
   ListAuditQuery,
   ListEndpointsQuery,
   ListEventDeliveriesQuery,
@@ -63,22 +78,32 @@ import type {
   ListMetaEventsQuery,
   ListNodesResult,
   ListPortalLinksQuery,
+  ListProvidersResult,
   ListSourcesQuery,
   ListSubscriptionsQuery,
   ListViewsResult,
+  Me,
+  Member,
   MetaEvent,
   NewApiKey,
   OnboardBody,
   OnboardQuery,
   OnboardResult,
+  PassSecondFactorBody,
+  Person,
   PortalLink,
   PreviewSubscriptionBody,
   PreviewSubscriptionResult,
   Project,
+  RemoveSecondFactorBody,
+  RenewRecoveryCodesBody,
+  RequestResetBody,
   SaveViewBody,
   SaveViewResult,
   SearchQuery,
   SearchResult,
+  Session,
+  SignInBody,
   Source,
   Subscription,
   TestFilterBody,
@@ -93,25 +118,28 @@ import type {
   TryEndpointBody,
   TryFiltersBody,
   TryFiltersResult,
+  UpdateAccountBody,
   UpdateEndpoint,
   UpdateEventType,
   UpdateFilter,
   UpdateFiltersBody,
+  UpdateMeBody,
   UpdatePortalLink,
   UpdateProjectBody,
   UpdateSource,
   UpdateSubscription,
+  UseLinkBody,
   WholeEvent,
   WholeEventDelivery,
 } from './types.ts';
 
 export class Projects extends Resource {
-  /** List the projects that the key may use. */
+  /** List the projects that the caller may use. */
   list(options?: CallOptions): Promise<Project[]> {
     return this.scope.data('GET', path`/api/v1/projects`, { options });
   }
 
-  /** Create a project and its first key. Needs the instance key. */
+  /** Create a project and its first key. */
   create(body: CreateProjectBody, options?: CallOptions): Promise<CreateProjectResult> {
     return this.scope.data('POST', path`/api/v1/projects`, { body, options });
   }
@@ -636,7 +664,7 @@ export class Views extends Resource {
 }
 
 export class Nodes extends Resource {
-  /** List the nodes of the instance, with the instance key. */
+  /** List the nodes of the instance. */
   list(options?: CallOptions): Promise<ListNodesResult> {
     return this.scope.data('GET', path`/api/v1/nodes`, { options });
   }
@@ -723,9 +751,143 @@ export class Audit extends Resource {
     return this.scope.list(this.scope.at`/audit`, query, options);
   }
 
-  /** List the audit log of the instance and of every project, deleted projects included. Needs the instance key. */
+  /** List the audit log of the instance and of every project, deleted projects included. */
   listInstance(query: ListInstanceAuditQuery = {}, options?: CallOptions): List<AuditEntry> {
     return this.scope.list(path`/api/v1/audit`, query, options);
+  }
+}
+
+export class OwnAccount extends Resource {
+  /** Get the signed-in person, the projects that are open to it, and the session. */
+  getMe(options?: CallOptions): Promise<Me> {
+    return this.scope.data('GET', path`/auth/me`, { options });
+  }
+
+  /** Change the own name. */
+  updateMe(body: UpdateMeBody, options?: CallOptions): Promise<Me> {
+    return this.scope.data('PUT', path`/auth/me`, { body, repeatable: true, options });
+  }
+
+  /** Change the own password. All other sessions end, and this one gets a new cookie. */
+  changePassword(body: ChangePasswordBody, options?: CallOptions): Promise<Me> {
+    return this.scope.data('PUT', path`/auth/password`, { body, options });
+  }
+
+  /** List the own sessions, newest first. */
+  listSessions(options?: CallOptions): Promise<Session[]> {
+    return this.scope.data('GET', path`/auth/sessions`, { options });
+  }
+
+  /** End all other own sessions, at once. */
+  endOtherSessions(options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', path`/auth/sessions`, { options });
+  }
+
+  /** End an own session, at once. */
+  endSession(sessionId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', path`/auth/sessions/${sessionId}`, { options });
+  }
+
+  /** Create a secret for an authenticator app. It counts once a code of it was confirmed. */
+  beginSecondFactor(options?: CallOptions): Promise<BeginSecondFactorResult> {
+    return this.scope.data('POST', path`/auth/second-factor/begin`, { options });
+  }
+
+  /** Switch the second factor on with its first code. All other sessions end, and this one gets a new cookie. */
+  confirmSecondFactor(
+    body: ConfirmSecondFactorBody,
+    options?: CallOptions,
+  ): Promise<ConfirmSecondFactorResult> {
+    return this.scope.data('POST', path`/auth/second-factor/confirm`, { body, options });
+  }
+
+  /** Send a code, for a session that began without one. The session gets a new cookie. */
+  passSecondFactor(body: PassSecondFactorBody, options?: CallOptions): Promise<Me> {
+    return this.scope.data('POST', path`/auth/second-factor`, { body, options });
+  }
+
+  /** Remove the second factor. */
+  removeSecondFactor(body: RemoveSecondFactorBody, options?: CallOptions): Promise<null> {
+    return this.scope.data('POST', path`/auth/second-factor/remove`, { body, options });
+  }
+
+  /** Create new recovery codes. The earlier ones stop working. */
+  renewRecoveryCodes(body: RenewRecoveryCodesBody, options?: CallOptions): Promise<string[]> {
+    return this.scope.data('POST', path`/auth/second-factor/recovery-codes`, { body, options });
+  }
+}
+
+export class People extends Resource {
+  /** List the people with a role in a project. */
+  list(options?: CallOptions): Promise<Member[]> {
+    return this.scope.data('GET', this.scope.at`/people`, { options });
+  }
+
+  /** Give a person a role in a project. A person without an account gets one, and an invitation. */
+  inviteToProject(body: InviteToProjectBody, options?: CallOptions): Promise<InviteToProjectResult> {
+    return this.scope.data('POST', this.scope.at`/people`, { body, options });
+  }
+
+  /** Give a person another role in a project. */
+  changeRole(personId: string, body: ChangeRoleBody, options?: CallOptions): Promise<Person> {
+    return this.scope.data('PUT', this.scope.at`/people/${personId}`, { body, options });
+  }
+
+  /** Take the role in a project from a person. The account stays. */
+  removeFromProject(personId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/people/${personId}`, { options });
+  }
+
+  /** List all accounts, newest first. */
+  listAccounts(query: ListAccountsQuery = {}, options?: CallOptions): List<Account> {
+    return this.scope.list(path`/api/v1/people`, query, options);
+  }
+
+  /** Make a person an administrator of the instance. A person without an account gets one, and an invitation. */
+  inviteToInstance(body: InviteToInstanceBody, options?: CallOptions): Promise<InviteToInstanceResult> {
+    return this.scope.data('POST', path`/api/v1/people`, { body, options });
+  }
+
+  /** Change an account. Deactivation ends all of its sessions at once. */
+  updateAccount(personId: string, body: UpdateAccountBody, options?: CallOptions): Promise<Person> {
+    return this.scope.data('PUT', path`/api/v1/people/${personId}`, { body, repeatable: true, options });
+  }
+
+  /** Create a link that signs a person in once, or resets the password. */
+  createSignInLink(body: CreateSignInLinkBody, options?: CallOptions): Promise<CreateSignInLinkResult> {
+    return this.scope.data('POST', path`/api/v1/sign-in-links`, { body, options });
+  }
+}
+
+export class SignIn extends Resource {
+  /** Sign in with e-mail address and password. Sets the session cookie. */
+  signIn(body: SignInBody, options?: CallOptions): Promise<Me> {
+    return this.scope.data('POST', path`/auth/sign-in`, { body, options });
+  }
+
+  /** End the session of the cookie, if there is one, and remove the cookie. */
+  signOut(options?: CallOptions): Promise<null> {
+    return this.scope.data('POST', path`/auth/sign-out`, { options });
+  }
+
+  /** Mail a link for a new password, if the address has an account. */
+  requestReset(body: RequestResetBody, options?: CallOptions): Promise<null> {
+    return this.scope.data('POST', path`/auth/reset`, { body, options });
+  }
+
+  /** List the ways to sign in. */
+  listProviders(options?: CallOptions): Promise<ListProvidersResult> {
+    return this.scope.data('GET', path`/auth/providers`, { options });
+  }
+
+  /** Look at an invitation, reset or sign-in link without using it. */
+  checkLink(body: CheckLinkBody, options?: CallOptions): Promise<CheckLinkResult> {
+    return this.scope.data('POST', path`/auth/link/check`, { body, options });
+  }
+
+  /** Use an invitation, reset or sign-in link, once. Sets the session cookie. */
+  useLink(body: UseLinkBody, options?: CallOptions): Promise<Me> {
+    return this.scope.data('POST', path`/auth/link`, { body, options });
   }
 }
 
@@ -747,6 +909,9 @@ export class ProjectResources {
   readonly portalLinks: PortalLinks;
   readonly metaEvents: MetaEvents;
   readonly audit: Audit;
+  readonly ownAccount: OwnAccount;
+  readonly people: People;
+  readonly signIn: SignIn;
 
   constructor(scope: Scope) {
     this.projects = new Projects(scope);
@@ -766,6 +931,9 @@ export class ProjectResources {
     this.portalLinks = new PortalLinks(scope);
     this.metaEvents = new MetaEvents(scope);
     this.audit = new Audit(scope);
+    this.ownAccount = new OwnAccount(scope);
+    this.people = new People(scope);
+    this.signIn = new SignIn(scope);
   }
 }
 

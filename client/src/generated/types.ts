@@ -99,8 +99,12 @@ export interface AuditEntry {
   /** Null: a change of the instance itself. */
   project_id: string | null;
   actor: {
-    type: 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
+    type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
     uid: string | null;
+    /** The session of a person, or the key of a command. */
+    credential: string | null;
+    /** Where the call came from. */
+    address: string | null;
   };
   action:
     | 'project.created'
@@ -140,7 +144,20 @@ export interface AuditEntry {
     | 'event.replayed'
     | 'event_delivery.resent'
     | 'event_delivery.force_resent'
-    | 'meta_event.resent';
+    | 'meta_event.resent'
+    | 'person.created'
+    | 'person.updated'
+    | 'person.joined'
+    | 'person.role_changed'
+    | 'person.left'
+    | 'person.password_changed'
+    | 'person.second_factor_on'
+    | 'person.second_factor_off'
+    | 'person.recovery_codes_made'
+    | 'person.link_made'
+    | 'person.link_used'
+    | 'person.signed_in'
+    | 'session.ended';
   resource: {
     type: string;
     uid: string | null;
@@ -149,6 +166,94 @@ export interface AuditEntry {
   after: Record<string, unknown> | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
+}
+
+export interface Account {
+  uid: string;
+  email: string;
+  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
+  email_verified: boolean;
+  name: string;
+  /** Whether the person may do anything in any project. */
+  instance_admin: boolean;
+  /** `invited`: has never signed in. */
+  status: 'active' | 'invited' | 'deactivated';
+  last_sign_in_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** Whether the account has a second factor. */
+  second_factor: boolean;
+  projects: Array<{
+    uid: string;
+    role: 'viewer' | 'developer' | 'admin';
+  }>;
+}
+
+export interface Me {
+  person: Person;
+  has_password: boolean;
+  /** Whether the account has a second factor. */
+  second_factor: boolean;
+  /** Whether the session can use nothing but the own account until it has a second factor. */
+  second_factor_required: boolean;
+  instance_admin: boolean;
+  /** The projects that the person may use, with the role in each. */
+  projects: Array<{
+    uid: string;
+    name: string;
+    role: 'viewer' | 'developer' | 'admin';
+  }>;
+  session: Session;
+}
+
+export interface Member {
+  uid: string;
+  email: string;
+  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
+  email_verified: boolean;
+  name: string;
+  /** Whether the person may do anything in any project. */
+  instance_admin: boolean;
+  /** `invited`: has never signed in. */
+  status: 'active' | 'invited' | 'deactivated';
+  last_sign_in_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** Whether the account has a second factor. */
+  second_factor: boolean;
+  role: 'viewer' | 'developer' | 'admin';
+}
+
+export interface Person {
+  uid: string;
+  email: string;
+  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
+  email_verified: boolean;
+  name: string;
+  /** Whether the person may do anything in any project. */
+  instance_admin: boolean;
+  /** `invited`: has never signed in. */
+  status: 'active' | 'invited' | 'deactivated';
+  last_sign_in_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+}
+
+export interface Session {
+  uid: string;
+  /** Whether it is the session of this call. */
+  current: boolean;
+  /** `password`, `link`, or the name of a provider. */
+  method: string;
+  second_factor: boolean;
+  address: string;
+  user_agent: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  last_used_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  expires_at: string;
 }
 
 export interface MetaEvent {
@@ -179,6 +284,7 @@ export interface ApiKey {
   /** The middle part of the key, which identifies it. */
   mask: string;
   role: {
+    /** `project_viewer`, `project_developer`, `project_admin` or `instance_admin`. */
     type: string;
     project: string;
   };
@@ -195,6 +301,7 @@ export interface NewApiKey {
   /** The middle part of the key, which identifies it. */
   mask: string;
   role: {
+    /** `project_viewer`, `project_developer`, `project_admin` or `instance_admin`. */
     type: string;
     project: string;
   };
@@ -849,6 +956,10 @@ export interface PartialProjectConfig {
   add_event_id_trace_headers?: boolean;
   /** Whether an endpoint that keeps failing becomes inactive. */
   disable_endpoint?: boolean;
+  /** Whether callers with the role viewer see no payloads and responses. False by default. */
+  hide_payload_from_viewers?: boolean;
+  /** Whether people need a session with a second factor to use the project. False by default. */
+  require_second_factor?: boolean;
   /** Whether an endpoint may have several subscriptions. */
   multiple_endpoint_subscriptions?: boolean;
   /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
@@ -1430,6 +1541,10 @@ export interface ProjectConfig {
   add_event_id_trace_headers: boolean;
   /** Whether an endpoint that keeps failing becomes inactive. */
   disable_endpoint: boolean;
+  /** Whether callers with the role viewer see no payloads and responses. False by default. */
+  hide_payload_from_viewers: boolean;
+  /** Whether people need a session with a second factor to use the project. False by default. */
+  require_second_factor: boolean;
   /** Whether an endpoint may have several subscriptions. */
   multiple_endpoint_subscriptions: boolean;
   /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
@@ -1519,6 +1634,8 @@ export interface UpdateProjectBody {
 
 export interface CreateKeyBody {
   name: string;
+  /** What the key may do; `admin` by default. */
+  role?: 'viewer' | 'developer' | 'admin';
   expires_at?: string;
 }
 
@@ -2388,9 +2505,9 @@ export interface ListAuditQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
-  /** One of api_key, portal_link, instance_key, cli, instance. */
+  /** One of person, api_key, portal_link, instance_key, cli, instance. */
   actorType?: string;
-  /** The key or portal link. */
+  /** The person, key or portal link. */
   actorId?: string;
   /** Such as `endpoint.updated`. */
   action?: string;
@@ -2410,9 +2527,9 @@ export interface ListInstanceAuditQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
-  /** One of api_key, portal_link, instance_key, cli, instance. */
+  /** One of person, api_key, portal_link, instance_key, cli, instance. */
   actorType?: string;
-  /** The key or portal link. */
+  /** The person, key or portal link. */
   actorId?: string;
   /** Such as `endpoint.updated`. */
   action?: string;
@@ -2466,4 +2583,156 @@ export interface TestSourceFunctionResult {
     output_bytes: number;
     heap_used_bytes: number;
   };
+}
+
+export interface UpdateMeBody {
+  name?: string;
+}
+
+export interface ChangePasswordBody {
+  /** Not needed if the account has none yet. */
+  current_password?: string;
+  new_password: string;
+}
+
+export interface BeginSecondFactorResult {
+  /** For typing into the app. */
+  secret: string;
+  /** For a QR code. */
+  url: string;
+}
+
+export interface ConfirmSecondFactorBody {
+  /** A code of the app. Where a second factor is set up, also a recovery code. */
+  code: string;
+}
+
+export interface ConfirmSecondFactorResult {
+  /** Each works once. They are shown this once. */
+  recovery_codes: string[];
+  me: Me;
+}
+
+export interface PassSecondFactorBody {
+  /** A code of the app. Where a second factor is set up, also a recovery code. */
+  code: string;
+}
+
+export interface RemoveSecondFactorBody {
+  /** A code of the app. Where a second factor is set up, also a recovery code. */
+  code: string;
+}
+
+export interface RenewRecoveryCodesBody {
+  /** A code of the app. Where a second factor is set up, also a recovery code. */
+  code: string;
+}
+
+export interface InviteToProjectBody {
+  email: string;
+  name?: string;
+  role: 'viewer' | 'developer' | 'admin';
+}
+
+export interface InviteToProjectResult {
+  person: Person;
+  /** The invitation, a link that works once. Null: the person has an account already, or the link was mailed. */
+  link: string | null;
+}
+
+export interface ChangeRoleBody {
+  role?: 'viewer' | 'developer' | 'admin';
+}
+
+export interface ListAccountsQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+}
+
+export interface InviteToInstanceBody {
+  email: string;
+  name?: string;
+}
+
+export interface InviteToInstanceResult {
+  person: Person;
+  /** The invitation, a link that works once. Null: the person has an account already, or the link was mailed. */
+  link: string | null;
+}
+
+export interface UpdateAccountBody {
+  email?: string;
+  name?: string;
+  instance_admin?: boolean;
+  /** False: the person cannot sign in. */
+  is_active?: boolean;
+}
+
+export interface CreateSignInLinkBody {
+  /** The first administrator of the instance by default. */
+  email?: string;
+  /** `sign_in` by default. */
+  purpose?: 'sign_in' | 'invitation' | 'reset';
+  /** Whether the use of the link removes the second factor. */
+  remove_second_factor?: boolean;
+}
+
+export interface CreateSignInLinkResult {
+  person: Person;
+  link: string;
+}
+
+export interface SignInBody {
+  email: string;
+  password: string;
+  /** A code of the second factor, or a recovery code. */
+  code?: string;
+}
+
+export interface RequestResetBody {
+  email: string;
+}
+
+export interface ListProvidersResult {
+  /** Whether people may sign in with a password. */
+  password: boolean;
+  /** Whether a forgotten password can be reset by mail. */
+  reset_by_mail: boolean;
+  providers: Array<{
+    name: string;
+    title: string;
+    /** Where the browser goes to sign in. */
+    url: string;
+  }>;
+}
+
+export interface CheckLinkBody {
+  /** The part of the link after `#link=`. */
+  token: string;
+}
+
+export interface CheckLinkResult {
+  purpose: 'sign_in' | 'invitation' | 'reset';
+  email: string;
+  name: string;
+  /** Whether its use sets a password. */
+  needs_password: boolean;
+  /** Whether its use needs a code of the second factor. */
+  needs_code: boolean;
+}
+
+export interface UseLinkBody {
+  /** The part of the link after `#link=`. */
+  token: string;
+  /** The new password, for an invitation or a reset. */
+  password?: string;
+  name?: string;
+  /** A code of the second factor, or a recovery code. */
+  code?: string;
 }

@@ -46,6 +46,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     message: 'Event delivery scheduled',
     data: EventDelivery,
     portal: 'resend',
+    access: 'developer',
     handle: async ({ project, params, scope, actor }) => {
       const id = params.eventDeliveryID;
       await resendAll(
@@ -76,6 +77,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
     portal: 'resend',
+    access: 'developer',
     handle: async ({ project, body, scope, actor }) => {
       const ids = [...new Set(body.ids)];
       await resendAll(
@@ -159,6 +161,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     variant: dryRunAnswer,
     data: Job,
     portal: 'resend',
+    access: 'developer',
     handle: async (call, _request, reply) => {
       const { project, actor, query } = call;
       const { isDryRun, rate } = jobOptions(query);
@@ -183,6 +186,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     message: 'Event deliveries counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',
+    access: 'viewer',
     handle: async (call) => ({
       num: await db.reading(call.project.id, counting(call.project, await retryFilter(call))),
     }),
@@ -198,6 +202,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Cancelling started',
     data: Job,
+    access: 'developer',
     handle: async ({ project, query, scope, actor }, request, reply) => {
       const given = { ...query, ...bodyFilters(request.body) };
       const { isDryRun, rate } = jobOptions(given);

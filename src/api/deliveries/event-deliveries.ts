@@ -45,6 +45,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
       const page = await db.reading(project.id, (tx) =>
@@ -64,6 +65,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     message: 'Totals fetched',
     data: WaitingTotals,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
       const sets = gateSets(await context.cache.get(project.id), context.now());
@@ -84,6 +86,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     message: 'Event delivery fetched',
     data: WholeEventDelivery,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, params, scope }) => {
       const row = await deliveryOf(db, project.id, { id: params.eventDeliveryID, scope });
       const show = await deliveryView(context, project.id, [row]);
@@ -121,6 +124,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, params, scope }, request) => {
       const id = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id, scope });
@@ -140,6 +144,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
     message: 'Delivery attempt fetched',
     data: DeliveryAttempt,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, params, scope }) => {
       const id = params.deliveryAttemptID;
       const deliveryId = params.eventDeliveryID;

@@ -63,6 +63,7 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
     message: 'Failures fetched',
     data: Failures,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
       const routing = await context.cache.get(project.id);

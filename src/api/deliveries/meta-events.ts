@@ -71,6 +71,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Meta events fetched',
     data: PageOf(MetaEvent),
+    access: 'viewer',
     handle: async ({ project, query }) => {
       const list = { page: parsePageRequest(query), ...dateRange(query) };
       return mapPage(await db.reading(project.id, (tx) => listMetaEvents(tx, project.id, list)), toMetaEvent);
@@ -85,6 +86,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Meta event fetched',
     data: MetaEvent,
+    access: 'viewer',
     handle: async ({ project, params }) => {
       const id = params.metaEventID;
       return toMetaEvent(found(await getMetaEvent(db, project.id, id), 'meta event', id));
@@ -99,6 +101,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Meta event queued',
     data: MetaEvent,
+    access: 'developer',
     handle: async ({ project, params, actor }) => {
       const id = params.metaEventID;
       const row = await audited(context, { projectId: project.id, actor }, async (tx) => {

@@ -48,6 +48,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     message: 'Failure rates fetched',
     data: Type.Array(PeriodFailureRate),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const { fromMs, toMs } = dateRange(query);
       const { endpoints } = await context.cache.get(project.id);
@@ -87,6 +88,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     status: 200,
     message: 'Token server asked',
     data: TokenTest,
+    access: 'developer',
     handle: async ({ body }) => {
       const result = await context.fetchToken(checkedOAuth2(context, 'oauth2', body.oauth2));
       if (result.kind === 'failed') {

@@ -39,6 +39,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: newEndpointChanges,
+    access: 'developer',
     handle: async ({ project, by, scope, body }) => {
       checkEndpoint(context, project.config, body);
       const made = createdEndpoint(context, body);
@@ -62,6 +63,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: PageOf(Endpoint),
     portal: 'read',
     changes: endpointChanges,
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const list = {
         page: parsePageRequest(query),
@@ -85,6 +87,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'read',
     changes: endpointChanges,
+    access: 'viewer',
     handle: async ({ project, params, scope }) => {
       const id = params.endpointID;
       return show(found(owned(scope, await endpoints.get(db, project.id, id)), 'endpoint', id));
@@ -102,6 +105,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: endpointChanges,
+    access: 'developer',
     handle: async ({ project, by, params, scope, body }) => {
       checkEndpoint(context, project.config, body);
       const one = { ...by, id: params.endpointID, scope };
@@ -123,6 +127,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint deleted',
     data: Nothing,
     portal: 'manage',
+    access: 'developer',
     handle: ({ by, params, scope }) => deleteEndpoint(changes, { ...by, id: params.endpointID, scope }),
   });
   registerOperation(app, {
@@ -136,6 +141,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: endpointChanges,
+    access: 'developer',
     handle: async ({ by, params, scope }) =>
       show(await togglePause(changes, { ...by, id: params.endpointID, scope })),
   });
@@ -149,6 +155,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint activated',
     data: Endpoint,
     changes: endpointChanges,
+    access: 'developer',
     handle: async ({ by, params, scope }) =>
       show(await activateEndpoint(changes, { ...by, id: params.endpointID, scope })),
   });
@@ -163,6 +170,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     message: 'Endpoint secret rolled',
     data: Endpoint,
     portal: 'manage',
+    access: 'developer',
     handle: async ({ by, params, scope, body }) => {
       const wanted = { seconds: body.expiration ?? 0, value: body.secret };
       return show(await rollSecret(changes, { ...by, id: params.endpointID, scope }, wanted));

@@ -71,6 +71,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     message: 'Onboarding started',
     variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
     data: Type.Union([Accepted, Checked]),
+    access: 'developer',
     handle: async ({ project, body, query, actor }, _request, reply) => {
       const items = body.items;
       if (items.length === 0) throw invalid('items', 'must not be empty');

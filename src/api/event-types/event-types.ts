@@ -38,6 +38,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event types fetched',
     data: Type.Array(EventType),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, scope }) => {
       const types = await db.reading(project.id, (tx) => listEventTypes(tx, project.id));
       return showRows(
@@ -56,6 +57,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type created',
     data: EventType,
+    access: 'developer',
     handle: async ({ by, body }) => {
       const type = { name: body.name, ...described(UNDESCRIBED, body) };
       return toEventType(await createEventType(context.changes, by, type));
@@ -71,6 +73,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type updated',
     data: EventType,
+    access: 'developer',
     handle: async ({ by, params, body }) => {
       const one = { ...by, id: params.eventTypeID };
       return toEventType(await updateEventType(context.changes, one, (known) => described(known, body)));
@@ -85,6 +88,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type deprecated',
     data: EventType,
+    access: 'developer',
     handle: async ({ by, params }) => {
       const one = { ...by, id: params.eventTypeID };
       return toEventType(await deprecateEventType(context.changes, one));
@@ -100,6 +104,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 200,
     message: 'Event types imported',
     data: Type.Array(EventType),
+    access: 'developer',
     handle: async ({ by, body }) => {
       const types = readOpenApi(body.spec);
       for (const { name, json_schema } of types)

@@ -12,6 +12,7 @@ import { READING_MS } from '../../store/database/database.ts';
 import { countEvents, type EventFilter, getEvent, listEvents } from '../../store/history/events.ts';
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
+import { hidesPayload } from '../http/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
@@ -63,6 +64,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Event broadcast',
     data: Event,
+    access: 'developer',
     handle: (call) => accept(call, { kind: 'broadcast' }),
   });
   registerOperation(app, {
@@ -76,6 +78,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     message: 'Event created',
     data: Event,
     portal: 'create_events',
+    access: 'developer',
     handle: async (call) => {
       requireEventTypes(call.scope, [call.body.event_type]);
       const endpointIds = await targetEndpoints(context, call, call.body);
@@ -92,6 +95,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Event fanned out',
     data: Event,
+    access: 'developer',
     handle: (call) => accept(call, { kind: 'owner', ownerId: call.body.owner_id }),
   });
   registerOperation(app, {
@@ -104,6 +108,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'Dynamic event created',
     data: Event,
+    access: 'developer',
     handle: async (call) => accept(call, await dynamicTarget(context, call, call.body)),
   });
 }
@@ -121,10 +126,13 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     message: 'Events fetched',
     data: PageOf(Event),
     portal: 'read',
-    handle: async ({ project, query, scope }) => {
+    access: 'viewer',
+    handle: async ({ caller, project, query, scope }) => {
       const { filter: asked, patterns } = await eventSearch(context, project, query);
       const filter = { ...asked, scope };
       const page = parsePageRequest(query);
+      if (patterns.length > 0 && hidesPayload(caller, project))
+        throw new AppError('role_required', { role: 'developer', own: 'viewer' });
       const events = await db.reading(project.id, (tx) =>
         patterns.length === 0
           ? listEvents(tx, project.id, { ...filter, page })
@@ -144,6 +152,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
     message: 'Event fetched',
     data: WholeEvent,
     portal: 'read',
+    access: 'viewer',
     handle: ({ project, params, scope }) => readEvent(context, project, { id: params.eventID, scope }),
   });
 }
@@ -160,6 +169,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     message: 'Event replayed',
     data: WholeEvent,
     portal: 'resend',
+    access: 'developer',
     handle: async ({ project, params, scope, actor }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
@@ -188,6 +198,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     data: Nothing,
     beside: { job: Job },
     portal: 'resend',
+    access: 'developer',
     handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
       const input = scopedReplay(onlyNamed(filter, query), scope);
@@ -214,6 +225,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     message: 'Events counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = scopedReplay(await batchEventFilter(context, project, query), scope);
       return { num: await db.reading(project.id, (tx) => countEvents(tx, project.id, filter)) };

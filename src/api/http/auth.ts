@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
+import { readRole } from '../../domain/role.ts';
 import { Batcher } from '../../platform/batcher.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -8,63 +8,29 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type ApiKeyRow, findApiKeys } from '../../store/config/api-keys.ts';
 import { findLinksByToken, type OpenedLink } from '../../store/config/portal-links.ts';
 import type { Database } from '../../store/database/database.ts';
+import { findSessions, type OpenedSession } from '../../store/people/sessions.ts';
+import { roleOf } from './access.ts';
 import { CallRate } from './call-rate.ts';
+import type { Caller } from './caller.ts';
 import { ownerScope } from './portal-scope.ts';
+import { refuseCrossSite, sessionToken } from './session-cookie.ts';
 
 /**
- * The caller. The instance key may do anything. A project key may do anything in its project. The holder of a
- * portal link may use operations open to portals, for the endpoints of the link's owner.
- */
-export type Caller =
-  | { kind: 'instance'; keyId: string }
-  | { kind: 'project'; keyId: string; projectId: string }
-  | {
-      kind: 'portal';
-      linkId: string;
-      projectId: string;
-      ownerId: string;
-      canManage: boolean;
-      canCreateEvents: boolean;
-      eventTypes: readonly string[];
-    };
-
-/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
-export function actorOf(caller: Caller, cliUser?: string | string[]): Actor {
-  switch (caller.kind) {
-    case 'instance':
-      return cliActor(cliUser) ?? { type: 'instance_key', id: caller.keyId };
-    case 'project':
-      return { type: 'api_key', id: caller.keyId };
-    case 'portal':
-      return { type: 'portal_link', id: caller.linkId };
-  }
-}
-
-const MAX_USER_CHARS = 256;
-
-/** An unreadable name is ignored, so the entry names the key. */
-function cliActor(encoded: string | string[] | undefined): Actor | null {
-  if (typeof encoded !== 'string' || encoded === '' || encoded.length > MAX_USER_CHARS) return null;
-  try {
-    const id = decodeURIComponent(encoded);
-    return id.includes('\0') ? null : { type: 'cli', id };
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Finds callers by their key. States of each key:
+ * Finds callers by their key, portal token or session cookie. States of each:
  *   unknown    -> looked up; concurrent calls share one lookup;
  *   remembered -> cached for a second from the start of the lookup, so that a busy client costs no query per request;
- *   over       -> it has expired by the clock, or access to its project changed after the lookup began.
+ *   over       -> it has expired by the clock, or access to its project, or the rights of its person, changed after
+ *                 the lookup began.
  *
  * Access that ends or narrows therefore changes at once on the node that did it (`forget` runs before its
- * response), on others when the notification arrives, and without notifications after that second.
+ * response), on others when the notification arrives, and without notifications after that second. A body may arrive
+ * long after its headers, so the caller is looked at again once the body is here (`isFresh`).
  */
 const REMEMBER_MS = 1_000;
 const LOOK_UPS = 500;
 const MAX_REMEMBERED = 10_000;
+/** Before the value of a cookie. A key or token has no space, so the two cannot be confused. */
+const SESSION = 'session ';
 
 interface Found {
   caller: Caller;
@@ -72,7 +38,7 @@ interface Found {
   expiresAtMs: number | null;
 }
 
-interface Remembered {
+export interface Remembered {
   found: Promise<Found>;
   /** By the monotonic clock. */
   since: number;
@@ -86,6 +52,10 @@ interface AuthenticatorDeps {
   now(): number;
   /** Maximum calls per key and second; 0 = no limit. */
   callsPerSecond: number;
+  /** A session that is not used for so long has ended. */
+  idleSeconds: number;
+  needsSecondFactor: boolean;
+  publicUrl(): string;
 }
 
 export class Authenticator {
@@ -94,8 +64,9 @@ export class Authenticator {
   /** Lookups share a statement, one at a time, so invented keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
   readonly #links: Batcher<Buffer, OpenedLink | undefined>;
+  readonly #sessions: Batcher<Buffer, OpenedSession | undefined>;
   readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
-  /** Projects whose access changed, and when, by the monotonic clock. */
+  /** Projects whose access changed and people whose rights changed, and when, by the monotonic clock. */
   readonly #changed = new Map<string, number>();
 
   constructor(deps: AuthenticatorDeps) {
@@ -104,26 +75,49 @@ export class Authenticator {
     const sharing = { maxWeight: LOOK_UPS, maxInFlight: 1, paceMs: 0 };
     this.#keys = new Batcher({ run: (hashes) => findApiKeys(deps.db, hashes), ...sharing });
     this.#links = new Batcher({ run: (hashes) => findLinksByToken(deps.db, hashes), ...sharing });
+    this.#sessions = new Batcher({
+      run: (hashes) => findSessions(deps.db, hashes, deps.idleSeconds),
+      ...sharing,
+    });
+  }
+
+  /** Sets the caller of a request and the project of its path. */
+  async enter(request: FastifyRequest): Promise<Caller> {
+    const caller = await this.authenticate(request);
+    if (caller.kind === 'person') refuseCrossSite(request, this.#deps.publicUrl());
+    request.caller = caller;
+    await this.#openProject(request, caller);
+    return caller;
+  }
+
+  /** Whether the lookup of the request's caller still holds. */
+  isFresh({ lookup, caller }: FastifyRequest): boolean {
+    if (lookup === undefined || caller === undefined) return false;
+    return performance.now() - lookup.since < REMEMBER_MS && !this.#isOver(lookup, caller);
   }
 
   async authenticate(request: FastifyRequest): Promise<Caller> {
-    const key = keyOf(request.headers.authorization);
+    const key = this.#credentialOf(request);
     for (;;) {
       const known = this.#remembered(key) ?? this.#lookUp(key);
       const { caller, expiresAtMs } = await known.found;
-      if (expiresAtMs !== null && expiresAtMs <= this.#deps.now()) throw new AppError('key_rejected');
-      if (!this.#isOver(known, caller)) return caller;
+      if (expiresAtMs !== null && expiresAtMs <= this.#deps.now())
+        throw new AppError(caller.kind === 'person' ? 'session_ended' : 'key_rejected');
+      if (!this.#isOver(known, caller)) {
+        request.lookup = known;
+        return caller;
+      }
       this.#drop(key, known);
     }
   }
 
-  /** Access to a project ended or narrowed: earlier lookups are void. */
-  forget(projectId: string): void {
+  /** Access to a project, or the rights of a person, ended or narrowed: earlier lookups are void. */
+  forget(id: string): void {
     const now = performance.now();
     if (this.#changed.size >= MAX_REMEMBERED) {
-      for (const [id, at] of this.#changed) if (now - at > REMEMBER_MS) this.#changed.delete(id);
+      for (const [other, at] of this.#changed) if (now - at > REMEMBER_MS) this.#changed.delete(other);
     }
-    this.#changed.set(projectId, now);
+    this.#changed.set(id, now);
   }
 
   #remembered(key: string): Remembered | undefined {
@@ -140,7 +134,8 @@ export class Authenticator {
 
   #isOver({ since }: Remembered, caller: Caller): boolean {
     if (caller.kind === 'instance') return false;
-    return (this.#changed.get(caller.projectId) ?? Number.NEGATIVE_INFINITY) >= since;
+    const id = caller.kind === 'person' ? caller.personId : caller.projectId;
+    return (this.#changed.get(id) ?? Number.NEGATIVE_INFINITY) >= since;
   }
 
   #drop(key: string, known: Remembered): void {
@@ -149,18 +144,42 @@ export class Authenticator {
 
   /** Throws if the caller's key or link has made too many calls in this second. */
   admit(caller: Caller): void {
-    this.#rate.count(caller.kind === 'portal' ? caller.linkId : caller.keyId);
+    if (caller.kind === 'portal') this.#rate.count(caller.linkId);
+    else this.#rate.count(caller.kind === 'person' ? caller.personId : caller.keyId);
+  }
+
+  /** A key in the header comes first: its sender chose it, and a browser adds cookies by itself. */
+  #credentialOf(request: FastifyRequest): string {
+    const { authorization } = request.headers;
+    const token = authorization === undefined ? sessionToken(request, this.#deps.publicUrl()) : undefined;
+    return token === undefined ? keyOf(authorization) : `${SESSION}${token}`;
   }
 
   async #find(key: string): Promise<Found> {
+    if (key.startsWith(SESSION)) return this.#findSession(key.slice(SESSION.length));
     if (!key.startsWith('CO.')) return this.#findPortal(key);
     const row = await this.#keys.add(this.#deps.sealer.lookupHash(key));
     if (row === undefined) throw new AppError('key_rejected');
     const caller: Caller =
       row.project_id === null
         ? { kind: 'instance', keyId: row.id }
-        : { kind: 'project', keyId: row.id, projectId: row.project_id };
+        : { kind: 'project', keyId: row.id, projectId: row.project_id, role: readRole(row.role) };
     return { caller, expiresAtMs: row.expires_at };
+  }
+
+  async #findSession(token: string): Promise<Found> {
+    const session = await this.#sessions.add(this.#deps.sealer.lookupHash(token));
+    if (session === undefined) throw new AppError('session_ended');
+    const caller: Caller = {
+      kind: 'person',
+      personId: session.person_id,
+      sessionId: session.id,
+      isInstanceAdmin: session.is_instance_admin,
+      hasSecondFactor: session.has_second_factor,
+      needsSecondFactor: this.#deps.needsSecondFactor,
+      roles: session.roles,
+    };
+    return { caller, expiresAtMs: session.expires_at };
   }
 
   async #findPortal(token: string): Promise<Found> {
@@ -182,10 +201,10 @@ export class Authenticator {
    * Sets the project of the path on the request, if the caller may use it, and the scope of a portal caller.
    * Paths of the portal have no project: it is the caller's own.
    */
-  async openProject(request: FastifyRequest, caller: Caller): Promise<void> {
+  async #openProject(request: FastifyRequest, caller: Caller): Promise<void> {
     const id = (request.params as { projectID?: string }).projectID ?? portalProject(request, caller);
     if (id === undefined) return;
-    if (caller.kind !== 'instance' && caller.projectId !== id) {
+    if (roleOf(caller, id) === null && !(caller.kind === 'portal' && caller.projectId === id)) {
       throw new AppError('project_forbidden', { project: id });
     }
     const routing = this.#deps.cache.peek(id) ?? (await this.#deps.cache.get(id));
@@ -196,7 +215,7 @@ export class Authenticator {
 
 function portalProject(request: FastifyRequest, caller: Caller): string | undefined {
   if (request.routeOptions.url?.startsWith('/portal-api/') !== true) return undefined;
-  if (caller.kind === 'instance') throw new AppError('project_required');
+  if (caller.kind === 'instance' || caller.kind === 'person') throw new AppError('project_required');
   return caller.projectId;
 }
 
@@ -204,8 +223,4 @@ function keyOf(header: string | undefined): string {
   const key = header?.trim().replace(/^bearer(\s+|$)/i, '') ?? '';
   if (key === '' || /\s/.test(key)) throw new AppError('unauthenticated');
   return key;
-}
-
-export function requireInstanceKey(caller: Caller): void {
-  if (caller.kind !== 'instance') throw new AppError('instance_key_required');
 }

@@ -5,6 +5,8 @@ import type { IdFactory } from '../../domain/ids.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
+import type { Oidc } from '../../people/oidc.ts';
+import type { PeopleDeps } from '../../people/people-deps.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -32,6 +34,8 @@ export interface ApiContext {
   now(): number;
   metaEvents: MetaEventRecorder;
   changes: ConfigChanges;
+  people: PeopleDeps;
+  oidc: Oidc;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
   /** Requests a token from a token server, as a delivery would. */

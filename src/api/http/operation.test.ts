@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { Caller } from './auth.ts';
+import type { Caller } from './caller.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
 import { type Operation, registerOperation } from './operation.ts';
 
@@ -15,7 +15,7 @@ const portal: Caller = {
   canCreateEvents: false,
   eventTypes: [],
 };
-const key: Caller = { kind: 'project', keyId: 'k', projectId: 'p' };
+const key: Caller = { kind: 'project', keyId: 'k', projectId: 'p', role: 'admin' };
 
 /** The status of a call of one operation by a caller. */
 async function call(
@@ -43,6 +43,7 @@ async function call(
     status: 200,
     message: 'm',
     data: Type.Integer(),
+    access: 'viewer',
     ...operation,
   });
   const { statusCode } = await app.inject('/api/v1/projects/p/things');
@@ -73,6 +74,7 @@ test('a call has the parameters of its path, and the types know no others', asyn
   app.addSchema(REFUSAL);
   app.addHook('onRequest', async (request) => {
     request.caller = key;
+    request.project = { id: 'p' } as ProjectRow;
   });
   registerOperation(app, {
     method: 'GET',
@@ -83,6 +85,7 @@ test('a call has the parameters of its path, and the types know no others', asyn
     status: 200,
     message: 'm',
     data: Type.Array(Type.String()),
+    access: 'viewer',
     // @ts-expect-error: the path has no :otherID
     handle: async ({ params }) => [params.thingID, params.partID, typeof params.otherID],
   });

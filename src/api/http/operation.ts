@@ -2,14 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
-import { type Actor, CLI_USER_HEADER } from '../../domain/audit.ts';
+import { type Actor, CLI_USER_HEADER, INSTANCE } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { requestTrace } from '../../ingest/request/request-trace.ts';
 import { stringifyWithBytes } from '../../platform/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
-import { actorOf, type Caller } from './auth.ts';
+import { type Access, hidesPayload, requireAccess, roleOf } from './access.ts';
+import type { Remembered } from './auth.ts';
+import { actorOf, type Caller } from './caller.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
@@ -21,6 +23,7 @@ import {
   upgradeRequest,
   type VersionChange,
 } from './versions/version-change.ts';
+import { compileViewerView } from './viewer-view.ts';
 
 /** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
 type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
@@ -40,6 +43,7 @@ export interface Call<Body, Path extends string = string> {
   body: Body;
   /** The body exactly as received. */
   bodyText: string;
+  /** Not of public operations. */
   caller: Caller;
   /** The actor and the project of a change, for src/control. Only on paths with a project. */
   by: Author;
@@ -85,6 +89,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
   warn?(body: Static<Body>): string[];
+  /** What it needs of a key or a person. */
+  access: Access;
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
   portal?: PortalRight;
   /** How earlier API versions saw the resource. */
@@ -98,6 +104,8 @@ const PROJECT_PATH = '/api/v1/projects/:projectID';
 const PORTAL_PATH = '/portal-api';
 /** Where the OpenAPI document says what a portal link needs. `docs/portal.md` is generated from it. */
 const PORTAL_RIGHT = 'x-portal-right';
+/** Where it says what a key or a person needs. test/people/roles.test.ts calls every operation by it. */
+const ACCESS = 'x-access';
 
 export function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
@@ -118,6 +126,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
 ): void {
   const { body, data, message, status, changes = [] } = operation;
   const unknownFields = body === undefined ? undefined : unknownFieldsOf(body, operation.resource ?? data);
+  const viewerView = compileViewerView(data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
     method: operation.method,
@@ -129,6 +138,8 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       operationId: at.id,
       tags: [at.tag],
       summary: operation.summary,
+      [ACCESS]: operation.access,
+      ...(operation.access === 'public' && { security: [] }),
       ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
       ...(body !== undefined && { body }),
@@ -139,7 +150,12 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
     preValidation: (request, _reply, done) => {
       try {
-        requirePortalRight(request.caller as Caller, operation);
+        if (request.caller !== undefined) {
+          requirePortalRight(request.caller, operation);
+          requireAccess(request.caller, operation.access, request.project);
+        } else if (operation.access !== 'public') {
+          throw new Error(`operation ${at.id} has no caller`);
+        }
         if (body !== undefined) {
           const version = callerVersion(request.headers['x-convoy-version']);
           request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
@@ -162,11 +178,13 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       if (operation.portal !== 'anyone' && !wasScoped())
         throw new Error(`operation ${at.id} is open to portals and ignores their scope`);
       warnOfUnshown(request, result);
-      const { scope } = request;
+      const { scope, caller, project } = request;
       const seen =
-        scope === undefined || portalView === undefined
-          ? result
-          : portalView(result, { scope, signatureHeader: call.project.config.signature.header });
+        caller !== undefined && project !== undefined && roleOf(caller, project.id) === 'viewer'
+          ? viewerView(result, { hidesPayload: hidesPayload(caller, project) })
+          : scope === undefined || portalView === undefined
+            ? result
+            : portalView(result, { scope, signatureHeader: call.project.config.signature.header });
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
@@ -224,7 +242,7 @@ function makeCall<Body, Path extends string>(
     body: request.body as Body,
     bodyText: request.bodyText ?? '',
     caller: request.caller as Caller,
-    actor: actorOf(request.caller as Caller, request.headers[CLI_USER_HEADER]),
+    actor: request.caller === undefined ? INSTANCE : actorOf(request.caller, originOf(request)),
     project: request.project as ProjectRow,
     trace: requestTrace(request),
     beside: {},
@@ -237,6 +255,10 @@ function makeCall<Body, Path extends string>(
     },
   };
   return { call, wasScoped: () => looked };
+}
+
+function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {
+  return { address: ip, cliUser: headers[CLI_USER_HEADER] };
 }
 
 function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
@@ -294,6 +316,8 @@ declare module 'fastify' {
     /** The handler of its operation was called. */
     isUnderWay?: boolean;
     caller?: Caller;
+    /** The lookup that found the caller. */
+    lookup?: Remembered;
     project?: ProjectRow;
     scope?: EndpointScope;
   }

@@ -1,4 +1,5 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
  * What portal callers see of a response, for every operation in one place. It is compiled from the response's
@@ -14,20 +15,12 @@ export interface PortalViewer {
   signatureHeader: string;
 }
 
-interface Schema {
-  type?: unknown;
-  properties?: Record<string, Schema>;
-  patternProperties?: Record<string, Schema>;
-  items?: Schema;
-  anyOf?: Schema[];
-}
-
-type View = (value: unknown, viewer: PortalViewer) => unknown;
+type PortalView = View<PortalViewer>;
 
 export const MASK = '***';
 const STANDARD_HEADERS = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
-const views: Record<string, (schema: Schema) => View | undefined> = {
+const views: FieldViews<PortalViewer> = {
   headers: maskedHeaders,
   request_http_header: maskedHeaders,
   response_http_header: maskedHeaders,
@@ -42,40 +35,12 @@ const views: Record<string, (schema: Schema) => View | undefined> = {
   source_metadata: () => () => null,
 };
 
-export function compilePortalView(schema: object): View {
-  return compile(schema as Schema) ?? ((value) => value);
-}
-
-/** Undefined if nothing below needs a change. */
-function compile(schema: Schema): View | undefined {
-  if (schema.properties !== undefined) return objectView(schema.properties);
-  if (schema.items !== undefined) {
-    const item = compile(schema.items);
-    return item && ((value, viewer) => (value as unknown[]).map((each) => item(each, viewer)));
-  }
-  const branches = (schema.anyOf ?? []).map(compile).filter((view) => view !== undefined);
-  const [branch] = branches;
-  if (branches.length > 1) throw new Error('a portal view cannot tell which branch of a union it has');
-  return branch && ((value, viewer) => (value === null ? null : branch(value, viewer)));
-}
-
-function objectView(properties: Record<string, Schema>): View | undefined {
-  const fields = Object.entries(properties).flatMap(([name, schema]) => {
-    const view = views[name]?.(schema) ?? compile(schema);
-    return view === undefined ? [] : [[name, view] as const];
-  });
-  if (fields.length === 0) return undefined;
-  return (value, viewer) => {
-    const shown = { ...(value as Record<string, unknown>) };
-    for (const [name, view] of fields) {
-      if (shown[name] !== undefined && shown[name] !== null) shown[name] = view(shown[name], viewer);
-    }
-    return shown;
-  };
+export function compilePortalView(schema: object): PortalView {
+  return compileView(schema, views) ?? ((value) => value);
 }
 
 /** Only records of texts are headers. Conditions of a filter on headers are not. */
-function maskedHeaders(schema: Schema): View | undefined {
+function maskedHeaders(schema: Schema): PortalView | undefined {
   const [values] = Object.values(schema.patternProperties ?? {});
   if (values?.type !== 'string' && values?.type !== 'array') return undefined;
   return (value, viewer) => {
@@ -96,10 +61,11 @@ function isListOf(schema: Schema, type: string): boolean {
   return schema.items?.type === type;
 }
 
-const ownIds: View = (value, { scope }) => (value as string[]).filter((id) => scope.endpointIds.has(id));
+const ownIds: PortalView = (value, { scope }) =>
+  (value as string[]).filter((id) => scope.endpointIds.has(id));
 
-function ownEndpoints(schema: Schema): View {
-  const each = compile(schema.items ?? {}) ?? ((value) => value);
+function ownEndpoints(schema: Schema): PortalView {
+  const each = compileView(schema.items ?? {}, views) ?? ((value) => value);
   return (value, viewer) =>
     (value as { uid: string }[])
       .filter(({ uid }) => viewer.scope.endpointIds.has(uid))

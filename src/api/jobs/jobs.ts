@@ -121,6 +121,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Jobs fetched',
     data: PageOf(Job),
+    access: 'viewer',
     handle: async ({ project, query }) => {
       const page = parsePageRequest(query);
       return mapPage(await db.reading(project.id, (tx) => listJobs(tx, project.id, page)), toJob);
@@ -135,6 +136,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Job fetched',
     data: Job,
+    access: 'viewer',
     handle: async ({ project, params }) => {
       const id = params.jobID;
       return toJob(found(await getJob(db, project.id, id), 'job', id));
@@ -149,6 +151,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     status: 202,
     message: 'Job cancelled',
     data: Job,
+    access: 'developer',
     handle: async ({ project, params, actor }) => {
       const id = params.jobID;
       const cancelled = await audited(context, { projectId: project.id, actor }, async (tx) => {

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { SILENT_SECONDS } from '../../domain/node-lease.ts';
+import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
-import { requireInstanceKey } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -23,14 +22,12 @@ export function registerNodes(app: FastifyInstance, { db }: ApiContext): void {
     path: '/api/v1/nodes',
     id: 'listNodes',
     tag: 'Nodes',
-    summary: 'List the nodes of the instance, with the instance key.',
+    summary: 'List the nodes of the instance.',
     status: 200,
     message: 'Nodes fetched',
     data: Type.Array(Node),
-    handle: async ({ caller }) => {
-      requireInstanceKey(caller);
-      return (await knownNodes(db)).map(toNode);
-    },
+    access: 'instance',
+    handle: async () => (await knownNodes(db)).map(toNode),
   });
 }
 

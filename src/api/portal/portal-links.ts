@@ -38,6 +38,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 201,
     message: 'Portal link created',
     data: PortalLink,
+    access: 'admin',
     handle: async ({ by, body }) => shown(context, await create(context, by, body)),
   });
   registerOperation(app, {
@@ -55,6 +56,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal links fetched',
     data: PageOf(PortalLink),
+    access: 'admin',
     handle: async ({ project, query }) => {
       const list = {
         page: parsePageRequest(query),
@@ -75,6 +77,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
+    access: 'admin',
     handle: async ({ project, params }) => shown(context, await get(project, params.portalLinkID)),
   });
   registerOperation(app, {
@@ -87,6 +90,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 202,
     message: 'Portal link updated',
     data: PortalLink,
+    access: 'admin',
     handle: async ({ by, params, body }) =>
       shown(context, await update(context, { ...by, id: params.portalLinkID }, body)),
   });
@@ -99,6 +103,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link revoked',
     data: Nothing,
+    access: 'admin',
     handle: ({ by, params }) => revokePortalLink(context.changes, { ...by, id: params.portalLinkID }),
   });
   registerOperation(app, {
@@ -110,6 +115,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     status: 200,
     message: 'Portal link token made',
     data: Type.String(),
+    access: 'admin',
     handle: async ({ project, by, params }) => {
       const link = await get(project, params.portalLinkID);
       return refreshPortalToken(context.changes, by, link);

@@ -45,6 +45,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
     status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
+    access: 'viewer',
     portal: 'read',
     handle: async ({ project, caller, scope }) => {
       const id = caller.kind === 'portal' ? caller.linkId : '';
@@ -78,6 +79,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
       status: 200,
       message: 'Configuration fetched',
       data: Flags,
+      access: 'viewer',
       portal: 'read',
       handle: async ({ scope }) => ({ ...configuration, can_manage_endpoint: scope?.canManage ?? true }),
     });
@@ -91,6 +93,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
     status: 200,
     message: 'Features fetched',
     data: Flags,
+    access: 'viewer',
     portal: 'read',
     handle: async ({ scope }) => ({ ...features, manage_endpoints: scope?.canManage ?? true }),
   });

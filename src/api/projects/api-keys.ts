@@ -3,14 +3,29 @@ import { type Static, Type } from 'typebox';
 import { createKey, revokeKey } from '../../control/key-changes.ts';
 import { invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
+import { readRole, roles } from '../../domain/role.ts';
 import type { ApiKeyRow } from '../../store/config/api-keys.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, isoOrNull, Nothing, NullableTime, parseTime, RequiredText, Time } from '../http/fields.ts';
+import {
+  iso,
+  isoOrNull,
+  Nothing,
+  NullableTime,
+  oneOf,
+  parseTime,
+  RequiredText,
+  Time,
+} from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 
-const Role = Type.Object({ type: Type.String(), project: Type.String() });
+const Role = Type.Object({
+  type: Type.String({
+    description: '`project_viewer`, `project_developer`, `project_admin` or `instance_admin`.',
+  }),
+  project: Type.String(),
+});
 
 export const ApiKey = Type.Object({
   uid: Type.String(),
@@ -30,6 +45,7 @@ export const NewApiKey = Type.Object({
 
 const CreateApiKey = Type.Object({
   name: RequiredText(256),
+  role: Type.Optional(oneOf(roles, 'What the key may do; `admin` by default.')),
   expires_at: Type.Optional(Type.String({ format: 'date-time' })),
 });
 
@@ -39,7 +55,7 @@ export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
     name: row.name,
     mask: row.mask,
     role: {
-      type: row.project_id === null ? 'instance_admin' : 'project_admin',
+      type: row.project_id === null ? 'instance_admin' : `project_${readRole(row.role)}`,
       project: row.project_id ?? '',
     },
     key_type: '',
@@ -61,6 +77,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Keys fetched',
     data: Type.Array(ApiKey),
+    access: 'admin',
     handle: async ({ project }) => showRows(await listApiKeys(db, project.id), toApiKey),
   });
   registerOperation(app, {
@@ -73,11 +90,14 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Key created',
     data: NewApiKey,
+    access: 'admin',
+    // No key has a higher role than its maker: only administrators make keys.
     handle: async ({ by, body }) => {
+      const { role = 'admin' } = body;
       const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
       if (expiresAtMs !== null && expiresAtMs <= context.now())
         throw invalid('expires_at', 'must be in the future');
-      const wanted = { ...by, name: body.name, expiresAtMs };
+      const wanted = { ...by, name: body.name, role, expiresAtMs };
       const { row, key } = await createKey(context.changes, wanted);
       return { ...toApiKey(row), key };
     },
@@ -91,6 +111,7 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Key revoked',
     data: Nothing,
+    access: 'admin',
     handle: ({ by, params }) => revokeKey(context.changes, by, params.keyID),
   });
 }

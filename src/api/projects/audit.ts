@@ -5,7 +5,6 @@ import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/config/audit-entries.ts';
-import { requireInstanceKey } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { type Call, registerOperation } from '../http/operation.ts';
@@ -20,7 +19,14 @@ export const AuditEntry = Type.Object({
   project_id: Type.Union([Type.String(), Type.Null()], {
     description: 'Null: a change of the instance itself.',
   }),
-  actor: Type.Object({ type: oneOf(actorTypes), uid: NullableText }),
+  actor: Type.Object({
+    type: oneOf(actorTypes),
+    uid: NullableText,
+    credential: Type.Union([Type.String(), Type.Null()], {
+      description: 'The session of a person, or the key of a command.',
+    }),
+    address: Type.Union([Type.String(), Type.Null()], { description: 'Where the call came from.' }),
+  }),
   action: oneOf(actions),
   resource: Type.Object({ type: Type.String(), uid: NullableText }),
   before: Snapshot,
@@ -32,7 +38,7 @@ const filterQuery = {
   ...pageQuery,
   ...dateQuery,
   actorType: Type.Optional(Type.String({ description: `One of ${actorTypes.join(', ')}.` })),
-  actorId: Type.Optional(Type.String({ description: 'The key or portal link.' })),
+  actorId: Type.Optional(Type.String({ description: 'The person, key or portal link.' })),
   action: Type.Optional(Type.String({ description: 'Such as `endpoint.updated`.' })),
   resourceId: Type.Optional(Type.String()),
 };
@@ -57,6 +63,7 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Audit entries fetched',
     data: PageOf(AuditEntry),
+    access: 'admin',
     handle: ({ project, query }) => list(project.id, query),
   });
   registerOperation(app, {
@@ -64,16 +71,13 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
     path: '/api/v1/audit',
     id: 'listInstanceAudit',
     tag,
-    summary:
-      'List the audit log of the instance and of every project, deleted projects included. Needs the instance key.',
+    summary: 'List the audit log of the instance and of every project, deleted projects included.',
     query: Type.Object({ ...filterQuery, projectId: Type.Optional(Type.String()) }),
     status: 200,
     message: 'Audit entries fetched',
     data: PageOf(AuditEntry),
-    handle: async ({ caller, query }) => {
-      requireInstanceKey(caller);
-      return list(queryValue(query, 'projectId'), query);
-    },
+    access: 'instance',
+    handle: ({ query }) => list(queryValue(query, 'projectId'), query),
   });
 }
 
@@ -98,7 +102,7 @@ function toAuditEntry(row: AuditRow): Static<typeof AuditEntry> {
   return {
     uid: row.id,
     project_id: row.project_id,
-    actor: { type: row.actor_type, uid: row.actor_id },
+    actor: { type: row.actor_type, uid: row.actor_id, credential: row.credential_id, address: row.address },
     action: row.action,
     resource: { type: row.resource_type, uid: row.resource_id },
     before: row.before as Static<typeof Snapshot>,

@@ -56,6 +56,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     message: 'Summary fetched',
     data: Summary,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const { fromMs = null, toMs = null } = dateRange(query);
       const asked = queryValue(query, 'type') ?? 'daily';
@@ -94,6 +95,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
     message: 'Totals fetched',
     data: StatusTotals,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = { ...dateRange(query), scope, endpointIds: queryValues(query, 'endpointId') };
       const rows = await db.reading(project.id, (tx) => countDeliveriesByStatus(tx, project.id, filter));

@@ -6,13 +6,14 @@ import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
 import { type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import { requireInstanceKey } from '../http/auth.ts';
+import { roleOf } from '../http/access.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
+import { compileViewerView } from '../http/viewer-view.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
 
@@ -59,6 +60,10 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
   };
 }
 
+const viewerView = compileViewerView(Project);
+const asViewer = (row: ProjectRow) =>
+  viewerView(toProject(row), { hidesPayload: false }) as Static<typeof Project>;
+
 export function registerProjects(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   const tag = 'Projects';
@@ -67,15 +72,17 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     path: '/api/v1/projects',
     id: 'listProjects',
     tag,
-    summary: 'List the projects that the key may use.',
+    summary: 'List the projects that the caller may use.',
     status: 200,
     message: 'Projects fetched',
     data: Type.Array(Project),
+    access: 'any',
     handle: async ({ caller }) => {
       const rows = await context.projects.list(db);
+      // The roles of a person differ from project to project.
       return showRows(
-        rows.filter((row) => caller.kind === 'instance' || row.id === caller.projectId),
-        toProject,
+        rows.filter((row) => roleOf(caller, row.id) !== null),
+        (row) => (roleOf(caller, row.id) === 'viewer' ? asViewer(row) : toProject(row)),
       );
     },
   });
@@ -84,14 +91,14 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     path: '/api/v1/projects',
     id: 'createProject',
     tag,
-    summary: 'Create a project and its first key. Needs the instance key.',
+    summary: 'Create a project and its first key.',
     body: CreateProject,
     status: 201,
     message: 'Project created',
     data: Type.Object({ project: Project, api_key: NewApiKey }),
     resource: Project,
-    handle: async ({ caller, body, actor }) => {
-      requireInstanceKey(caller);
+    access: 'instance',
+    handle: async ({ body, actor }) => {
       checkMetaUrl(context, body.config);
       const { config = {}, ...wanted } = body;
       const made = await createProject(context.changes, {
@@ -114,6 +121,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 200,
     message: 'Project fetched',
     data: Project,
+    access: 'viewer',
     handle: async ({ project }) => toProject(project),
   });
   for (const method of ['PUT', 'POST'] as const) {
@@ -127,6 +135,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       status: 202,
       message: 'Project updated',
       data: Project,
+      access: 'admin',
       handle: ({ by, body }) => update(context, by, body),
     });
   }
@@ -139,6 +148,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 200,
     message: 'Project deleted',
     data: Nothing,
+    access: 'admin',
     handle: ({ by }) => deleteProject(context.changes, by),
   });
 }

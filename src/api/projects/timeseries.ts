@@ -71,6 +71,7 @@ export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext
     message: 'Time series fetched',
     data: TimeSeries,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const subjectIds = subjectsOf(project, query, scope);
       const range = rangeOf(query, now());

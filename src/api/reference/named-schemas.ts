@@ -1,4 +1,5 @@
 import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../../domain/project-config.ts';
+import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
 import {
   DeliveryAttempt,
   EventDelivery,
@@ -50,6 +51,11 @@ export const namedSchemas = {
   WholeEvent,
   WholeEventDelivery,
   AuditEntry,
+  Account,
+  Me,
+  Member,
+  Person,
+  Session,
   MetaEvent,
   ApiKey,
   NewApiKey,

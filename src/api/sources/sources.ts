@@ -35,6 +35,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Source created',
     data: Source,
+    access: 'developer',
     handle: async ({ by, body }) => {
       const made = newSource(body);
       await checkFunctions(context, by.projectId, body);
@@ -56,6 +57,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Sources fetched',
     data: PageOf(Source),
+    access: 'viewer',
     handle: async ({ project, query }) => {
       const list = {
         page: parsePageRequest(query),
@@ -76,6 +78,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source fetched',
     data: Source,
+    access: 'viewer',
     handle: async ({ project, params }) => {
       const id = params.sourceID;
       return show(found(await sources.get(db, project.id, id), 'source', id));
@@ -92,6 +95,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       status: 202,
       message: 'Source updated',
       data: Source,
+      access: 'developer',
       handle: async ({ by, params, body }) => {
         await checkFunctions(context, by.projectId, body);
         const one = { ...by, id: params.sourceID };
@@ -108,6 +112,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 200,
     message: 'Source deleted',
     data: Nothing,
+    access: 'developer',
     handle: ({ by, params }) => deleteSource(changes, { ...by, id: params.sourceID }),
   });
 }

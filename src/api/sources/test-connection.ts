@@ -23,6 +23,7 @@ export function registerTestConnection(app: FastifyInstance, context: ApiContext
       ok: Type.Boolean(),
       reason: Type.String({ description: 'Why it is not; empty where it is.' }),
     }),
+    access: 'developer',
     handle: async ({ project, params }) => {
       const id = params.sourceID;
       const source = found(await context.sources.get(context.db, project.id, id), 'source', id);

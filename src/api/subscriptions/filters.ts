@@ -46,6 +46,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     message: 'Filters fetched',
     data: Type.Array(Filter),
     portal: 'read',
+    access: 'viewer',
     handle: async (call) => {
       const row = await subscriptionOf(context, call);
       return row.filters.map((record) => toFilter(row, record));
@@ -61,6 +62,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     message: 'Filter fetched',
     data: Filter,
     portal: 'read',
+    access: 'viewer',
     handle: async (call) => {
       const row = await subscriptionOf(context, call);
       return toFilter(row, recordOf(row.filters, call.params.filterID));
@@ -78,6 +80,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     data: Type.Object({ is_match: Type.Boolean() }),
     beside: { explain: FilterExplanation },
     portal: 'read',
+    access: 'viewer',
     handle: async (call) => {
       const explanation = tryFilters(await subscriptionOf(context, call), call);
       call.beside['explain'] = explanation;
@@ -99,6 +102,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     data: Filter,
     warn: (body) => filterWarnings(body, ''),
     portal: 'manage',
+    access: 'developer',
     handle: async (call) => {
       const given = [{ filter: call.body, field: '' }];
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -117,6 +121,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     data: Filter,
     warn: (body) => filterWarnings(body, ''),
     portal: 'manage',
+    access: 'developer',
     handle: async (call) => {
       const uid = call.params.filterID;
       const given = [{ change: { ...call.body, uid }, field: '' }];
@@ -134,6 +139,7 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
     message: 'Filter deleted',
     data: Nothing,
     portal: 'manage',
+    access: 'developer',
     handle: async (call) => {
       const uid = call.params.filterID;
       await save(context, call, ({ filters }) => {
@@ -158,6 +164,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
     data: Type.Array(Filter),
     warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
     portal: 'manage',
+    access: 'developer',
     handle: async (call): Promise<Out[]> => {
       const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
       const row = await save(context, call, (known) => addedFilters(context, known, given));
@@ -177,6 +184,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       data: Type.Array(Filter),
       warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
       portal: 'manage',
+      access: 'developer',
       handle: async (call): Promise<Out[]> => {
         const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
         const row = await save(context, call, (known) => changedFilters(known, given));

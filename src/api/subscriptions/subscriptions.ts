@@ -43,6 +43,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
+    access: 'developer',
     handle: async ({ project, by, scope, body }) => {
       await check(project, body.function);
       const one = { ...by, id: ids.next(), scope };
@@ -64,6 +65,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const list = {
         page: parsePageRequest(query),
@@ -85,6 +87,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription fetched',
     data: Subscription,
     portal: 'read',
+    access: 'viewer',
     handle: async ({ project, params, scope }) => {
       const id = params.subscriptionID;
       const row = await subscriptions.get(db, project.id, id);
@@ -109,6 +112,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
+    access: 'developer',
     handle: async ({ project, by, params, scope, body }) => {
       await check(project, body.function);
       const one = { ...by, id: params.subscriptionID, scope };
@@ -126,6 +130,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription deleted',
     data: Nothing,
     portal: 'manage',
+    access: 'developer',
     handle: ({ by, params, scope }) =>
       deleteSubscription(changes, { ...by, id: params.subscriptionID, scope }),
   });
@@ -139,6 +144,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     message: 'Subscription status changed',
     data: Subscription,
     portal: 'manage',
+    access: 'developer',
     handle: async ({ by, params, scope }) =>
       show(await toggleSubscription(changes, { ...by, id: params.subscriptionID, scope })),
   });
@@ -155,6 +161,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     warn: ({ schema }) => filterWarnings(schema, 'schema'),
     beside: { explain: FilterExplanation },
     portal: 'anyone',
+    access: 'viewer',
     handle: async ({ body, beside }) => {
       const { header, ...schema } = body.schema ?? {};
       const result = compileFilter({ ...schema, headers: { ...header, ...schema.headers } });

@@ -36,6 +36,7 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     message: 'Endpoint tried',
     data: DeliveryAttempt,
     portal: 'resend',
+    access: 'developer',
     handle: async ({ project, params, actor, scope }) => {
       const id = params.endpointID;
       const known = await context.endpoints.get(context.db, project.id, id);

@@ -44,6 +44,7 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     status: 200,
     message: 'Event explained',
     data: EventExplanation,
+    access: 'viewer',
     handle: async ({ project, params }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id), 'event', id);

@@ -81,6 +81,7 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
     resource: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'read',
+    access: 'developer',
     handle: (call) => preview(context, call),
   });
 }

@@ -37,6 +37,7 @@ export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext
     status: 200,
     message: 'Receiver fetched',
     data: Received,
+    access: 'developer',
     handle: async ({ project }) => {
       const { endpoints } = await cache.get(project.id);
       const endpointIds = [...endpoints.values()]

@@ -43,6 +43,7 @@ export function registerTestFunction(app: FastifyInstance, context: ApiContext):
       message: 'Function run',
       data: TestedFunction,
       ...(resource === 'subscriptions' && { portal: 'anyone' as const }),
+      access: 'developer',
       handle: ({ project, body }) => testFunction(context, project.id, body),
     });
   }

@@ -39,6 +39,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
     message: 'Endpoint tried',
     data: DeliveryAttempt,
     portal: 'manage',
+    access: 'developer',
     handle: async (call) => {
       const { project, body, scope } = call;
       requireEventTypes(scope, [body.event_type ?? '*']);

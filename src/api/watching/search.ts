@@ -11,6 +11,7 @@ import { type EventFilter, eventOfKey, getEvent } from '../../store/history/even
 import { getMetaEvent } from '../../store/history/meta-events.ts';
 import { findEvents } from '../../store/history/search-payloads.ts';
 import { searchFrom } from '../events/event-filter.ts';
+import { hidesPayload } from '../http/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -52,7 +53,8 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
     message: 'Searched',
     data: SearchResult,
     portal: 'read',
-    handle: async ({ project, query, scope }) => {
+    access: 'viewer',
+    handle: async ({ caller, project, query, scope }) => {
       const text = queryValue(query, 'q')?.trim() ?? '';
       if (text === '' || text.length > MAX_TEXT || text.includes('\0'))
         throw new AppError('bad_query', {
@@ -67,7 +69,10 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
         ...(await searchConfig(context, project, { text, scope })),
       ];
       const isOnlyId = known.length > 0 && isId(text.toUpperCase());
-      const inEvents = isOnlyId ? nothing(filter) : await byContent(context, project, { text, filter });
+      const inEvents =
+        isOnlyId || hidesPayload(caller, project)
+          ? nothing(filter)
+          : await byContent(context, project, { text, filter });
       const seen = new Set(known.map(({ uid }) => uid));
       return { ...inEvents, hits: [...known, ...inEvents.hits.filter(({ uid }) => !seen.has(uid))] };
     },

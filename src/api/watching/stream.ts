@@ -5,7 +5,8 @@ import { type EndpointScope, inScope, seesDelivery, seesEventType } from '../../
 import { AppError } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
 import type { RecentDelivery, RecentEvent } from '../../store/history/recent-rows.ts';
-import type { Authenticator, Caller } from '../http/auth.ts';
+import { requireAccess } from '../http/access.ts';
+import type { Authenticator } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { REFUSAL_ID } from '../http/error-handler.ts';
 import { iso } from '../http/fields.ts';
@@ -46,6 +47,7 @@ export function registerStream(
     ['/portal-api/stream', 'streamProjectInPortal', 'Portal'],
   ] as const) {
     app.get(url, { schema: schemaOf(id, tag, url.includes(':')) }, async (request, reply) => {
+      if (request.caller !== undefined) requireAccess(request.caller, 'viewer', request.project);
       const stream = new Stream({ ...context, request, response: reply.raw });
       const { watch, leave } = watches.enter(request.project?.id ?? '', stream);
       const end = () => stream.end();
@@ -66,6 +68,7 @@ function schemaOf(operationId: string, tag: string, hasProject: boolean): object
     operationId,
     tags: [tag],
     summary: SUMMARY,
+    'x-access': 'viewer',
     'x-portal-right': 'read',
     ...(hasProject && { params: Type.Object({ projectID: Type.String() }) }),
     response: {
@@ -135,8 +138,8 @@ class Stream implements Watcher {
     this.#isChecking = true;
     const { authenticator, request } = this.#deps;
     try {
-      const caller: Caller = await authenticator.authenticate(request);
-      await authenticator.openProject(request, caller);
+      const caller = await authenticator.enter(request);
+      requireAccess(caller, 'viewer', request.project);
       return true;
     } catch (error) {
       // A database that is away says nothing about the caller.

@@ -41,6 +41,7 @@ export function registerViews(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Views fetched',
     data: Type.Array(View),
+    access: 'viewer',
     handle: async ({ project }) => (await listViews(db, project.id)).map(toView),
   });
   registerOperation(app, {
@@ -53,6 +54,7 @@ export function registerViews(app: FastifyInstance, context: ApiContext): void {
     status: 201,
     message: 'View saved',
     data: View,
+    access: 'developer',
     handle: async ({ by, body }) => {
       const { page, name, query } = body;
       const view = { id: ids.next(), project_id: by.projectId, page, name, query };
@@ -75,6 +77,7 @@ export function registerViews(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'View deleted',
     data: Nothing,
+    access: 'developer',
     handle: async ({ by, params }) => {
       const id = params.viewID;
       await audited(context, by, async (tx) => {

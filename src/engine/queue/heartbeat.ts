@@ -1,10 +1,10 @@
 import type { Held } from '../../domain/delivery.ts';
-import { SILENT_SECONDS } from '../../domain/node-lease.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
+import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatcher } from './dispatcher.ts';

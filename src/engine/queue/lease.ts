@@ -1,5 +1,5 @@
-import { FRESH_SECONDS } from '../../domain/node-lease.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { FRESH_SECONDS } from '../../store/database/node-lease.ts';
 
 /**
  * Whether this node may still send. Other nodes take its rows after SILENT_SECONDS of silence. So it starts

@@ -8,6 +8,8 @@ import { type BackupReader, damaged } from './backup-reader.ts';
 import { connectForCopy } from './connect-for-copy.ts';
 import { copyIn } from './copy.ts';
 
+const ENDED: ReadonlySet<string> = new Set(['sessions', 'sign_in_links']);
+
 /** Asked before anything is made. */
 export async function refuseUnknownSchema({ schema, version }: BackupHeader): Promise<void> {
   const known = await listMigrations();
@@ -45,6 +47,8 @@ export async function loadBackup(
       // A migration may have inserted rows. The backup has their latest state.
       await db.query(`truncate ${name}`);
       await copyIn(client, `copy ${name} (${names}) from stdin`, rows).catch(asDamage);
+      // A session may have ended since the backup, and a link may have been used.
+      if (ENDED.has(table)) await db.query(`truncate ${name}`);
     }
     await db.query('commit');
     await db.query('analyze');

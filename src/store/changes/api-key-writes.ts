@@ -1,3 +1,4 @@
+import type { Role } from '../../domain/role.ts';
 import { API_KEY_COLUMNS, type ApiKeyRow } from '../config/api-keys.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
@@ -9,14 +10,15 @@ export async function insertApiKey(
     projectId: string | null;
     name: string;
     mask: string;
+    role: Role;
     hash: Buffer;
     expiresAtMs: number | null;
   },
 ): Promise<ApiKeyRow> {
   const [row] = await tx.query<ApiKeyRow>(
-    `insert into api_keys (id, project_id, name, mask, hash, expires_at)
-     values ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) returning ${API_KEY_COLUMNS}`,
-    [key.id, key.projectId, key.name, key.mask, key.hash, key.expiresAtMs],
+    `insert into api_keys (id, project_id, name, mask, role, hash, expires_at)
+     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) returning ${API_KEY_COLUMNS}`,
+    [key.id, key.projectId, key.name, key.mask, key.role, key.hash, key.expiresAtMs],
   );
   return row as ApiKeyRow;
 }

@@ -6,12 +6,13 @@ export interface ApiKeyRow {
   project_id: string | null;
   name: string;
   mask: string;
+  role: string;
   expires_at: number | null;
   last_used_at: number | null;
   revoked_at: number | null;
 }
 
-export const API_KEY_COLUMNS = 'id, project_id, name, mask, expires_at, last_used_at, revoked_at';
+export const API_KEY_COLUMNS = 'id, project_id, name, mask, role, expires_at, last_used_at, revoked_at';
 
 const FIND = `
 with found as materialized (

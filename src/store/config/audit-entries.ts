@@ -11,6 +11,8 @@ export interface AuditRow {
   project_id: string | null;
   actor_type: Actor['type'];
   actor_id: string | null;
+  credential_id: string | null;
+  address: string | null;
   action: AuditAction;
   resource_type: string;
   resource_id: string | null;
@@ -18,7 +20,8 @@ export interface AuditRow {
   after: object | null;
 }
 
-const COLUMNS = 'id, project_id, actor_type, actor_id, action, resource_type, resource_id, before, after';
+const COLUMNS =
+  'id, project_id, actor_type, actor_id, credential_id, address, action, resource_type, resource_id, before, after';
 
 /** The actor of a change and its project. */
 export interface AuditPlace {
@@ -55,14 +58,17 @@ export async function insertAudit(
 ): Promise<void> {
   if (notes.length === 0) return;
   const views = notes.map(auditView);
+  const { credentialId = null, address = null } = actor.type === 'instance' ? {} : actor;
   await tx.query(
-    `insert into audit_entries (id, project_id, actor_type, actor_id, action, resource_type, resource_id, before, after)
-     select id, $1, $2, $3, action, split_part(action, '.', 1), resource_id, before, after
-     from unnest($4::text[], $5::text[], $6::text[], $7::json[], $8::json[]) as e(id, action, resource_id, before, after)`,
+    `insert into audit_entries (id, project_id, actor_type, actor_id, credential_id, address, action, resource_type, resource_id, before, after)
+     select id, $1, $2, $3, $4, $5, action, split_part(action, '.', 1), resource_id, before, after
+     from unnest($6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) as e(id, action, resource_id, before, after)`,
     [
       projectId,
       actor.type,
       actor.id,
+      credentialId,
+      address,
       notes.map(() => ids.next()),
       notes.map(({ action }) => action),
       notes.map(({ resourceId }) => resourceId),

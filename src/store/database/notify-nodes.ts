@@ -6,3 +6,10 @@ export const CONFIG_CHANNEL = 'posthorn_config';
 export async function notifyNodes(tx: Queryable, projectId: string): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [CONFIG_CHANNEL, projectId]);
 }
+
+export const PEOPLE_CHANNEL = 'posthorn_people';
+
+/** Notifies the other nodes at commit that the rights or the sessions of a person changed. */
+export async function notifyOfPerson(tx: Queryable, personId: string): Promise<void> {
+  await tx.query('select pg_notify($1, $2)', [PEOPLE_CHANNEL, personId]);
+}

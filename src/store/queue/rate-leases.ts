@@ -1,7 +1,7 @@
 import type { QueueKey } from '../../domain/delivery.ts';
 import { asId } from '../../domain/ids.ts';
-import { FRESH_SECONDS, SILENT_SECONDS } from '../../domain/node-lease.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
+import { FRESH_SECONDS, SILENT_SECONDS } from '../database/node-lease.ts';
 import { plainArray } from '../database/packed-bytes.ts';
 import { type Column, Parameters } from '../database/parameters.ts';
 

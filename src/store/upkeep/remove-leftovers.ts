@@ -57,7 +57,20 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
     (table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`],
   ),
   ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],
+  ['memberships', `project_id in ${GONE_PROJECTS}`],
   ['projects', `id in ${GONE_PROJECTS}`],
+  ['people', `deactivated_at < ${RETENTION}`],
+  ['sessions', 'expires_at < now()'],
+  ['sign_in_links', 'expires_at < now()'],
+  // After a day no failure counts any more. A known address counts for 30 days.
+  [
+    'sign_in_failures',
+    "failed_at < now() - interval '1 day' and coalesce(succeeded_at < now() - interval '30 days', true)",
+  ],
+  ...['memberships', 'sessions', 'sign_in_links', 'identities'].map((table): [string, string] => [
+    table,
+    'not exists (select from people p where p.id = person_id)',
+  ]),
 ];
 
 export async function removeLeftovers(

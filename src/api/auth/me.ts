@@ -1,0 +1,33 @@
+import type { Static } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { getPerson, membershipsOf } from '../../store/people/people.ts';
+import { getSession } from '../../store/people/sessions.ts';
+import type { ApiContext } from '../http/context.ts';
+import { type Me, toPerson, toSession } from './person-schema.ts';
+
+/** The person of a session, with the projects that are open to it. */
+export async function showMe(
+  { db, projects, people }: ApiContext,
+  { personId, sessionId }: { personId: string; sessionId: string },
+): Promise<Static<typeof Me>> {
+  const [person, session, memberships, rows] = await Promise.all([
+    getPerson(db, personId),
+    getSession(db, sessionId),
+    membershipsOf(db, personId),
+    projects.list(db),
+  ]);
+  if (person === undefined || session === undefined) throw new AppError('session_ended');
+  const roles = new Map(memberships.map(({ project_id, role }) => [project_id, role]));
+  return {
+    person: toPerson(person),
+    has_password: person.password_hash !== null,
+    second_factor: person.totp_confirmed_at !== null,
+    second_factor_required: people.rules.needsSecondFactor && !session.has_second_factor,
+    instance_admin: person.is_instance_admin,
+    projects: rows.flatMap(({ id, name }) => {
+      const role = person.is_instance_admin ? 'admin' : roles.get(id);
+      return role === undefined ? [] : [{ uid: id, name, role }];
+    }),
+    session: toSession(session, sessionId),
+  };
+}

@@ -1,0 +1,132 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../domain/errors.ts';
+import { changePassword } from '../../people/own-password.ts';
+import { endOtherSessions, endOwnSession, type Self } from '../../people/own-sessions.ts';
+import { MOST_CHARS } from '../../people/password-rules.ts';
+import { changeAccount } from '../../people/people-changes.ts';
+import { listSessions } from '../../store/people/sessions.ts';
+import type { ApiContext } from '../http/context.ts';
+import { Nothing, RequiredText, Text } from '../http/fields.ts';
+import { type Call, registerOperation } from '../http/operation.ts';
+import { showRows } from '../http/show-rows.ts';
+import { enter, visitorOf } from './enter.ts';
+import { showMe } from './me.ts';
+import { Me, Session, toSession } from './person-schema.ts';
+
+export const tag = 'Own account';
+
+/** The person of a call. The access `session` lets only people in. */
+export function selfOf({ caller, actor }: Pick<Call<unknown>, 'caller' | 'actor'>): Self & {
+  sessionId: string;
+  hasSecondFactor: boolean;
+} {
+  if (caller.kind !== 'person') throw new AppError('session_required');
+  const { personId, sessionId, hasSecondFactor } = caller;
+  return { personId, sessionId, hasSecondFactor, actor };
+}
+
+/** What people do with their own account. */
+export function registerOwnAccount(app: FastifyInstance, context: ApiContext): void {
+  const { people } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path: '/auth/me',
+    id: 'getMe',
+    tag,
+    summary: 'Get the signed-in person, the projects that are open to it, and the session.',
+    status: 200,
+    message: 'Person fetched',
+    data: Me,
+    access: 'session',
+    handle: (call) => showMe(context, selfOf(call)),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: '/auth/me',
+    id: 'updateMe',
+    tag,
+    summary: 'Change the own name.',
+    body: Type.Object({ name: Type.Optional(Text(256)) }),
+    status: 202,
+    message: 'Person updated',
+    data: Me,
+    access: 'session',
+    handle: async (call) => {
+      const self = selfOf(call);
+      await changeAccount(people, { actor: self.actor, id: self.personId }, { name: call.body.name });
+      return showMe(context, self);
+    },
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: '/auth/password',
+    id: 'changePassword',
+    tag,
+    summary: 'Change the own password. All other sessions end, and this one gets a new cookie.',
+    body: Type.Object({
+      current_password: Type.Optional(Text(MOST_CHARS, 'Not needed if the account has none yet.')),
+      new_password: RequiredText(MOST_CHARS),
+    }),
+    status: 200,
+    message: 'Password changed',
+    data: Me,
+    access: 'session',
+    handle: async (call, request, reply) => {
+      if (!people.rules.hasPasswords) throw new AppError('password_sign_in_off');
+      const self = selfOf(call);
+      const { current_password: current, new_password: next } = call.body;
+      const wanted = { current, next, hasSecondFactor: self.hasSecondFactor };
+      const visitor = visitorOf(context, request);
+      return enter(context, reply, await changePassword(people, self, wanted, visitor));
+    },
+  });
+  registerOwnSessions(app, context);
+}
+
+function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
+  const { db, people } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path: '/auth/sessions',
+    id: 'listSessions',
+    tag,
+    summary: 'List the own sessions, newest first.',
+    status: 200,
+    message: 'Sessions fetched',
+    data: Type.Array(Session),
+    access: 'session',
+    handle: async (call) => {
+      const { personId, sessionId } = selfOf(call);
+      const rows = await listSessions(db, personId, people.rules.idleSeconds);
+      return showRows(rows, (row) => toSession(row, sessionId));
+    },
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: '/auth/sessions/:sessionID',
+    id: 'endSession',
+    tag,
+    summary: 'End an own session, at once.',
+    status: 200,
+    message: 'Session ended',
+    data: Nothing,
+    access: 'session',
+    handle: (call) => endOwnSession(people, selfOf(call), call.params.sessionID),
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: '/auth/sessions',
+    id: 'endOtherSessions',
+    tag,
+    summary: 'End all other own sessions, at once.',
+    status: 200,
+    message: 'Sessions ended',
+    data: Nothing,
+    access: 'session',
+    handle: (call) => {
+      const self = selfOf(call);
+      return endOtherSessions(people, self, self.sessionId);
+    },
+  });
+}

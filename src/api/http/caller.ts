@@ -1,0 +1,63 @@
+import type { Actor } from '../../domain/audit.ts';
+import type { Role } from '../../domain/role.ts';
+
+/**
+ * The caller. The instance key may do anything. A project key has a role in its project. A person who is signed in has a
+ * role in each of some projects, or is an administrator of the instance. The holder of a portal link may use operations
+ * open to portals, for the endpoints of the link's owner.
+ */
+export type Caller =
+  | { kind: 'instance'; keyId: string }
+  | { kind: 'project'; keyId: string; projectId: string; role: Role }
+  | {
+      kind: 'person';
+      personId: string;
+      sessionId: string;
+      isInstanceAdmin: boolean;
+      hasSecondFactor: boolean;
+      /** The instance requires one. */
+      needsSecondFactor: boolean;
+      roles: Readonly<Record<string, Role>>;
+    }
+  | {
+      kind: 'portal';
+      linkId: string;
+      projectId: string;
+      ownerId: string;
+      canManage: boolean;
+      canCreateEvents: boolean;
+      eventTypes: readonly string[];
+    };
+
+/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
+export function actorOf(
+  caller: Caller,
+  { address, cliUser }: { address: string; cliUser?: string | string[] | undefined },
+): Actor {
+  switch (caller.kind) {
+    case 'instance': {
+      const user = cliUserOf(cliUser);
+      if (user === null) return { type: 'instance_key', id: caller.keyId, address };
+      return { type: 'cli', id: user, credentialId: caller.keyId, address };
+    }
+    case 'project':
+      return { type: 'api_key', id: caller.keyId, address };
+    case 'person':
+      return { type: 'person', id: caller.personId, credentialId: caller.sessionId, address };
+    case 'portal':
+      return { type: 'portal_link', id: caller.linkId, address };
+  }
+}
+
+const MAX_USER_CHARS = 256;
+
+/** An unreadable name is ignored, so the entry names the key. */
+function cliUserOf(encoded: string | string[] | undefined): string | null {
+  if (typeof encoded !== 'string' || encoded === '' || encoded.length > MAX_USER_CHARS) return null;
+  try {
+    const id = decodeURIComponent(encoded);
+    return id.includes('\0') ? null : id;
+  } catch {
+    return null;
+  }
+}

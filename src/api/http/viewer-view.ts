@@ -1,0 +1,67 @@
+import { PLAIN_IN_SEALED } from '../../domain/audit-view.ts';
+import { MASK } from './portal-view.ts';
+import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
+
+/**
+ * What callers with the role viewer see of a response, for every operation in one place: no secrets, and no payloads if
+ * the project hides them. Objects that are stored sealed show only the fields that are known not to be secret, so a new
+ * kind of credential is hidden by default.
+ */
+export interface RoleViewer {
+  hidesPayload: boolean;
+}
+
+type RoleView = View<RoleViewer>;
+
+const always =
+  (hidden: unknown): (() => RoleView) =>
+  () =>
+  () =>
+    hidden;
+
+/** Only texts, because a name such as `secret` may also be that of a group of settings. */
+const maskedText = (schema: Schema): RoleView | undefined =>
+  schema.type === 'string' ? (value) => (value === '' ? '' : MASK) : undefined;
+
+const sealed = (): RoleView => (value) => maskSealed(value, '');
+
+/** A payload is any JSON, so its schema has no type. A group of settings has one. */
+const payload =
+  (hidden: unknown) =>
+  (schema: Schema): RoleView | undefined =>
+    schema.properties !== undefined || schema.items !== undefined
+      ? undefined
+      : (value, { hidesPayload }) => (hidesPayload ? hidden : value);
+
+const views: FieldViews<RoleViewer> = {
+  secrets: always([]),
+  standard_webhooks_secret: always(''),
+  authentication: always(null),
+  slack_webhook_url: always(''),
+  teams_webhook_url: always(''),
+  client_key: maskedText,
+  secret: maskedText,
+  password: maskedText,
+  token: maskedText,
+  auth_key: maskedText,
+  verifier: sealed,
+  pub_sub: sealed,
+  db_change_stream: sealed,
+  data: payload(null),
+  raw: payload(''),
+  response_data: payload(''),
+  url_query_params: payload(''),
+  // Why a filter did or did not match, which may quote the payload.
+  reason: payload(MASK),
+};
+
+export function compileViewerView(schema: object): RoleView {
+  return compileView(schema, views) ?? ((value) => value);
+}
+
+function maskSealed(value: unknown, name: string): unknown {
+  if (typeof value === 'string') return value === '' || PLAIN_IN_SEALED.has(name) ? value : MASK;
+  if (Array.isArray(value)) return value.map((item) => maskSealed(item, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSealed(item, key)]));
+}

@@ -1,0 +1,192 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { invalid } from '../../domain/errors.ts';
+import { parsePageRequest } from '../../domain/pagination.ts';
+import { roles } from '../../domain/role.ts';
+import { invite, makeLinkFor } from '../../people/invitations.ts';
+import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
+import { listAccounts, listMembers } from '../../store/people/people.ts';
+import { linkPurposes } from '../../store/people/sign-in-links.ts';
+import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';
+import { isInstance } from '../http/access.ts';
+import type { ApiContext } from '../http/context.ts';
+import { mapPage, Nothing, oneOf, PageOf, pageQuery, RequiredText, Text } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+import { showRows } from '../http/show-rows.ts';
+
+const tag = 'People';
+/** Also addresses without a dot, such as those of a company's own mail server. */
+const EMAIL = /^[^\s@\0]+@[^\s@\0]+$/;
+
+const NullableLink = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'The invitation, a link that works once. Null: the person has an account already, or the link was mailed.',
+});
+
+const Invited = Type.Object({ person: Person, link: NullableLink });
+
+const fields = { email: RequiredText(254), name: Type.Optional(Text(256)) };
+const InviteToProject = Type.Object({ ...fields, role: oneOf(roles) });
+const InviteToInstance = Type.Object(fields);
+
+export function registerPeople(app: FastifyInstance, context: ApiContext): void {
+  const { people } = context;
+  registerMembers(app, context);
+  registerAccounts(app, context);
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/projects/:projectID/people',
+    id: 'inviteToProject',
+    tag,
+    summary: 'Give a person a role in a project. A person without an account gets one, and an invitation.',
+    body: InviteToProject,
+    status: 201,
+    message: 'Person invited',
+    data: Invited,
+    access: 'admin',
+    handle: async ({ caller, by, body }) => {
+      const membership = { projectId: by.projectId, role: body.role };
+      const inviter = { actor: by.actor, isInstance: isInstance(caller) };
+      const wanted = { email: checked(body.email), name: body.name ?? '', membership };
+      const { person, link } = await invite(people, inviter, wanted);
+      return { person: toPerson(person), link };
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/people',
+    id: 'inviteToInstance',
+    tag,
+    summary:
+      'Make a person an administrator of the instance. A person without an account gets one, and an invitation.',
+    body: InviteToInstance,
+    status: 201,
+    message: 'Person invited',
+    data: Invited,
+    access: 'instance',
+    handle: async ({ actor, body }) => {
+      const wanted = { email: checked(body.email), name: body.name ?? '', membership: null };
+      const { person, link } = await invite(people, { actor, isInstance: true }, wanted);
+      return { person: toPerson(person), link };
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: '/api/v1/sign-in-links',
+    id: 'createSignInLink',
+    tag,
+    summary: 'Create a link that signs a person in once, or resets the password.',
+    body: Type.Object({
+      email: Type.Optional(RequiredText(254, 'The first administrator of the instance by default.')),
+      purpose: Type.Optional(oneOf(linkPurposes, '`sign_in` by default.')),
+      remove_second_factor: Type.Optional(
+        Type.Boolean({ description: 'Whether the use of the link removes the second factor.' }),
+      ),
+    }),
+    status: 201,
+    message: 'Link created',
+    data: Type.Object({ person: Person, link: Type.String() }),
+    access: 'instance',
+    handle: async ({ actor, body }) => {
+      const wanted = {
+        email: body.email,
+        purpose: body.purpose ?? 'sign_in',
+        endsSecondFactor: body.remove_second_factor ?? false,
+      };
+      const { person, link } = await makeLinkFor(people, actor, wanted);
+      return { person: toPerson(person), link };
+    },
+  });
+}
+
+function registerMembers(app: FastifyInstance, context: ApiContext): void {
+  const { db, people } = context;
+  const path = '/api/v1/projects/:projectID/people';
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listPeople',
+    tag,
+    summary: 'List the people with a role in a project.',
+    status: 200,
+    message: 'People fetched',
+    data: Type.Array(Member),
+    access: 'admin',
+    handle: async ({ project }) => showRows(await listMembers(db, project.id), toMember),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: `${path}/:personID`,
+    id: 'changeRole',
+    tag,
+    summary: 'Give a person another role in a project.',
+    body: Type.Object({ role: Type.Optional(oneOf(roles)) }),
+    status: 202,
+    message: 'Role changed',
+    data: Person,
+    access: 'admin',
+    handle: async ({ by, params, body }) =>
+      toPerson(await changeRole(people, { ...by, personId: params.personID }, body.role)),
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: `${path}/:personID`,
+    id: 'removeFromProject',
+    tag,
+    summary: 'Take the role in a project from a person. The account stays.',
+    status: 200,
+    message: 'Person removed',
+    data: Nothing,
+    access: 'admin',
+    handle: ({ by, params }) => removeFromProject(people, { ...by, personId: params.personID }),
+  });
+}
+
+function registerAccounts(app: FastifyInstance, context: ApiContext): void {
+  const { db, people } = context;
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/people',
+    id: 'listAccounts',
+    tag,
+    summary: 'List all accounts, newest first.',
+    query: Type.Object(pageQuery),
+    status: 200,
+    message: 'Accounts fetched',
+    data: PageOf(Account),
+    access: 'instance',
+    handle: async ({ query }) => mapPage(await listAccounts(db, parsePageRequest(query)), toAccount),
+  });
+  registerOperation(app, {
+    method: 'PUT',
+    path: '/api/v1/people/:personID',
+    id: 'updateAccount',
+    tag,
+    summary: 'Change an account. Deactivation ends all of its sessions at once.',
+    body: Type.Object({
+      email: Type.Optional(Text(254)),
+      name: Type.Optional(Text(256)),
+      instance_admin: Type.Optional(Type.Boolean()),
+      is_active: Type.Optional(Type.Boolean({ description: 'False: the person cannot sign in.' })),
+    }),
+    status: 202,
+    message: 'Account updated',
+    data: Person,
+    access: 'instance',
+    handle: async ({ actor, params, body }) => {
+      const email = body.email === undefined || body.email === '' ? undefined : checked(body.email);
+      const wanted = {
+        email,
+        name: body.name,
+        isInstanceAdmin: body.instance_admin,
+        isActive: body.is_active,
+      };
+      return toPerson(await changeAccount(people, { actor, id: params.personID }, wanted));
+    },
+  });
+}
+
+function checked(email: string): string {
+  if (!EMAIL.test(email.trim())) throw invalid('email', 'must be an e-mail address');
+  return email;
+}

@@ -1,0 +1,77 @@
+import type { Actor } from '../domain/audit.ts';
+import { randomText } from '../platform/random.ts';
+import { insertAudit } from '../store/config/audit-entries.ts';
+import type { Queryable } from '../store/database/database.ts';
+import { notifyOfPerson } from '../store/database/notify-nodes.ts';
+import { type PersonRow, recordSignIn } from '../store/people/people.ts';
+import { endSessionByHash, insertSession, type SessionRow } from '../store/people/sessions.ts';
+import type { PeopleDeps, Visitor } from './people-deps.ts';
+
+const TOKEN_CHARS = 43;
+const MOST_AGENT_CHARS = 256;
+
+/** The token goes into the cookie. Only its keyed hash is stored. */
+export interface SignedIn {
+  token: string;
+  session: SessionRow;
+  /** The owner of the session that the visitor came with and that was ended. */
+  endedPersonId: string | null;
+}
+
+/** The transaction of a sign-in. */
+export async function signingIn(
+  deps: PeopleDeps,
+  work: (tx: Queryable) => Promise<SignedIn>,
+): Promise<SignedIn> {
+  const signedIn = await deps.db.transaction(work);
+  if (signedIn.endedPersonId !== null) deps.forgetCallers(signedIn.endedPersonId);
+  return signedIn;
+}
+
+/**
+ * Signs a person in, in a transaction that checked the credentials. Each sign-in makes a token of its own, whatever the
+ * visitor came with, and ends the session that the visitor came with.
+ */
+export async function startSession(
+  tx: Queryable,
+  deps: PeopleDeps,
+  { person, method, hasSecondFactor }: { person: PersonRow; method: string; hasSecondFactor: boolean },
+  visitor: Visitor,
+): Promise<SignedIn> {
+  const ended = await endCurrent(tx, deps, visitor);
+  const token = randomText(TOKEN_CHARS);
+  const session = await insertSession(tx, {
+    id: deps.ids.next(),
+    person_id: person.id,
+    hash: deps.sealer.lookupHash(token),
+    method,
+    has_second_factor: hasSecondFactor,
+    address: visitor.address,
+    user_agent: visitor.userAgent.replaceAll('\0', '').slice(0, MOST_AGENT_CHARS),
+    seconds: deps.rules.sessionSeconds,
+  });
+  await recordSignIn(tx, person.id);
+  const after = { method, has_second_factor: hasSecondFactor, user_agent: session.user_agent };
+  await insertAudit(tx, { ids: deps.ids, projectId: null, actor: personOf(session) }, [
+    { action: 'person.signed_in', resourceId: person.id, before: null, after },
+  ]);
+  return { token, session, endedPersonId: ended?.person_id ?? null };
+}
+
+/** Ends the session that the visitor came with, on every node. */
+export async function endCurrent(
+  tx: Queryable,
+  deps: PeopleDeps,
+  visitor: Visitor,
+): Promise<SessionRow | null> {
+  if (visitor.token === undefined) return null;
+  const ended = await endSessionByHash(tx, deps.sealer.lookupHash(visitor.token));
+  if (ended === undefined) return null;
+  await notifyOfPerson(tx, ended.person_id);
+  return ended;
+}
+
+/** The owner of a session in the form of the audit log. */
+export function personOf(session: SessionRow, address = session.address): Actor {
+  return { type: 'person', id: session.person_id, credentialId: session.id, address };
+}

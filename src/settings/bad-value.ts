@@ -1,0 +1,2 @@
+/** Says what was expected of a setting. */
+export class BadValue extends Error {}

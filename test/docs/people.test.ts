@@ -1,0 +1,20 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+it('each line of the ASVS table names a test that exists, or a reason', () => {
+  const table = /<!-- begin asvs -->([^]*)<!-- end asvs -->/.exec(read('docs/people.md'))?.[1] ?? '';
+  const rows = table.split('\n').filter((line) => /^\| \d/.test(line));
+  expect(rows.length).toBeGreaterThan(35);
+  const problems = rows.flatMap((row) => {
+    const proofs = [...row.matchAll(/`([\w/.-]+\.test\.ts)`: "([^"]+)"/g)];
+    if (proofs.length === 0) return /Does not apply: |Partly: /.test(row) ? [] : [row];
+    return proofs.flatMap(([, file = '', title = '']) =>
+      existsSync(join(ROOT, file)) && read(file).includes(title) ? [] : [`${file}: ${title}`],
+    );
+  });
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,314 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Role } from '../../src/domain/role.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { member } from '../support/session-client.ts';
+import { shared } from '../support/shared.ts';
+
+/** Every operation of the document, called with every role, by a person and by a key. */
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+
+type Access = Role | 'any' | 'instance' | 'session' | 'public';
+interface Declared {
+  name: string;
+  id: string;
+  method: string;
+  path: string;
+  access: Access;
+  portal: string | undefined;
+}
+
+const { paths } = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
+const operations: Declared[] = Object.entries<Json>(paths).flatMap(([path, methods]) =>
+  Object.entries<Json>(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    access: operation['x-access'],
+    portal: operation['x-portal-right'],
+  })),
+);
+
+const ranks: readonly Role[] = ['viewer', 'developer', 'admin'];
+type Who = Role | 'instance';
+const callers = (['viewer', 'developer', 'admin', 'instance'] as const).flatMap((role) =>
+  (['person', 'key'] as const).map((kind) => ({ name: `${role} ${kind}`, role, kind })),
+);
+type CallerOf = (typeof callers)[number];
+
+function isAllowed({ access }: Declared, { role, kind }: { role: Who; kind: 'person' | 'key' }): boolean {
+  if (access === 'public' || access === 'any') return true;
+  if (access === 'session') return kind === 'person';
+  if (role === 'instance') return true;
+  return access !== 'instance' && ranks.indexOf(role) >= ranks.indexOf(access);
+}
+
+const clients = new Map<string, ApiClient>();
+
+async function makeCaller({ name, role, kind }: CallerOf, project: ApiClient): Promise<void> {
+  if (kind === 'person') clients.set(name, (await member(app, role, project)).client);
+  else if (role === 'instance') clients.set(name, app.instance);
+  else {
+    const { key } = await project.post('/keys', { name, role });
+    clients.set(name, new ApiClient(project.base, key));
+  }
+}
+
+/** The client of a caller, at the root of the service. */
+function clientOf(name: string): ApiClient {
+  const client = clients.get(name) as ApiClient & { at?(base: string): ApiClient };
+  return client.at?.(app.url) ?? new ApiClient(app.url, client.key);
+}
+
+beforeAll(async () => {
+  for (const caller of callers) await makeCaller(caller, app.project);
+});
+
+const pathOf = ({ path }: Declared, projectId = app.projectId) =>
+  path.replace('{projectID}', projectId).replaceAll(/\{\w+\}/g, 'none');
+
+test('every operation declares what it needs', () => {
+  expect(operations.filter(({ access }) => access === undefined)).toEqual([]);
+  const declared = (access: Access) =>
+    operations
+      .filter((one) => one.access === access && !one.path.startsWith('/portal-api'))
+      .map(({ id }) => id);
+  expect(declared('instance').sort()).toEqual([
+    'createProject',
+    'createSignInLink',
+    'inviteToInstance',
+    'listAccounts',
+    'listInstanceAudit',
+    'listNodes',
+    'updateAccount',
+  ]);
+  expect(declared('any')).toEqual(['listProjects']);
+  expect(declared('public').sort()).toEqual([
+    'checkLink',
+    'listProviders',
+    'requestReset',
+    'signIn',
+    'signOut',
+    'useLink',
+  ]);
+  // All may read, and not all may change.
+  const reading = ['testFilter', 'tryFilters'];
+  const viewers = operations.filter(({ access }) => access === 'viewer');
+  expect(
+    viewers.filter(({ method, id }) => method !== 'GET' && !reading.includes(id.replace('InPortal', ''))),
+  ).toEqual([]);
+});
+
+// Deleting a project and ending sessions would take the scene away.
+const destructive = new Set(['deleteProject', 'endOtherSessions', 'signOut', 'requestReset']);
+// A stream does not end by itself; it has a test of its own.
+const calm = operations.filter(
+  ({ id, path }) => !destructive.has(id) && !id.startsWith('stream') && !path.startsWith('/portal-api'),
+);
+
+describe.each(callers)('a $name', (caller) => {
+  test('may use what the document says, and nothing else', async () => {
+    expect(calm.length).toBeGreaterThan(80);
+    const wrong: string[] = [];
+    for (const operation of calm) {
+      const client = clientOf(caller.name);
+      const response = await client.raw(operation.method, pathOf(operation), {
+        ...(operation.method !== 'GET' && { body: {} }),
+      });
+      const { code = '' } = (await response.json()) as Json;
+      const isRefused = response.status === 403 && /^(role|instance_key|session)_required$/.test(code);
+      const isOdd = response.status === 401 && operation.access !== 'public';
+      if (isOdd || isRefused === isAllowed(operation, caller))
+        wrong.push(`${operation.name} (${operation.access}): ${response.status} ${code}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('may use no operation of a project without a role there', async () => {
+    const other = await app.newProject();
+    const inside = calm.filter(({ path }) => path.includes('{projectID}'));
+    const isEverywhere = caller.role === 'instance';
+    for (const operation of inside) {
+      if (isEverywhere && operation.access !== 'viewer') continue;
+      const response = await clientOf(caller.name).raw(operation.method, pathOf(operation, other.projectId), {
+        ...(operation.method !== 'GET' && { body: {} }),
+      });
+      const { code = '' } = (await response.json()) as Json;
+      const isRefused = response.status === 403 && code === 'project_forbidden';
+      expect([operation.name, isRefused]).toEqual([operation.name, !isEverywhere]);
+    }
+  });
+
+  test('deletes a project only as its administrator', async () => {
+    const project = await app.newProject();
+    const mayDelete = caller.role === 'admin' || caller.role === 'instance';
+    const before = clients.get(caller.name) as ApiClient;
+    await makeCaller(caller, project);
+    const response = await clientOf(caller.name).raw('DELETE', `/api/v1/projects/${project.projectId}`);
+    expect(response.status).toBe(mayDelete ? 200 : 403);
+    clients.set(caller.name, before);
+  });
+});
+
+test('a key of a role has it on the paths of the portal as well', async () => {
+  const inPortal = operations.filter(
+    ({ path, id }) => path.startsWith('/portal-api') && id !== 'getOwnPortalLink' && !id.startsWith('stream'),
+  );
+  const wrong: string[] = [];
+  for (const caller of callers.filter(({ role, kind }) => kind === 'key' && role !== 'instance'))
+    for (const operation of inPortal) {
+      const response = await clientOf(caller.name).raw(operation.method, pathOf(operation), {
+        ...(operation.method !== 'GET' && { body: {} }),
+      });
+      if ((response.status === 403) === isAllowed(operation, caller))
+        wrong.push(`${caller.name}: ${operation.name}`);
+    }
+  expect(wrong).toEqual([]);
+});
+
+test('a stream is open to every role of its project, and to no other caller', async () => {
+  for (const role of ['viewer', 'instance'] as const) {
+    const { client } = await member(app, role);
+    const ending = new AbortController();
+    const response = await fetch(`${client.base}/stream`, {
+      headers: client.headers(),
+      signal: ending.signal,
+    });
+    expect([role, response.status]).toEqual([role, 200]);
+    ending.abort();
+  }
+  const stranger = await member(app, 'admin', await app.newProject());
+  expect((await stranger.client.at(app.project.base).raw('GET', '/stream')).status).toBe(403);
+});
+
+test('a person reaches several projects, each with a role of its own', async () => {
+  const { client, uid, auth, email } = await member(app, 'viewer');
+  const other = await app.newProject();
+  await app.instance.post(`/projects/${other.projectId}/people`, { email, role: 'developer' });
+  expect((await auth.get('/me')).projects.map(({ uid: id, role }: Json) => [id, role])).toEqual([
+    [other.projectId, 'developer'],
+    [app.projectId, 'viewer'],
+  ]);
+  const body = { name: `type.of.${uid.toLowerCase()}` };
+  await client.post('/event-types', body, 403);
+  await client.at(other.base).post('/event-types', body);
+  const projects = await client.at(`${app.url}/api/v1`).get('/projects');
+  expect(projects.map(({ uid: id }: Json) => id)).toEqual([other.projectId, app.projectId]);
+});
+
+test('a key shows its role, and is refused an unknown one', async () => {
+  const { role } = await app.project.post('/keys', { name: 'reader', role: 'viewer' });
+  expect(role).toEqual({ type: 'project_viewer', project: app.projectId });
+  const usual = await app.project.post('/keys', { name: 'usual' });
+  expect(usual.role.type).toBe('project_admin');
+  await app.project.post('/keys', { name: 'no', role: 'owner' }, 400);
+});
+
+describe('a viewer', () => {
+  const HUSH = 'hush-hush';
+  const ids: Record<string, string> = {};
+  let project: ApiClient;
+  let viewer: ApiClient;
+  let developer: ApiClient;
+
+  beforeAll(async () => {
+    project = await app.newProject({
+      meta_event: { is_enabled: true, event_type: ['endpoint.*'], url: receiver.url, secret: `${HUSH} meta` },
+    });
+    const { endpoint, subscription } = await subscribe(project, receiver.url, {
+      endpoint: {
+        secret: `${HUSH} signing`,
+        authentication: { type: 'basic_auth', basic_auth: { username: 'u', password: `${HUSH} basic` } },
+        slack_webhook_url: `${receiver.url}/${HUSH}`,
+      },
+    });
+    const source = await project.post('/sources', {
+      name: 's',
+      type: 'http',
+      verifier: {
+        type: 'hmac',
+        hmac: { header: 'X-Sig', hash: 'SHA256', encoding: 'hex', secret: `${HUSH} hmac` },
+      },
+    });
+    const broker = await project.post('/sources', {
+      name: 'b',
+      type: 'pub_sub',
+      pub_sub: {
+        type: 'sqs',
+        workers: 1,
+        sqs: { access_key_id: 'id', secret_key: `${HUSH} sqs`, default_region: 'eu-west-1', queue_name: 'q' },
+      },
+    });
+    const event = await project.post('/events/broadcast', {
+      event_type: 'x',
+      data: { plan: 'payload-text' },
+    });
+    const { content } = await eventually(
+      () => project.get(`/eventdeliveries?eventId=${event.uid}`),
+      (page) => page.content[0]?.status === 'Success',
+    );
+    const [attempt] = await project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
+    const [filter] = await project.get(`/subscriptions/${subscription.uid}/filters`);
+    Object.assign(ids, {
+      endpointID: endpoint.uid,
+      subscriptionID: subscription.uid,
+      sourceID: source.uid,
+      brokerID: broker.uid,
+      eventID: event.uid,
+      eventDeliveryID: content[0].uid,
+      deliveryAttemptID: attempt.uid,
+      filterID: filter.uid,
+    });
+    const withRole = async (role: Role) =>
+      new ApiClient(project.base, (await project.post('/keys', { name: role, role })).key);
+    viewer = await withRole('viewer');
+    developer = await withRole('developer');
+  });
+
+  /** The text of every answer to a read that viewers may make. */
+  async function readings(client: ApiClient): Promise<Map<string, string>> {
+    const root = '/api/v1/projects/{projectID}';
+    const texts = new Map<string, string>();
+    for (const { access, method, path, name } of operations) {
+      if (access !== 'viewer' || method !== 'GET' || !path.startsWith(root) || path.endsWith('/stream'))
+        continue;
+      const filled = path.slice(root.length).replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? 'none');
+      texts.set(name, await (await client.raw('GET', filled)).text());
+    }
+    texts.set('broker', await (await client.raw('GET', `/sources/${ids['brokerID']}`)).text());
+    texts.set(
+      'projects',
+      JSON.stringify(await new ApiClient(`${app.url}/api/v1`, client.key).get('/projects')),
+    );
+    return texts;
+  }
+
+  test('sees no secret anywhere; a developer does', async () => {
+    const seen = await readings(viewer);
+    expect([...seen].filter(([, text]) => text.includes(HUSH)).map(([name]) => name)).toEqual([]);
+    const shown = [...(await readings(developer)).values()].join('\n');
+    for (const secret of ['meta', 'signing', 'basic', 'hmac', 'sqs'])
+      expect(shown).toContain(`${HUSH} ${secret}`);
+    expect(shown).toContain(`${receiver.url}/${HUSH}`);
+    // What is not secret stays.
+    expect(seen.get('broker')).toContain('eu-west-1');
+    expect([...seen.values()].join()).toContain('payload-text');
+  });
+
+  test('sees no payload where the project hides it, and cannot search it', async () => {
+    const { name } = await project.get('');
+    await project.put('', { name, config: { hide_payload_from_viewers: true } });
+    const seen = await readings(viewer);
+    expect([...seen].filter(([, text]) => text.includes('payload-text')).map(([one]) => one)).toEqual([]);
+    const search = `/events?body=${encodeURIComponent('{"plan":"payload-text"}')}`;
+    expect((await viewer.get(search, 403)).code).toBe('role_required');
+    expect((await developer.get(search)).content.length).toBe(1);
+    expect([...(await readings(developer)).values()].join()).toContain('payload-text');
+  });
+});

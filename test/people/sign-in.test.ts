@@ -1,0 +1,495 @@
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/program.ts';
+import {
+  cookieOf,
+  member,
+  PASSWORD,
+  SessionClient,
+  signIn,
+  tokenOf,
+  use,
+} from '../support/session-client.ts';
+import { shared } from '../support/shared.ts';
+
+const app = await shared(startTestApp());
+const second = await app.addNode();
+const auth = new ApiClient(`${app.url}/auth`, '');
+
+const json = async (response: Response): Promise<Json> => response.json();
+const statusOf = async (client: ApiClient, path = '/me'): Promise<number> => {
+  const response = await client.raw('GET', path);
+  await response.arrayBuffer();
+  return response.status;
+};
+const invited = async (email: string): Promise<string> =>
+  tokenOf((await app.instance.post('/people', { email })).link);
+/** Forgets failed sign-ins, so that tests do not slow each other down. */
+const forgetFailures = () => app.database.query('delete from sign_in_failures');
+
+describe('signing in', () => {
+  test('an invited person sets a password, signs in with it, and sees the projects', async () => {
+    const { link, person } = await app.instance.post(`/projects/${app.projectId}/people`, {
+      email: ' Ann@Example.com ',
+      name: 'Ann',
+      role: 'developer',
+    });
+    expect(person).toMatchObject({ email: 'ann@example.com', status: 'invited', instance_admin: false });
+    expect(link).toMatch(new RegExp(`^${app.url}/auth#link=\\w{43}$`));
+    const token = tokenOf(link);
+    const looked = await auth.post('/link/check', { token }, 200);
+    expect(looked).toEqual({
+      purpose: 'invitation',
+      email: 'ann@example.com',
+      name: 'Ann',
+      needs_password: true,
+      needs_code: false,
+    });
+    const used = await use(app.url, { token, password: PASSWORD });
+    expect(used.status).toBe(200);
+
+    const response = await signIn(app.url, { email: 'ANN@example.com', password: PASSWORD });
+    expect(response.status).toBe(200);
+    const me = await new SessionClient(`${app.url}/auth`, cookieOf(response)).get('/me');
+    expect((await json(response)).data).toEqual(me);
+    expect(me).toMatchObject({
+      person: { email: 'ann@example.com', name: 'Ann', status: 'active' },
+      instance_admin: false,
+      projects: [{ uid: app.projectId, name: 'default', role: 'developer' }],
+      session: { current: true, method: 'password', second_factor: false, address: '127.0.0.1' },
+    });
+  });
+
+  test('the cookie cannot be read by scripts or sent by other sites, and is bound to https where that is used', async () => {
+    const { email } = await member(app, 'viewer');
+    const response = await signIn(app.url, { email, password: PASSWORD });
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^posthorn_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/),
+    ]);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const port = await freePort();
+    await app.addNode({ POSTHORN_PUBLIC_URL: 'https://hooks.example.com', POSTHORN_PORT: String(port) });
+    const secure = { url: `http://127.0.0.1:${port}` };
+    const overTls = await signIn(secure.url, { email, password: PASSWORD });
+    expect(overTls.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-posthorn_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/),
+    ]);
+    const page = new SessionClient(`${secure.url}/auth`, cookieOf(overTls));
+    const from = (origin: string) =>
+      page.raw('GET', '/me', { headers: { origin } }).then(({ status }) => status);
+    expect(await from('https://hooks.example.com')).toBe(200);
+    expect(await from('https://other.example.com')).toBe(403);
+    // The cookie of the other name is none.
+    expect(await statusOf(new SessionClient(page.base, cookieOf(response)))).toBe(401);
+  });
+
+  test('an unknown address, a wrong password and a deactivated account get the same answer', async () => {
+    const { email, uid } = await member(app, 'viewer');
+    const gone = await member(app, 'viewer');
+    await app.database.query('update people set deactivated_at = now() where id = $1', [gone.uid]);
+    const open = await invited('open@example.com');
+    const answers = [
+      await signIn(app.url, { email: 'unknown@example.com', password: PASSWORD }),
+      await signIn(app.url, { email, password: 'not the password' }),
+      await signIn(app.url, { email: gone.email, password: PASSWORD }),
+      await signIn(app.url, { email: 'open@example.com', password: PASSWORD }),
+    ];
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain('sign_in_refused');
+    expect([uid, open].every((text) => !texts.join().includes(text))).toBe(true);
+  });
+
+  test('an unknown address costs as much work as a wrong password', async () => {
+    const { email } = await member(app, 'viewer');
+    // The CPU time of this process, in which the service runs: it does not depend on the load of the machine.
+    const costOf = async (address: string) => {
+      const before = process.cpuUsage();
+      for (let round = 0; round < 10; round++) {
+        await forgetFailures();
+        await (await signIn(app.url, { email: address, password: 'not the password' })).text();
+      }
+      return process.cpuUsage(before).user;
+    };
+    await costOf(email);
+    const ratio = (await costOf('unknown@example.com')) / (await costOf(email));
+    // Without the hash for an unknown account it is about a fifth.
+    expect(ratio).toBeGreaterThan(0.5);
+    expect(ratio).toBeLessThan(2);
+  });
+
+  test('a session gets a token of its own, whatever cookie came with the sign-in', async () => {
+    const { email, auth: first } = await member(app, 'viewer');
+    const planted = 'posthorn_session=chosenByAnAttacker000000000000000000000000000';
+    const response = await signIn(app.url, { email, password: PASSWORD }, { cookie: planted });
+    expect(cookieOf(response)).not.toBe(planted);
+    expect(await statusOf(new SessionClient(`${app.url}/auth`, planted))).toBe(401);
+    // A session that the visitor had already ends, because others may know it.
+    const again = await signIn(app.url, { email, password: PASSWORD }, { cookie: first.cookie });
+    expect(again.status).toBe(200);
+    expect(await statusOf(first)).toBe(401);
+  });
+
+  test('sign-ins at once get a session each', async () => {
+    const { email, auth: me } = await member(app, 'viewer');
+    const responses = await Promise.all(
+      Array.from({ length: 4 }, () => signIn(app.url, { email, password: PASSWORD })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(responses.map(cookieOf)).size).toBe(4);
+    expect((await me.get('/sessions')).length).toBe(5);
+  });
+
+  test('a page of another site cannot sign a visitor in', async () => {
+    const { email } = await member(app, 'viewer');
+    const body = { email, password: PASSWORD };
+    const foreign = await signIn(app.url, body, { origin: 'https://evil.example.com' });
+    expect([foreign.status, foreign.headers.getSetCookie()]).toEqual([403, []]);
+    const other = await signIn(app.url, body, { 'sec-fetch-site': 'cross-site' });
+    expect(other.status).toBe(403);
+    expect((await signIn(app.url, body, { origin: app.url })).status).toBe(200);
+  });
+
+  test('a hash with weaker parameters is replaced at the next sign-in', async () => {
+    const { email, uid } = await member(app, 'viewer');
+    const hashOf = async () =>
+      (await app.database.query('select password_hash from people where id = $1', [uid]))[0]?.[
+        'password_hash'
+      ];
+    const strong = String(await hashOf());
+    expect(strong).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    const { PasswordHasher } = await import('../../src/people/password-hasher.ts');
+    const weak = await new PasswordHasher(app.app.people.sealer, {
+      memory: 64,
+      passes: 1,
+      parallelism: 1,
+    }).hash(PASSWORD);
+    await app.database.query('update people set password_hash = $2 where id = $1', [uid, weak]);
+    expect((await signIn(app.url, { email, password: 'not the password' })).status).toBe(401);
+    expect(await hashOf()).toBe(weak);
+    expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(200);
+    await eventually(hashOf, (hash) => String(hash).includes('m=19456,t=2,p=1'));
+    expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  test('malformed sign-ins are refused', async () => {
+    await auth.post('/sign-in', {}, 400);
+    await auth.post('/sign-in', { email: 'a@example.com', password: 'x'.repeat(257) }, 400);
+    await auth.post('/link/check', { token: 'none' }, 401);
+    await auth.post('/link', { token: 'none', password: PASSWORD }, 401);
+    const zero = await signIn(app.url, { email: 'a\u0000@example.com', password: PASSWORD });
+    expect(zero.status).toBe(400);
+    expect((await auth.raw('GET', '/providers')).status).toBe(200);
+    expect(await auth.get('/providers')).toEqual({ password: true, reset_by_mail: false, providers: [] });
+  });
+});
+
+test('a node may have shorter sessions, or no passwords', async () => {
+  const { email, uid } = await member(app, 'viewer');
+  const node = await app.addNode({
+    POSTHORN_SESSION_HOURS: '1',
+    POSTHORN_SESSION_IDLE_MINUTES: '5',
+  });
+  const me = new SessionClient(
+    `${node.url}/auth`,
+    cookieOf(await signIn(node.url, { email, password: PASSWORD })),
+  );
+  const { session } = await me.get('/me');
+  const hours = (Date.parse(session.expires_at) - Date.parse(session.created_at)) / 3_600_000;
+  expect(hours).toBeCloseTo(1, 2);
+  await app.database.query(
+    "update sessions set last_used_at = now() - interval '6 minutes' where person_id = $1",
+    [uid],
+  );
+  await eventually(
+    () => statusOf(me),
+    (status) => status === 401,
+  );
+  const without = await app.addNode({ POSTHORN_PASSWORD_SIGN_IN: 'off' });
+  const refused = await signIn(without.url, { email, password: PASSWORD });
+  expect([refused.status, (await json(refused)).code]).toEqual([403, 'password_sign_in_off']);
+  expect((await new ApiClient(`${without.url}/auth`, '').get('/providers')).password).toBe(false);
+  // An invitation then sets no password.
+  const token = await invited('without@example.com');
+  expect((await use(without.url, { token })).status).toBe(200);
+});
+
+describe('failed sign-ins', () => {
+  test('many at once: few are checked, the others have to wait', async () => {
+    await forgetFailures();
+    const { email } = await member(app, 'viewer');
+    const tries = await Promise.all(
+      Array.from({ length: 30 }, () => signIn(app.url, { email, password: 'not the password' })),
+    );
+    const statuses = tries.map(({ status }) => status);
+    // Five are free. On a busy machine the first waits are over before the last try.
+    expect(statuses.filter((status) => status === 401).length).toBeLessThan(15);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(15);
+    const refused = tries.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    // The right password has to wait as well, for a while and not for good.
+    await app.database.query("update sign_in_failures set failed_at = failed_at - interval '61 seconds'");
+    expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(200);
+    expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(200);
+  });
+
+  test('the longest wait is a minute, and refused tries do not prolong it', async () => {
+    const { email } = await member(app, 'viewer');
+    await forgetFailures();
+    const fail = () => signIn(app.url, { email, password: 'not the password' });
+    for (let round = 0; round < 5; round++) await fail();
+    await app.database.query('update sign_in_failures set failures = 1000, failed_at = now()');
+    const early = await fail();
+    expect([early.status, Number(early.headers.get('retry-after')) <= 60]).toEqual([429, true]);
+    await app.database.query("update sign_in_failures set failed_at = now() - interval '61 seconds'");
+    expect((await fail()).status).toBe(401);
+  });
+
+  test('failures from elsewhere do not keep a person out who signed in here before', async () => {
+    await forgetFailures();
+    const known = await member(app, 'viewer');
+    expect((await signIn(app.url, { email: known.email, password: PASSWORD })).status).toBe(200);
+    const unknown = await member(app, 'viewer');
+    for (const { email } of [known, unknown]) {
+      const keyOf = app.app.people.sealer.lookupHash(`sign-in of ${email}`);
+      await app.database.query(
+        `insert into sign_in_failures (key, failures, failed_at) values ($1, 1000, now())
+         on conflict (key) do update set failures = 1000, failed_at = now()`,
+        [keyOf],
+      );
+    }
+    expect((await signIn(app.url, { email: known.email, password: PASSWORD })).status).toBe(200);
+    expect((await signIn(app.url, { email: unknown.email, password: PASSWORD })).status).toBe(429);
+    await forgetFailures();
+  });
+});
+
+describe('links', () => {
+  test('an invitation works once; of many uses at once, one succeeds', async () => {
+    const token = await invited('once@example.com');
+    const uses = await Promise.all(
+      Array.from({ length: 5 }, () => use(app.url, { token, password: PASSWORD })),
+    );
+    expect(uses.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401, 401, 401]);
+    expect((await use(app.url, { token, password: PASSWORD })).status).toBe(401);
+    await auth.post('/link/check', { token }, 401);
+  });
+
+  test('after a refused password the link still works', async () => {
+    const token = await invited('careful@example.com');
+    for (const password of ['short', 'Password1234!', 'careful@example.com', '123456789012', undefined])
+      expect((await use(app.url, { token, password })).status).toBe(400);
+    expect((await use(app.url, { token, password: PASSWORD })).status).toBe(200);
+  });
+
+  test('a sign-in link signs the first administrator in, once and within 15 minutes', async () => {
+    const { link } = await app.instance.post('/sign-in-links', {});
+    const used = await use(app.url, { token: tokenOf(link) });
+    expect((await json(used)).data).toMatchObject({ instance_admin: true, session: { method: 'link' } });
+    expect((await use(app.url, { token: tokenOf(link) })).status).toBe(401);
+    const late = tokenOf((await app.instance.post('/sign-in-links', {})).link);
+    const [row] = await app.database.query(
+      'select extract(epoch from expires_at - now()) as seconds from sign_in_links order by expires_at limit 1',
+    );
+    expect(Number(row?.['seconds'])).toBeLessThanOrEqual(900);
+    await app.database.query("update sign_in_links set expires_at = now() - interval '1 second'");
+    expect((await use(app.url, { token: late })).status).toBe(401);
+  });
+
+  test('a new link makes the earlier one of its kind void', async () => {
+    const first = await app.instance.post('/sign-in-links', {});
+    const next = await app.instance.post('/sign-in-links', {});
+    expect((await use(app.url, { token: tokenOf(first.link) })).status).toBe(401);
+    expect((await use(app.url, { token: tokenOf(next.link) })).status).toBe(200);
+  });
+
+  test('a reset sets a new password and ends every session', async () => {
+    const { email, auth: me } = await member(app, 'viewer');
+    const { link } = await app.instance.post('/sign-in-links', { email, purpose: 'reset' });
+    expect(await statusOf(me)).toBe(200);
+    const password = `${PASSWORD} and more`;
+    expect((await use(app.url, { token: tokenOf(link), password })).status).toBe(200);
+    expect(await statusOf(me)).toBe(401);
+    expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(401);
+    expect((await signIn(app.url, { email, password })).status).toBe(200);
+    await app.instance.post('/sign-in-links', { email: 'unknown@example.com', purpose: 'reset' }, 404);
+  });
+
+  test('a page of another site cannot use a link', async () => {
+    const token = await invited('cross@example.com');
+    const origin = 'https://evil.example.com';
+    expect((await use(app.url, { token, password: PASSWORD }, { origin })).status).toBe(403);
+    expect((await use(app.url, { token, password: PASSWORD })).status).toBe(200);
+  });
+});
+
+describe('sessions', () => {
+  test('changes need the origin of the service and a header that no form can send', async () => {
+    const { client } = await member(app, 'admin');
+    const make = (headers: Record<string, string>) =>
+      fetch(`${client.base}/event-types`, {
+        method: 'POST',
+        headers: { cookie: client.cookie, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ name: `made.${Math.random()}` }),
+      }).then(({ status }) => status);
+    const header = { 'x-posthorn-csrf': '1' };
+    expect(await make({})).toBe(403);
+    expect(await make({ origin: app.url })).toBe(403);
+    expect(await make({ ...header, origin: 'https://evil.example.com' })).toBe(403);
+    expect(await make({ ...header, origin: 'null' })).toBe(403);
+    expect(await make({ ...header, 'sec-fetch-site': 'same-site', origin: app.url })).toBe(403);
+    expect(await make({ ...header, 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await make({ ...header, origin: app.url })).toBe(201);
+    expect(await make({ ...header, 'sec-fetch-site': 'same-origin' })).toBe(201);
+    expect(await make(header)).toBe(201);
+  });
+
+  test('a page of another site reads nothing with the cookie of a visitor', async () => {
+    const { client } = await member(app, 'viewer');
+    const read = (headers: Record<string, string>) =>
+      fetch(`${client.base}/endpoints`, { headers: { cookie: client.cookie, ...headers } }).then(
+        (response) => [response.status, response.headers.get('access-control-allow-origin')],
+      );
+    expect(await read({ 'sec-fetch-site': 'cross-site' })).toEqual([403, null]);
+    expect(await read({ origin: 'https://evil.example.com' })).toEqual([403, null]);
+    expect(await read({ 'sec-fetch-site': 'none' })).toEqual([200, null]);
+  });
+
+  test('people list their sessions and end them, at once here and soon on other nodes', async () => {
+    const { email, auth: first } = await member(app, 'viewer');
+    const other = new SessionClient(
+      `${second.url}/auth`,
+      cookieOf(await signIn(second.url, { email, password: PASSWORD })),
+    );
+    expect(await statusOf(other)).toBe(200);
+    const sessions = await first.get('/sessions');
+    expect(sessions.map(({ current, method }: Json) => [current, method])).toEqual([
+      [false, 'password'],
+      [true, 'link'],
+    ]);
+    await first.delete(`/sessions/${sessions[0].uid}`);
+    expect(await statusOf(other.at(`${app.url}/auth`))).toBe(401);
+    await eventually(
+      () => statusOf(other),
+      (status) => status === 401,
+    );
+    await first.delete(`/sessions/${sessions[0].uid}`, 404);
+    const stranger = await member(app, 'viewer');
+    await stranger.auth.delete(`/sessions/${sessions[1].uid}`, 404);
+    expect(await statusOf(first)).toBe(200);
+
+    const more = await Promise.all([1, 2].map(() => signIn(app.url, { email, password: PASSWORD })));
+    await first.delete('/sessions');
+    for (const response of more)
+      expect(await statusOf(new SessionClient(`${app.url}/auth`, cookieOf(response)))).toBe(401);
+    expect((await first.get('/sessions')).length).toBe(1);
+  });
+
+  test('signing out ends the session and removes the cookie; without a session it does nothing', async () => {
+    const { auth: me } = await member(app, 'viewer');
+    const out = (client: ApiClient, headers = {}) => client.raw('POST', '/sign-out', { headers });
+    expect((await out(me, { origin: 'https://evil.example.com' })).status).toBe(403);
+    expect(await statusOf(me)).toBe(200);
+    const response = await out(me);
+    expect(response.headers.getSetCookie()).toEqual([
+      'posthorn_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0',
+    ]);
+    expect(await statusOf(me)).toBe(401);
+    expect((await out(auth)).status).toBe(200);
+  });
+
+  test('a session ends by the clock, and when it is not used', async () => {
+    const { auth: me, uid } = await member(app, 'viewer');
+    const { session } = await me.get('/me');
+    const hours = (Date.parse(session.expires_at) - Date.parse(session.created_at)) / 3_600_000;
+    expect(hours).toBeCloseTo(12, 2);
+    const set = (column: string, interval: string) =>
+      app.database.query(`update sessions set ${column} = now() + $2::interval where person_id = $1`, [
+        uid,
+        interval,
+      ]);
+    const ends = () =>
+      eventually(
+        () => statusOf(me),
+        (status) => status === 401,
+      );
+    await set('last_used_at', '-31 minutes');
+    await ends();
+    await set('last_used_at', '-29 minutes');
+    await eventually(
+      () => statusOf(me),
+      (status) => status === 200,
+    );
+    await eventually(
+      () =>
+        app.database.query(
+          "select 1 from sessions where person_id = $1 and last_used_at > now() - interval '1 minute'",
+          [uid],
+        ),
+      (rows) => rows.length === 1,
+    );
+    await set('expires_at', '-1 second');
+    await ends();
+    await set('expires_at', '1 hour');
+    await eventually(
+      () => statusOf(me),
+      (status) => status === 200,
+    );
+  });
+
+  test('access that ends while the body of a call is on its way does not count', async () => {
+    const { email, client, auth: me } = await member(app, 'admin');
+    const spare = new SessionClient(
+      `${app.url}/auth`,
+      cookieOf(await signIn(app.url, { email, password: PASSWORD })),
+    );
+    const { uid } = (await me.get('/me')).session;
+    const body = JSON.stringify({ name: 'written.too.late' });
+    const ended = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const stream = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(body.slice(0, 5)));
+        begun.resolve();
+        await ended.promise;
+        controller.enqueue(Buffer.from(body.slice(5)));
+        controller.close();
+      },
+    });
+    const writing = fetch(`${client.base}/event-types`, {
+      method: 'POST',
+      headers: { ...client.headers(), 'content-type': 'application/json' },
+      body: stream,
+      duplex: 'half',
+    } as RequestInit);
+    await begun.promise;
+    // The headers are on the server once it has looked the session up.
+    await statusOf(me);
+    await spare.delete(`/sessions/${uid}`);
+    ended.resolve();
+    expect((await writing).status).toBe(401);
+    const types = await app.project.get('/event-types?perPage=1000');
+    expect(JSON.stringify(types)).not.toContain('written.too.late');
+  });
+
+  test('a key cannot use the operations of a person, and a session is not a key', async () => {
+    for (const [method, path] of [
+      ['GET', '/me'],
+      ['GET', '/sessions'],
+      ['DELETE', '/sessions/x'],
+      ['DELETE', '/sessions'],
+    ] as const) {
+      const withKey = await new ApiClient(`${app.url}/auth`, app.project.key).raw(method, path);
+      expect([path, withKey.status]).toEqual([path, 403]);
+      const without = await auth.raw(method, path);
+      expect([path, without.status]).toEqual([path, 401]);
+    }
+    const { client } = await member(app, 'admin');
+    const token = client.cookie.split('=')[1] ?? '';
+    expect(await statusOf(new ApiClient(client.base, token), '/endpoints')).toBe(401);
+    expect(await statusOf(client.at(`${app.url}/portal-api`), '/endpoints')).toBe(400);
+  });
+});
