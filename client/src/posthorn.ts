@@ -21,8 +21,8 @@ export {
 } from './verify-webhook.ts';
 
 export interface PosthornOptions extends ClientOptions {
-  /** A key of the project, or the instance key. */
-  key: string;
+  /** A key of the project, or the instance key. Without one, a page of the server uses the session of its reader. */
+  key?: string;
   /** The id of the project. Only the calls of `projects` and `audit.listInstance` work without one. */
   project?: string;
 }

@@ -80,15 +80,19 @@ const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Caller {
   readonly #url: string;
-  readonly #authorization: string;
+  /** Without a key the browser adds the cookie of the session. The header proves that a script of the page calls. */
+  readonly #credentials: Record<string, string>;
   readonly #options: ClientOptions;
 
-  constructor(key: string, options: ClientOptions) {
+  constructor(key: string | undefined, options: ClientOptions) {
     const { origin, pathname, protocol } = new URL(options.url);
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('url must be http or https');
     this.#url = origin + pathname.replace(/\/+$/, '');
     // A key that cannot be a header fails here, and not as a network error of each call.
-    this.#authorization = new Headers({ authorization: `Bearer ${key}` }).get('authorization') ?? '';
+    this.#credentials =
+      key === undefined
+        ? { 'x-posthorn-csrf': '1' }
+        : { authorization: new Headers({ authorization: `Bearer ${key}` }).get('authorization') ?? '' };
     this.#options = options;
   }
 
@@ -131,7 +135,7 @@ export class Caller {
   #request({ method, body }: Call, requestId: string): RequestInit {
     const headers: Record<string, string> = {
       accept: 'application/json',
-      authorization: this.#authorization,
+      ...this.#credentials,
       'x-request-id': requestId,
     };
     if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';

@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
-import { brokerSettings } from './modules.ts';
+import { brokerKind, brokerSettings } from './modules.ts';
 import { SlotCleaner } from './slot-cleaner.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
 
@@ -78,7 +78,7 @@ export class BrokerRunner {
       known.version = row.version;
       return;
     }
-    const runs = !row.is_disabled && settings !== null;
+    const runs = !row.is_disabled && settings !== null && brokerKind(row) !== undefined;
     const consumer = runs ? new SourceConsumer(this.#deps, row) : null;
     const changing = this.#replace(row.id, known, consumer);
     this.#entries.set(row.id, { version: row.version, settings, consumer, changing });

@@ -9,7 +9,7 @@ const modules = {
   amqp: async () => (await import('./amqp/amqp.ts')).amqp,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
   postgres: async () => (await import('./postgres/postgres.ts')).postgres,
-} satisfies Partial<Record<BrokerKind, () => Promise<BrokerModule>>>;
+} satisfies Record<BrokerKind, () => Promise<BrokerModule>>;
 
 export type BrokerKind = BrokerSettings['type'];
 
@@ -25,7 +25,6 @@ export function brokerKind(source: SourceRow): BrokerKind | undefined {
   return source.type === 'db_change_stream' ? 'postgres' : brokerSettings(source)?.type;
 }
 
-/** Undefined: this version does not have the kind. */
-export async function loadModule(kind: BrokerKind): Promise<BrokerModule | undefined> {
-  return (modules as Partial<Record<BrokerKind, () => Promise<BrokerModule>>>)[kind]?.();
+export function loadModule(kind: BrokerKind): Promise<BrokerModule> {
+  return modules[kind]();
 }

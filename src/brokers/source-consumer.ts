@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
+import { NO_BROKER_SETTINGS } from '../domain/source.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
@@ -24,8 +25,6 @@ export interface SourceConsumerDeps {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-export const NO_SETTINGS = 'The source has no settings of a broker or database.';
-export const UNAVAILABLE = 'This version has no connection to this kind of broker.';
 
 export class SourceConsumer {
   readonly #deps: SourceConsumerDeps;
@@ -46,7 +45,10 @@ export class SourceConsumer {
 
   start(): void {
     this.#deps.board.add(this.#source, this.#kind);
-    this.#running = this.#run();
+    // A fault of ours ends this source, not the process.
+    this.#running = this.#run().catch((error: unknown) =>
+      this.#log.error({ err: error }, 'a source of a broker ended; it starts again when it is changed'),
+    );
   }
 
   /** What was received and is being stored is stored and acknowledged first. */
@@ -63,9 +65,7 @@ export class SourceConsumer {
     while (!signal.aborted) {
       try {
         board.connecting(id);
-        const module = await loadModule(this.#kind);
-        if (module === undefined) throw new BrokerError(UNAVAILABLE);
-        await this.#consume(module);
+        await this.#consume(await loadModule(this.#kind));
         if (!signal.aborted) throw new BrokerError('The broker ended the connection.');
       } catch (error) {
         if (signal.aborted) return;
@@ -83,7 +83,7 @@ export class SourceConsumer {
     const { connect, messages, board } = this.#deps;
     const { id, project_id: projectId } = this.#source;
     const settings = brokerSettings(this.#source);
-    if (settings === null) throw new BrokerError(NO_SETTINGS);
+    if (settings === null) throw new BrokerError(NO_BROKER_SETTINGS);
     const { signal } = this.#stop;
     const source = { id, projectId, kind: this.#kind };
     await module.consume(settings, {

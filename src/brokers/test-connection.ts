@@ -1,8 +1,9 @@
+import { NO_BROKER_SETTINGS } from '../domain/source.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import { BrokerError, type ConnectContext } from './module/broker-module.ts';
-import { brokerKind, brokerSettings, loadModule } from './modules.ts';
-import { NO_SETTINGS, reasonOf, UNAVAILABLE } from './source-consumer.ts';
+import { brokerSettings, loadModule } from './modules.ts';
+import { reasonOf } from './source-consumer.ts';
 
 const LIMIT_MS = 10_000;
 
@@ -11,11 +12,9 @@ export async function testConnection(
   source: SourceRow,
   deps: { connect: Omit<ConnectContext, 'signal' | 'log'>; log: Logger },
 ): Promise<string | null> {
-  const kind = brokerKind(source);
-  const module = kind === undefined ? undefined : await loadModule(kind);
   const settings = brokerSettings(source);
-  if (settings === null) return NO_SETTINGS;
-  if (module === undefined) return UNAVAILABLE;
+  if (settings === null) return NO_BROKER_SETTINGS;
+  const module = await loadModule(settings.type);
   const signal = AbortSignal.timeout(LIMIT_MS);
   try {
     await module.test(settings, { ...deps.connect, signal, log: deps.log });

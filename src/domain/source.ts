@@ -77,3 +77,6 @@ export interface SourceSecrets {
 export interface SourceProviderConfig {
   twitter: { crc_verified_at: string | null };
 }
+
+/** Clients of Convoy create change streams without them. */
+export const NO_BROKER_SETTINGS = 'The source has no settings of a broker or database.';

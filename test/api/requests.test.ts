@@ -17,7 +17,12 @@ async function refused(call: () => Promise<Response>, status: number): Promise<J
   const text = await response.text();
   expect([response.status, text]).toEqual([status, expect.stringMatching(/^\{"status":false/)]);
   const answer = JSON.parse(text) as Json;
-  expect(answer).toEqual({ status: false, message: expect.any(String), code: expect.any(String) });
+  expect(answer).toEqual({
+    status: false,
+    message: expect.any(String),
+    code: expect.any(String),
+    ...(answer.code === 'validation_failed' && { fields: expect.any(Array) }),
+  });
   expect(answer.message).not.toBe('');
   expect(response.headers.get('x-request-id')).toBeTruthy();
   expect(await storedRows(app.database)).toEqual(before);

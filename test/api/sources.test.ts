@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -484,16 +483,4 @@ test('the connection to a broker can be tried, ten times a minute; other sources
   expect(http.status).toBe(null);
   await app.project.post(`/sources/${http.uid}/test_connection`, undefined, 400);
   await app.project.post('/sources/none/test_connection', undefined, 404);
-});
-
-test('a kind of broker that this version cannot take from says so', async () => {
-  const connection_url = 'postgres://u:p@127.0.0.1:1/d';
-  const source = await app.project.post('/sources', {
-    name: 'q',
-    type: 'db_change_stream',
-    db_change_stream: { connection_url, slot_name: 's', publication_name: 'p', tables: ['a.b'] },
-  });
-  const read = async () => (await app.project.get(`/sources/${source.uid}`)).status;
-  const { reason } = await eventually(read, ({ state }) => state === 'waiting');
-  expect(reason).toBe('This version has no connection to this kind of broker.');
 });

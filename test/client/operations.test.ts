@@ -7,9 +7,11 @@ import { Journey, type Send } from '../conformance/journey.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { MailServer } from '../support/mail-server.ts';
 import { callLine, missingOperations } from '../support/operation-coverage.ts';
 import { Receiver } from '../support/receiver.ts';
 import { recordedFetch } from './clients.ts';
+import { peopleJourney } from './people-journey.ts';
 
 /** Every operation through the client, against the real server. The last test checks that none is missing. */
 const document = JSON.parse(
@@ -19,6 +21,7 @@ const calls: string[] = [];
 let last: { status: number; answer: Json };
 let app: TestApp;
 let receiver: Receiver;
+let mails: MailServer;
 let instance: Posthorn;
 let posthorn: Posthorn;
 
@@ -32,7 +35,12 @@ const watchedFetch: typeof fetch = async (input, init) => {
 
 beforeAll(async () => {
   // Without the role that runs jobs, so that a job can be cancelled.
-  app = await startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' });
+  mails = await MailServer.start();
+  app = await startTestApp({
+    POSTHORN_ROLES: 'api,ingest,deliver',
+    POSTHORN_SMTP_URL: mails.url,
+    POSTHORN_SMTP_FROM: 'posthorn@example.com',
+  });
   receiver = await Receiver.start();
   const options = { url: app.url, fetch: watchedFetch };
   instance = new Posthorn({ ...options, key: app.instance.key });
@@ -42,6 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app?.stop();
   await receiver?.stop();
+  await mails?.stop();
 });
 
 /** Opens a stream, and ends it when the server has answered. */
@@ -374,6 +383,9 @@ describe('the errors of the real server', () => {
     expect(error).toEqual(expect.arrayContaining(['name']));
   });
 });
+
+it('people are invited, sign in without a key, and are removed', () =>
+  peopleJourney(app, { instance, project: posthorn, send: watchedFetch }));
 
 describe('the coverage', () => {
   it('includes every operation with a success, except the second verbs of three', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PASSWORD } from '../support/session-client.ts';
 import { watchedPage } from './browser.ts';
 import type { World } from './world.ts';
 
@@ -15,10 +16,34 @@ export function signInTests(get: () => World): void {
       const { page, wrongs, close } = await fresh(get());
       const { app } = get();
       await page.goto(`${app.url}/p/${app.projectId}/events`);
+      await page.getByText('Sign in with an API key').click();
       await page.getByLabel('API key').fill('wrong');
       await page.keyboard.press('Enter');
       await page.getByRole('alert').waitFor();
       await page.getByLabel('API key').fill(app.project.key);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('with an invitation leads to the pages of the role, and a password leads back after signing out', async () => {
+      const { page, wrongs, close } = await fresh(get());
+      const { app } = get();
+      const email = 'Zoë@example.com';
+      const { link } = await app.project.post('/people', { email, name: 'Zoë', role: 'viewer' });
+      await page.goto(link);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      await page.getByRole('complementary').getByText('zoë@example.com').waitFor();
+      expect(await page.getByRole('navigation').getByText('Instance').count()).toBe(0);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Password').fill('not the password');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').waitFor();
+      await page.getByLabel('Password').fill(PASSWORD);
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
       expect(wrongs).toEqual([]);

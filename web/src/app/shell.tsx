@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { MeContext, rememberProject } from '../data/project.ts';
-import { isSignedIn, readMe } from '../data/session.ts';
+import { isSignedOut, readMe } from '../data/session.ts';
 import { QueryView } from '../parts/query-view.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { TimeStyleContext } from '../ui/time.tsx';
@@ -15,8 +15,8 @@ const SearchPalette = lazy(() =>
 
 /** Everything around a page. Who is not signed in goes to the sign-in page. */
 export function Shell() {
-  const me = useQuery({ queryKey: ['me'], queryFn: readMe, enabled: isSignedIn(), staleTime: 60_000 });
-  if (!isSignedIn()) return <Navigate to="/sign-in" />;
+  const me = useQuery({ queryKey: ['me'], queryFn: readMe, staleTime: 60_000 });
+  if (isSignedOut(me.error)) return <Navigate to="/sign-in" />;
   if (me.data === undefined)
     return (
       <main className="p-4">

@@ -120,8 +120,8 @@ function Preferences({ style, setStyle }: Pick<Props, 'style' | 'setStyle'>) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const me = useMe();
-  const leave = () => {
-    signOut();
+  const leave = async () => {
+    await signOut();
     queries.clear();
     void navigate({ to: '/sign-in' });
   };
@@ -148,7 +148,7 @@ function Preferences({ style, setStyle }: Pick<Props, 'style' | 'setStyle'>) {
       </div>
       <div className="flex items-center justify-between gap-2 text-xs text-muted">
         <span className="truncate px-2">{me.person ?? 'Signed in with a key'}</span>
-        <button type="button" onClick={leave} className="link shrink-0">
+        <button type="button" onClick={() => void leave()} className="link shrink-0">
           Sign out
         </button>
       </div>

@@ -11,11 +11,7 @@ export interface Explained {
 export function explainError(error: unknown): Explained {
   if (!(error instanceof PosthornError))
     return { title: 'This page has a fault', text: String(error), requestId: undefined, kind: 'other' };
-  const { requestId, status } = error;
-  const text =
-    error.fields.length > 0
-      ? error.fields.map(({ field, problem }) => `${field}: ${problem}`).join('; ')
-      : error.message;
+  const { requestId, status, message: text } = error;
   if (status === 401)
     return { title: 'You are signed out', text: 'Sign in again to go on.', requestId, kind: 'signed-out' };
   if (status === 403)
@@ -43,3 +39,7 @@ export function explainError(error: unknown): Explained {
 }
 
 export const errorText = (error: unknown): string => explainError(error).text;
+
+/** For a sign-in, where 401 does not mean that a session has ended. */
+export const refusalText = (error: unknown): string =>
+  error instanceof PosthornError && error.status === 401 ? error.message : errorText(error);

@@ -1,11 +1,11 @@
 /*
- * Who the reader is. The key is typed on the sign-in page and lives in this tab only: sessionStorage forgets it when the
- * tab is closed, and another tab asks again.
+ * Who the reader is: a person with a session, whose cookie the page cannot see, or the holder of an API key. A key lives
+ * in this tab only: sessionStorage forgets it when the tab is closed, and another tab asks again.
  */
 import { Posthorn, PosthornError } from 'posthorn-client';
 
 export interface Me {
-  /** Null with a key. */
+  /** The e-mail address. Null with a key. */
   person: string | null;
   instance_admin: boolean;
   projects: { uid: string; name: string; role: string }[];
@@ -13,29 +13,46 @@ export interface Me {
 
 const STORED = 'posthorn.key';
 
-export const isSignedIn = (): boolean => sessionStorage.getItem(STORED) !== null;
+/** A code of the second factor is asked for. */
+export const needsCode = (error: unknown): boolean =>
+  error instanceof PosthornError && error.code === 'code_required';
 
-export async function signIn(key: string): Promise<void> {
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof PosthornError && error.status === 401;
+
+export async function signIn(given: { email: string; password: string; code?: string }): Promise<void> {
+  sessionStorage.removeItem(STORED);
+  await apiOf().signIn.signIn(given, { retries: 0 });
+}
+
+export async function signInWithKey(key: string): Promise<void> {
   await new Posthorn({ url: location.origin, key, retries: 0 }).projects.list();
   sessionStorage.setItem(STORED, key);
 }
 
-export function signOut(): void {
+export async function signOut(): Promise<void> {
+  if (sessionStorage.getItem(STORED) === null) await apiOf().signIn.signOut();
   sessionStorage.removeItem(STORED);
 }
 
 /** The client of the API. Without a project only the calls of the instance work. */
 export function apiOf(project?: string): Posthorn {
-  const key = sessionStorage.getItem(STORED) ?? '';
+  const key = sessionStorage.getItem(STORED);
   return new Posthorn({
     url: location.origin,
-    key,
+    ...(key === null ? {} : { key }),
     retries: 2,
     ...(project === undefined ? {} : { project }),
   });
 }
 
 export async function readMe(): Promise<Me> {
+  if (sessionStorage.getItem(STORED) !== null) return keyHolder();
+  const { person, instance_admin, projects } = await apiOf().ownAccount.getMe();
+  return { person: person.email, instance_admin, projects };
+}
+
+async function keyHolder(): Promise<Me> {
   const api = apiOf();
   const projects = await api.projects.list();
   const mayAll = await api.audit

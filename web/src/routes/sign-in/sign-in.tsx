@@ -1,63 +1,119 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
-import { signIn } from '../../data/session.ts';
+import { refusalText } from '../../data/explain-error.ts';
+import { apiOf, needsCode, signIn, signInWithKey } from '../../data/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { formText } from '../../ui/form-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 
-export function SignIn() {
+/** Runs a sign-in and goes to the overview, or says what is wrong. */
+function useEntry() {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [error, setError] = useState<string>();
+  const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const enter = (event: FormEvent<HTMLFormElement>, work: (form: FormData) => Promise<void>) => {
     event.preventDefault();
-    const key = formText(new FormData(event.currentTarget), 'key');
     setBusy(true);
     setError(undefined);
-    signIn(key).then(
+    work(new FormData(event.currentTarget)).then(
       () => {
         queries.clear();
         void navigate({ to: '/' });
       },
       (reason: unknown) => {
         setBusy(false);
-        setError(errorText(reason));
+        setError(reason);
       },
     );
   };
+  return { enter, busy, error, text: error === undefined ? undefined : refusalText(error) };
+}
+
+export function SignIn() {
+  const ways = useQuery({ queryKey: ['ways'], queryFn: () => apiOf().signIn.listProviders() });
   return (
     <main className="mx-auto grid min-h-dvh max-w-sm content-center gap-5 p-4">
       <h1 className="flex items-center gap-2 text-lg">
         <Icon name="horn" className="size-6 text-accent" /> Posthorn
       </h1>
-      <form onSubmit={submit} className="grid gap-4">
-        <TextField
-          label="API key"
-          name="key"
-          type="password"
-          required
-          autoComplete="off"
-          error={error}
-          hint="A key of a project, or the instance key. It stays in this tab."
-        />
-        <div>
-          <Button type="submit" look="main" busy={busy && 'Signing in'}>
-            Sign in
-          </Button>
+      {ways.data?.password !== false && <PasswordForm />}
+      {ways.data?.providers.map(({ name, title, url }) => (
+        <a key={name} href={url} className="underline">
+          Sign in with {title}
+        </a>
+      ))}
+      <p className="text-muted">No account yet? This command prints a link that signs you in:</p>
+      <CodeBlock label="Command" text="npx posthorn sign-in-link" />
+      <details>
+        <summary className="cursor-pointer">Sign in with an API key</summary>
+        <div className="pt-3">
+          <KeyForm />
         </div>
-      </form>
-      <div className="grid gap-2 text-muted">
-        <p>The first start wrote a key. In the folder where Posthorn was started:</p>
-        <CodeBlock
-          label="Command"
-          text="node -p &quot;require('./.posthorn/credentials.json').instance_key&quot;"
-        />
-      </div>
+      </details>
     </main>
+  );
+}
+
+function PasswordForm() {
+  const { enter, busy, error, text } = useEntry();
+  const asksCode = needsCode(error);
+  const submit = (form: FormData) => {
+    const code = formText(form, 'code');
+    return signIn({
+      email: formText(form, 'email'),
+      password: formText(form, 'password'),
+      ...(code === '' ? {} : { code }),
+    });
+  };
+  return (
+    <form onSubmit={(event) => enter(event, submit)} className="grid gap-4">
+      {/* Not of type email: browsers refuse addresses with letters beyond ASCII. */}
+      <TextField label="E-mail address" name="email" inputMode="email" required autoComplete="username" />
+      <TextField
+        label="Password"
+        name="password"
+        type="password"
+        required
+        autoComplete="current-password"
+        error={asksCode ? undefined : text}
+      />
+      {asksCode && (
+        <TextField label="Code of the second factor" name="code" required autoComplete="one-time-code" />
+      )}
+      <div>
+        <Button type="submit" look="main" busy={busy && 'Signing in'}>
+          Sign in
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function KeyForm() {
+  const { enter, busy, text } = useEntry();
+  return (
+    <form
+      onSubmit={(event) => enter(event, (form) => signInWithKey(formText(form, 'key')))}
+      className="grid gap-4"
+    >
+      <TextField
+        label="API key"
+        name="key"
+        type="password"
+        required
+        autoComplete="off"
+        error={text}
+        hint="A key of a project, or the instance key. It stays in this tab."
+      />
+      <div>
+        <Button type="submit" busy={busy && 'Signing in'}>
+          Use the key
+        </Button>
+      </div>
+    </form>
   );
 }
