@@ -19,6 +19,8 @@ beforeAll(async () => {
   const root = '/api/v1/projects/{projectID}';
   reads = Object.entries<Json>(paths)
     .filter(([path, methods]) => path.startsWith(root) && methods.get !== undefined)
+    // The answer of a stream has no end.
+    .filter(([path]) => !path.endsWith('/stream'))
     .map(([path, methods]) => ({
       path: path.slice(root.length),
       names: (methods.get.parameters ?? [])
