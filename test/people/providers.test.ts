@@ -83,7 +83,7 @@ class Browser {
 const CALLBACK = /\/callback\?/;
 const start = (name: string) => `${url}/auth/providers/${name}/start`;
 let count = 0;
-const somebody = (more: object = {}) => {
+const accountWith = (more: object = {}) => {
   count += 1;
   return {
     sub: `sub-${count}`,
@@ -103,7 +103,7 @@ async function signInAt(name: string): Promise<{ end: string; browser: Browser; 
 
 describe('signing in at a provider', () => {
   test('a person signs in at a provider, and the first sign-in makes an account', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const ways = await new ApiClient(`${url}/auth`, '').get('/providers');
     expect(ways).toEqual({
       password: false,
@@ -130,13 +130,13 @@ describe('signing in at a provider', () => {
   });
 
   test('many first sign-ins at once make one account', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const all = await Promise.all(Array.from({ length: 4 }, () => signInAt('main')));
     expect(new Set(all.map(({ me }) => me.person.uid)).size).toBe(1);
   });
 
   test('groups give roles at each sign-in, and take them back', async () => {
-    idp.account = somebody({ groups: ['readers', 'makers', 'others'] });
+    idp.account = accountWith({ groups: ['readers', 'makers', 'others'] });
     const first = await signInAt('main');
     expect(first.me.projects).toEqual([{ uid: app.projectId, name: 'default', role: 'developer' }]);
     idp.account = { ...idp.account, groups: ['readers'] };
@@ -151,7 +151,7 @@ describe('signing in at a provider', () => {
   });
 
   test('without create_accounts only people who were invited may sign in', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     expect((await signInAt('closed')).end).toBe(`${url}/auth#error=provider_no_account`);
     await app.instance.post(`/projects/${app.projectId}/people`, {
       email: idp.account.email,
@@ -162,12 +162,12 @@ describe('signing in at a provider', () => {
   });
 
   test('a provider that asks for a second factor itself gives sessions with one', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     expect((await signInAt('safe')).me.session).toMatchObject({ method: 'safe', second_factor: true });
   });
 
   test('the proof of an address takes the account from others who set it up before', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const { email } = idp.account;
     const { link } = await app.project.post('/people', { email, role: 'viewer' });
     const used = await use(app.url, { token: tokenOf(link), password: PASSWORD });
@@ -179,14 +179,14 @@ describe('signing in at a provider', () => {
   });
 
   test('a deactivated account stays out', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const { me } = await signInAt('main');
     await app.instance.put(`/people/${me.person.uid}`, { is_active: false });
     expect((await signInAt('main')).end).toBe(`${url}/auth#error=provider_refused`);
   });
 
   test('the browser returns to a path of the service and nowhere else', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const to = (path: string) =>
       new Browser().follow(`${start('main')}?return_to=${encodeURIComponent(path)}`);
     expect(await to('/p/1?x=y')).toBe(`${url}/p/1?x=y`);
@@ -222,7 +222,7 @@ describe('refused is', () => {
         ),
     ],
   ])('an ID token %s', async (_name, forge) => {
-    idp.account = somebody();
+    idp.account = accountWith();
     idp.forge = forge;
     expect(await refused('main')).toBe('provider_refused');
     // The same account is taken without the forgery.
@@ -236,7 +236,7 @@ describe('refused is', () => {
     ['an address of another domain', { email: 'who@other.example' }, 'provider_domain'],
     ['a domain that only ends like an allowed one', { email: 'who@evilexample.com' }, 'provider_domain'],
   ])('%s', async (_name, claims, code) => {
-    idp.account = somebody(claims);
+    idp.account = accountWith(claims);
     expect(await refused('main')).toBe(code);
   });
 
@@ -246,7 +246,7 @@ describe('refused is', () => {
   });
 
   test('an answer in another browser, with another state, or a second time', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const browser = new Browser();
     const answer = await browser.follow(start('main'), CALLBACK);
     expect(answer).toMatch(CALLBACK);
@@ -261,7 +261,7 @@ describe('refused is', () => {
   });
 
   test('an answer to a sign-in at another provider', async () => {
-    idp.account = somebody();
+    idp.account = accountWith();
     const browser = new Browser();
     const answer = await browser.follow(start('safe'), CALLBACK);
     expect(await browser.follow(answer.replace('/safe/', '/main/'))).toBe(
