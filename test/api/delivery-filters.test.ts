@@ -172,4 +172,5 @@ test('a project and a portal see nothing of others in filters and counts', async
     sending: 0,
   });
   expect((await portal.get('/eventdeliveries?query=broken')).content).toEqual([]);
+  await new ApiClient(portal.base, `${link.token}x`).get('/eventdeliveries/waitingtotals', 401);
 });

@@ -82,6 +82,7 @@ test('failures are grouped by endpoint and cause, the largest first', async () =
   ).toEqual([]);
   // A portal sees its owner's endpoints only, another project nothing.
   expect((await portal.get('/failures')).groups).toEqual([first]);
+  await portal.get('/failures?startDate=2026-02-30T00:00:00', 400);
   const other = await app.newProject();
   expect(await other.get(`/failures?endpointId=${broken.uid}`)).toEqual({ groups: [], complete: true });
 });

@@ -9,6 +9,9 @@ export function callLine(method: string, url: string, status: number): string {
   return `${method} ${pathname.replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '-')} ${status}\n`;
 }
 
+/** It takes nothing, is open to everybody and reads nothing but the configuration. */
+const CANNOT_FAIL = 'GET /auth/providers';
+
 /** The operations without a successful call or without a failed one. */
 export function missingOperations(document: OpenApi, lines: Iterable<string>): string[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -36,7 +39,7 @@ export function missingOperations(document: OpenApi, lines: Iterable<string>): s
   return operations
     .flatMap(({ name, succeeded, failed }) => [
       ...(succeeded ? [] : [`${name}: no success`]),
-      ...(failed ? [] : [`${name}: no failure`]),
+      ...(failed || name === CANNOT_FAIL ? [] : [`${name}: no failure`]),
     ])
     .sort();
 }
