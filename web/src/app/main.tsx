@@ -3,7 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ToastProvider } from '../ui/toast.tsx';
+import { ToastProvider } from '../ui/controls/toast.tsx';
 import { applyTheme, storedTheme } from './preferences.ts';
 import { router } from './router.tsx';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { TimeStyle } from '../ui/time.tsx';
+import type { TimeStyle } from '../ui/text/time.tsx';
 
 /** What the reader chose by hand, kept in this browser. */
 export type Theme = 'system' | 'light' | 'dark';

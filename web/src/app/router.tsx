@@ -8,7 +8,7 @@ import {
 import { lastProject, useMe } from '../data/project.ts';
 import { ProblemView } from '../parts/query-view.tsx';
 import { SignIn } from '../routes/sign-in/sign-in.tsx';
-import { EmptyState, Skeleton } from '../ui/states.tsx';
+import { EmptyState, Skeleton } from '../ui/page/states.tsx';
 import { Shell } from './shell.tsx';
 
 const root = createRootRoute({ notFoundComponent: NoPage });

@@ -4,8 +4,8 @@ import { type KeyboardEvent, useState } from 'react';
 import { useProject } from '../data/project.ts';
 import { type Hit, searchAll } from '../data/search-all.ts';
 import { ProblemView } from '../parts/query-view.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Link } from '../ui/link.tsx';
+import { Dialog } from '../ui/controls/dialog.tsx';
+import { Link } from '../ui/text/link.tsx';
 import { NAVIGATION } from './navigation.ts';
 
 /** One search over pages, ids, keys, customers, names and values. Enter opens the only hit, or the first. */

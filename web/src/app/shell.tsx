@@ -4,8 +4,8 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { MeContext, rememberProject } from '../data/project.ts';
 import { isSignedOut, readMe } from '../data/session.ts';
 import { QueryView } from '../parts/query-view.tsx';
-import { IconButton } from '../ui/button.tsx';
-import { TimeStyleContext } from '../ui/time.tsx';
+import { IconButton } from '../ui/controls/button.tsx';
+import { TimeStyleContext } from '../ui/text/time.tsx';
 import { useTimeStyle } from './preferences.ts';
 import { Sidebar } from './sidebar.tsx';
 

@@ -2,10 +2,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams, useRouter } from '@tanstack/react-router';
 import { useMe } from '../data/project.ts';
 import { signOut } from '../data/session.ts';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Icon, type IconName } from '../ui/icon.tsx';
-import { Link } from '../ui/link.tsx';
-import type { TimeStyle } from '../ui/time.tsx';
+import { Button, IconButton } from '../ui/controls/button.tsx';
+import { Icon, type IconName } from '../ui/text/icon.tsx';
+import { Link } from '../ui/text/link.tsx';
+import type { TimeStyle } from '../ui/text/time.tsx';
 import { INSTANCE_PAGES, NAVIGATION } from './navigation.ts';
 import { type Theme, useTheme } from './preferences.ts';
 

@@ -1,10 +1,10 @@
 import type { DeliveryAttempt } from 'posthorn-client';
 import { attemptResult, curlOf, timingParts, totalMs } from '../data/attempt.ts';
-import { CodeBlock } from '../ui/code-block.tsx';
-import { CopyButton } from '../ui/copy.tsx';
-import { StateBadge } from '../ui/state-badge.tsx';
-import { Time } from '../ui/time.tsx';
-import { formatMs, TimingBar } from '../ui/timing-bar.tsx';
+import { formatMs, TimingBar } from '../ui/charts/timing-bar.tsx';
+import { CodeBlock } from '../ui/code/code-block.tsx';
+import { CopyButton } from '../ui/text/copy.tsx';
+import { StateBadge } from '../ui/text/state-badge.tsx';
+import { Time } from '../ui/text/time.tsx';
 
 interface Props {
   attempt: DeliveryAttempt;

@@ -1,7 +1,7 @@
 import type { AuditEntry } from 'posthorn-client';
-import type { Column } from '../ui/data-list.tsx';
-import { Id } from '../ui/id.tsx';
-import { Time } from '../ui/time.tsx';
+import type { Column } from '../ui/tables/data-list.tsx';
+import { Id } from '../ui/text/id.tsx';
+import { Time } from '../ui/text/time.tsx';
 
 export const auditColumns: Column<AuditEntry>[] = [
   { name: 'When', width: '6.5rem', cell: ({ created_at }) => <Time at={created_at} /> },

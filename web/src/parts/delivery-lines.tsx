@@ -1,7 +1,7 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useProject } from '../data/project.ts';
-import { Link } from '../ui/link.tsx';
-import { Time } from '../ui/time.tsx';
+import { Link } from '../ui/text/link.tsx';
+import { Time } from '../ui/text/time.tsx';
 import { DeliveryBadge } from './states.tsx';
 
 /** A few deliveries, one line each. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../data/project.ts';
-import { FilterSelect, FilterText } from '../ui/filter-controls.tsx';
+import { FilterSelect, FilterText } from '../ui/controls/filter-controls.tsx';
 
 const MAX_CHOICES = 100;
 

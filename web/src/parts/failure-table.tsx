@@ -1,9 +1,9 @@
 import type { ListFailuresResult } from 'posthorn-client';
 import { useProject } from '../data/project.ts';
-import { Link, withSearch } from '../ui/link.tsx';
-import { count } from '../ui/numbers.ts';
-import { PlainTable, type TableColumn } from '../ui/plain-table.tsx';
-import { Time } from '../ui/time.tsx';
+import { PlainTable, type TableColumn } from '../ui/tables/plain-table.tsx';
+import { Link, withSearch } from '../ui/text/link.tsx';
+import { count } from '../ui/text/numbers.ts';
+import { Time } from '../ui/text/time.tsx';
 
 type Group = ListFailuresResult['groups'][number];
 

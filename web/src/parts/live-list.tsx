@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { Rows } from '../data/rows.ts';
-import { type Column, DataList, type DataListHandle } from '../ui/data-list.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { Skeleton } from '../ui/states.tsx';
+import { Skeleton } from '../ui/page/states.tsx';
+import { type Column, DataList, type DataListHandle } from '../ui/tables/data-list.tsx';
+import { Icon } from '../ui/text/icon.tsx';
 import { useOpenId } from './list-layout.tsx';
 import { ProblemView } from './query-view.tsx';
 

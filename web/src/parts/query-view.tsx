@@ -1,8 +1,8 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { explainError } from '../data/explain-error.ts';
-import { Link } from '../ui/link.tsx';
-import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { ErrorPanel, Skeleton } from '../ui/page/states.tsx';
+import { Link } from '../ui/text/link.tsx';
 
 /** The words for a failed call. No page is left blank by it. */
 export function ProblemView({ error, onRetry }: { error: unknown; onRetry?: () => void }) {

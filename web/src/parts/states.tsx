@@ -1,6 +1,6 @@
 import type { Endpoint, EventDelivery, Job } from 'posthorn-client';
 import { type DeliveryState, deliveryState, holdOf } from '../data/delivery-state.ts';
-import { StateBadge, type StateLook } from '../ui/state-badge.tsx';
+import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
 
 export const DELIVERY_LOOKS: Readonly<Record<DeliveryState, StateLook>> = {
   delivered: { tone: 'ok', shape: 'check', word: 'Delivered' },

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { errorText } from '../data/explain-error.ts';
-import { useToast } from '../ui/toast.tsx';
+import { useToast } from '../ui/controls/toast.tsx';
 
 /** Something that the reader does. What is on the page is read again after it, and a toast says how it ended. */
 export function useAct<A = void, R = unknown>(

@@ -7,11 +7,11 @@ import { auditColumns } from '../../parts/audit-columns.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
-import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
-import { withSearch } from '../../ui/link.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { TimeStyleContext } from '../../ui/time.tsx';
+import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { withSearch } from '../../ui/text/link.tsx';
+import { TimeStyleContext } from '../../ui/text/time.tsx';
 
 export function AuditList() {
   const { api, id, at } = useProject();

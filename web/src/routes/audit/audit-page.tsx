@@ -3,12 +3,12 @@ import type { AuditEntry } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { DiffView } from '../../ui/diff-view.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { Id } from '../../ui/id.tsx';
-import { PageHead, Section } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { DiffView } from '../../ui/code/diff-view.tsx';
+import { PageHead, Section } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { Facts } from '../../ui/tables/facts.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 /** One entry: who did what, and each field before and after. */
 export function AuditPage() {

@@ -6,11 +6,11 @@ import { useOpenId } from '../../parts/list-layout.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { percent } from '../../ui/numbers.ts';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead, Section } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
+import { PageHead, Section } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { percent } from '../../ui/text/numbers.ts';
 
 /** A customer: their endpoints, how they do, and what failed last. */
 export function Customer() {

@@ -3,7 +3,7 @@ import type { WholeEventDelivery } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { AttemptView } from '../../parts/attempt-view.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Section } from '../../ui/section.tsx';
+import { Section } from '../../ui/page/section.tsx';
 import { attemptsQuery } from './queries.ts';
 
 /** The attempts, newest first. The newest is open. */

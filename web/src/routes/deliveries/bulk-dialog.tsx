@@ -5,10 +5,10 @@ import { plural } from '../../data/delivery-state.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { Time } from '../../ui/time.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { Time } from '../../ui/text/time.tsx';
 import { DryRunView } from './dry-run.tsx';
 import type { DeliveryFilters } from './queries.ts';
 

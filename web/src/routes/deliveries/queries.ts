@@ -2,7 +2,7 @@ import type { ListEventDeliveriesQuery, Posthorn, WholeEventDelivery } from 'pos
 import { deliveryState } from '../../data/delivery-state.ts';
 import type { Search } from '../../data/search.ts';
 import type { TimeRange } from '../../data/time-range.ts';
-import type { Choice } from '../../ui/fields.tsx';
+import type { Choice } from '../../ui/controls/fields.tsx';
 
 type Gate = NonNullable<ListEventDeliveriesQuery['waitingFor']>[number];
 type Status = NonNullable<ListEventDeliveriesQuery['status']>[number];

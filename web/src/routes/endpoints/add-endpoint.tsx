@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { AttemptView } from '../../parts/attempt-view.tsx';
-import { Button, buttonLook } from '../../ui/button.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { Check, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { Link } from '../../ui/link.tsx';
+import { Button, buttonLook } from '../../ui/controls/button.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { Link } from '../../ui/text/link.tsx';
 
 interface Added {
   endpoint: Endpoint;

@@ -3,9 +3,9 @@ import { useRouter } from '@tanstack/react-router';
 import type { Endpoint } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 interface Props {
   endpoint: Endpoint;

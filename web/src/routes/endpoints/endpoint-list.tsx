@@ -7,14 +7,14 @@ import { createCommand } from '../../parts/commands.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
-import { Button } from '../../ui/button.tsx';
-import type { Column } from '../../ui/data-list.tsx';
-import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
-import { withSearch } from '../../ui/link.tsx';
-import { percent } from '../../ui/numbers.ts';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import type { Column } from '../../ui/tables/data-list.tsx';
+import { withSearch } from '../../ui/text/link.tsx';
+import { percent } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
 import { AddEndpoint } from './add-endpoint.tsx';
 
 const columns: Column<Endpoint>[] = [

@@ -2,8 +2,8 @@ import type { Endpoint } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { AttemptView } from '../../parts/attempt-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { Section } from '../../ui/section.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
 
 export function EndpointTest({ endpoint }: { endpoint: Endpoint }) {
   const { api } = useProject();

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../../data/project.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { Section } from '../../ui/section.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
 
 export function RecentDeliveries({ endpoint }: { endpoint: string }) {
   const { api, id, at } = useProject();

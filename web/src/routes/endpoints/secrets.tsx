@@ -1,9 +1,9 @@
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { Button } from '../../ui/button.tsx';
-import { CopyIcon } from '../../ui/copy.tsx';
-import { Section } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { CopyIcon } from '../../ui/text/copy.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 /** The secrets that sign now. While one runs out there are two. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {

@@ -5,11 +5,11 @@ import { useProject } from '../../data/project.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { JsonView } from '../../ui/code/json-view.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { EditType, ImportTypes } from './type-dialogs.tsx';
 
 type Open = { kind: 'new' } | { kind: 'import' } | { kind: 'edit'; type: EventType };

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { EventType } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { TextArea, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextArea, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 /** A new type, or another description and schema of one. Names do not change. */
 export function EditType({ type, onClose }: { type?: EventType; onClose(): void }) {

@@ -1,7 +1,7 @@
 import { useProject } from '../../data/project.ts';
 import { sendCommand } from '../../parts/commands.ts';
-import { Button } from '../../ui/button.tsx';
-import { EmptyState } from '../../ui/states.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
 
 export function NoEvents({ isFiltered, onClear }: { isFiltered: boolean; onClear(): void }) {
   const { id } = useProject();

@@ -4,7 +4,7 @@ import { plural } from '../../data/delivery-state.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
 import type { eventFilters } from './queries.ts';
 
 /** Replays what the filters of the list show. The count is exact at this moment. */

@@ -4,10 +4,10 @@ import { plural, tellDelivery } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
-import { Link } from '../../ui/link.tsx';
-import { Section } from '../../ui/section.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
-import { relative, useNow } from '../../ui/time.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
+import { relative, useNow } from '../../ui/text/time.tsx';
 import { deliveriesOf, explainQuery } from './queries.ts';
 
 /** Each delivery with its state in one sentence, and each subscription that did not match with the reason. */

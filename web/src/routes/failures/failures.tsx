@@ -7,10 +7,10 @@ import { FailureTable } from '../../parts/failure-table.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
-import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { TimeStyleContext } from '../../ui/time.tsx';
+import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { TimeStyleContext } from '../../ui/text/time.tsx';
 
 /** What fails now, grouped by endpoint and cause. */
 export function Failures() {

@@ -3,8 +3,8 @@ import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
 import { auditColumns } from '../../parts/audit-columns.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
 
 /** The audit log of the instance and of every project. */
 export function InstanceAudit() {

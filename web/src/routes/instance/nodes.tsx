@@ -3,11 +3,11 @@ import type { ListNodesResult } from 'posthorn-client';
 import { apiOf } from '../../data/session.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Id } from '../../ui/id.tsx';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
-import { Time } from '../../ui/time.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 type Node = ListNodesResult[number];
 

@@ -5,17 +5,17 @@ import { errorText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { Id } from '../../ui/id.tsx';
-import { Link } from '../../ui/link.tsx';
-import { count } from '../../ui/numbers.ts';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { PageHead } from '../../ui/page/section.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
 
 const columns: TableColumn<Project>[] = [
   {

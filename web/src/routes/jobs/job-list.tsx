@@ -4,12 +4,12 @@ import { useRows } from '../../data/rows.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { JobBadge } from '../../parts/states.tsx';
-import type { Column } from '../../ui/data-list.tsx';
-import { Link } from '../../ui/link.tsx';
-import { count } from '../../ui/numbers.ts';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import type { Column } from '../../ui/tables/data-list.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
 import { JOB_WORDS } from './words.ts';
 
 const columns: Column<Job>[] = [

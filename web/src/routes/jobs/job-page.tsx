@@ -5,12 +5,12 @@ import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { JobBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { Id } from '../../ui/id.tsx';
-import { count } from '../../ui/numbers.ts';
-import { PageHead } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { Facts } from '../../ui/tables/facts.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
 import { JOB_WORDS } from './words.ts';
 
 const isOver = ({ status }: Job): boolean => status !== 'queued' && status !== 'running';

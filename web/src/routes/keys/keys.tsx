@@ -5,15 +5,15 @@ import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 export function Keys() {
   const { api, id } = useProject();

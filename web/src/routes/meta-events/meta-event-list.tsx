@@ -7,12 +7,12 @@ import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
-import type { Column } from '../../ui/data-list.tsx';
-import { FilterBar } from '../../ui/filter-controls.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time, TimeStyleContext } from '../../ui/time.tsx';
+import { FilterBar } from '../../ui/controls/filter-controls.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import type { Column } from '../../ui/tables/data-list.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
 
 const columns: Column<MetaEvent>[] = [
   { name: 'State', width: '9rem', cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null }} /> },

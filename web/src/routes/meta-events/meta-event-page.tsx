@@ -5,13 +5,13 @@ import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { Id } from '../../ui/id.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
-import { PageHead, Section } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { JsonView } from '../../ui/code/json-view.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { PageHead, Section } from '../../ui/page/section.tsx';
+import { Facts } from '../../ui/tables/facts.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 export function MetaEventPage() {
   const { api, id: project, at } = useProject();

@@ -3,9 +3,9 @@ import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DELIVERY_LOOKS } from '../../parts/states.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { count } from '../../ui/numbers.ts';
-import { StateBadge } from '../../ui/state-badge.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
 
 const SHOWN = [
   ['Success', DELIVERY_LOOKS.delivered],

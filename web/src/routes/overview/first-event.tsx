@@ -3,11 +3,11 @@ import type { Posthorn } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { sendCommand } from '../../parts/commands.ts';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Link } from '../../ui/link.tsx';
-import { Section } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 /** An endpoint at the built-in receiver with a subscription for everything, and an event to it. */
 async function sendFirst(api: Posthorn, url: string): Promise<void> {

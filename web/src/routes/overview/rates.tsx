@@ -4,11 +4,11 @@ import { useContext } from 'react';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { QueryView } from '../../parts/query-view.tsx';
-import { BarChart } from '../../ui/bar-chart.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { count } from '../../ui/numbers.ts';
-import { exactTime, span, TimeStyleContext, useNow } from '../../ui/time.tsx';
-import { formatMs } from '../../ui/timing-bar.tsx';
+import { BarChart } from '../../ui/charts/bar-chart.tsx';
+import { formatMs } from '../../ui/charts/timing-bar.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { exactTime, span, TimeStyleContext, useNow } from '../../ui/text/time.tsx';
 
 const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 const SERIES = [

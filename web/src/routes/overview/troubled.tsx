@@ -4,9 +4,9 @@ import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
-import { Link, withSearch } from '../../ui/link.tsx';
-import { count, percent } from '../../ui/numbers.ts';
-import { Section } from '../../ui/section.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { count, percent } from '../../ui/text/numbers.ts';
 
 interface Trouble {
   endpoint: Endpoint;

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { Check, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 export function AddLink({ onClose }: { onClose(): void }) {
   const { api } = useProject();

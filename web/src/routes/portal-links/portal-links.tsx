@@ -5,12 +5,12 @@ import { useProject } from '../../data/project.ts';
 import { createCommand } from '../../parts/commands.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { CopyButton } from '../../ui/text/copy.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { AddLink, RevokeLink } from './link-dialogs.tsx';
 
 const rights = ({ can_manage_endpoint, can_create_events }: PortalLink): string =>

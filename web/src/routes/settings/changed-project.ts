@@ -1,5 +1,5 @@
 import type { UpdateProjectBody } from 'posthorn-client';
-import { formText } from '../../ui/form-text.ts';
+import { formText } from '../../ui/controls/form-text.ts';
 
 /** The form as a change of the project. Meta events without an address and types are left as they are. */
 export function changedProject(form: FormData): UpdateProjectBody {

@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router';
 import type { Project } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 export function DeleteProject({ project, onClose }: { project: Project; onClose(): void }) {
   const { api } = useProject();

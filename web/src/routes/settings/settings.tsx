@@ -5,10 +5,10 @@ import { useProject } from '../../data/project.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { Check, SelectField, TextField } from '../../ui/fields.tsx';
-import { Id } from '../../ui/id.tsx';
-import { PageHead, Section } from '../../ui/section.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Check, SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { PageHead, Section } from '../../ui/page/section.tsx';
+import { Id } from '../../ui/text/id.tsx';
 import { changedProject } from './changed-project.ts';
 import { DeleteProject } from './delete-project.tsx';
 

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { refusalText } from '../../data/explain-error.ts';
 import { apiOf, needsCode, signIn, signInWithKey } from '../../data/session.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { Icon } from '../../ui/text/icon.tsx';
 
 /** Runs a sign-in and goes to the overview, or says what is wrong. */
 function useEntry() {

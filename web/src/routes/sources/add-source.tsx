@@ -4,9 +4,9 @@ import type { CreateSource } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { type Choice, SelectField, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { type Choice, SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 const PROVIDERS: readonly Choice[] = [
   ['', 'Any sender'],

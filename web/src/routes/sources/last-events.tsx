@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Link } from '../../ui/link.tsx';
-import { Section } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 export function LastEvents({ source }: { source: string }) {
   const { api, id, at } = useProject();

@@ -1,5 +1,5 @@
 import type { Source } from 'posthorn-client';
-import { StateBadge, type StateLook } from '../../ui/state-badge.tsx';
+import { StateBadge, type StateLook } from '../../ui/text/state-badge.tsx';
 
 export const SOURCE_KINDS: Readonly<Record<Source['type'], string>> = {
   http: 'Webhooks',

@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { Editor } from '../../ui/editor.tsx';
-import { Section } from '../../ui/section.tsx';
+import { Editor } from '../../ui/code/editor.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
 import { conditionsOf, parseConditions } from './filter-text.ts';
 import { Preview } from './preview.tsx';
 

@@ -1,10 +1,10 @@
 import type { PreviewSubscriptionResult } from 'posthorn-client';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
-import { DiffView } from '../../ui/diff-view.tsx';
-import { Link } from '../../ui/link.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
-import { Time } from '../../ui/time.tsx';
+import { DiffView } from '../../ui/code/diff-view.tsx';
+import { Link } from '../../ui/text/link.tsx';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 const YES = { tone: 'ok', shape: 'check', word: 'Matches' } as const;
 const NO = { tone: 'off', shape: 'ring', word: 'No match' } as const;

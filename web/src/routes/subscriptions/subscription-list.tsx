@@ -7,12 +7,12 @@ import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { OnOffBadge } from '../../parts/states.tsx';
-import { Button } from '../../ui/button.tsx';
-import type { Column } from '../../ui/data-list.tsx';
-import { FilterBar, FilterText } from '../../ui/filter-controls.tsx';
-import { withSearch } from '../../ui/link.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import type { Column } from '../../ui/tables/data-list.tsx';
+import { withSearch } from '../../ui/text/link.tsx';
 import { AddSubscription } from './add-subscription.tsx';
 import { hasFilter } from './filter-text.ts';
 

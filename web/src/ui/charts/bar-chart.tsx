@@ -1,5 +1,5 @@
 import { type PointerEvent, useState } from 'react';
-import { count } from './numbers.ts';
+import { count } from '../text/numbers.ts';
 
 export interface Bar {
   /** What the bar is about, such as a time. */

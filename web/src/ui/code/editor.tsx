@@ -1,6 +1,6 @@
 import { lazy, Suspense } from 'react';
+import { Skeleton } from '../page/states.tsx';
 import type { EditorProps } from './code-editor.tsx';
-import { Skeleton } from './states.tsx';
 
 const Lazy = lazy(() => import('./code-editor.tsx').then(({ CodeEditor }) => ({ default: CodeEditor })));
 

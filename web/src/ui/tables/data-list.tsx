@@ -8,7 +8,7 @@ import {
   useImperativeHandle,
   useRef,
 } from 'react';
-import { Link } from './link.tsx';
+import { Link } from '../text/link.tsx';
 import { useWidth } from './use-width.ts';
 
 export interface Column<T> {

@@ -1,5 +1,5 @@
 import type { ComponentProps } from 'react';
-import { Icon, type IconName } from './icon.tsx';
+import { Icon, type IconName } from '../text/icon.tsx';
 
 const LOOK = {
   main: 'bg-accent-ground text-on-accent border-transparent hover:brightness-110',

@@ -1,4 +1,4 @@
-import { CopyIcon } from './copy.tsx';
+import { CopyIcon } from '../text/copy.tsx';
 
 /** Text to copy: a command, a header, a body. It scrolls inside. */
 export function CodeBlock({ text, label, tall = false }: { text: string; label: string; tall?: boolean }) {

@@ -1,6 +1,6 @@
 import { type ReactNode, useRef } from 'react';
+import { Icon } from '../text/icon.tsx';
 import type { Choice } from './fields.tsx';
-import { Icon } from './icon.tsx';
 
 export function FilterBar({ children }: { children: ReactNode }) {
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { Button } from './button.tsx';
-import { CopyButton, CopyIcon } from './copy.tsx';
+import { Button } from '../controls/button.tsx';
+import { CopyButton, CopyIcon } from '../text/copy.tsx';
 
 /** The largest text that is shown as a tree. Above it is shown as it is. */
 const MAX_TREE_CHARS = 200_000;

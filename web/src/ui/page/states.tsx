@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { Button } from './button.tsx';
-import { CodeBlock } from './code-block.tsx';
+import { CodeBlock } from '../code/code-block.tsx';
+import { Button } from '../controls/button.tsx';
 
 /** Rows of the height that the content will have. */
 export function Skeleton({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Button } from './button.tsx';
+import { Button } from '../controls/button.tsx';
 import { copyText } from './clipboard.ts';
 import { Icon } from './icon.tsx';
 
