@@ -35,11 +35,14 @@ export class BrokerScene {
     return this.project.post('/sources', { name: 'broker', ...fieldsOf(settings), ...fields });
   }
 
-  /** What is stored from a source, in the order of acceptance. */
+  /**
+   * What is stored from a source, in the order of acceptance: by transaction, and by id within one. Ids alone are in
+   * that order as far as the clocks of several nodes agree.
+   */
   async stored(source: Json): Promise<StoredEvent[]> {
     const rows = await this.app.database.query(
       `select id, event_type, status, failure_reason, headers, payload, is_duplicate from events
-       where source_id = $1 order by id`,
+       where source_id = $1 order by xmin::text::bigint, id`,
       [source.uid],
     );
     return rows as unknown as StoredEvent[];
