@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SpreadBrokers } from './test/support/spread-brokers.ts';
 
 // .ci/run names a file here to get the counts as JSON.
 const report = process.env['TEST_REPORT'];
@@ -23,6 +24,7 @@ export default defineConfig({
   test: {
     // Three files at a time keep two cores busy, because many tests wait.
     maxWorkers: 3,
+    sequence: { sequencer: SpreadBrokers },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [
       // No database, no process.
