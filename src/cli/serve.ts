@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
+import { collectWhenIdle } from '../platform/idle-collector.ts';
 import { createLogger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
@@ -28,6 +29,7 @@ export async function serve(config: Config): Promise<void> {
     ? createLogger(config.logLevel)
     : createLogger(config.logLevel).child({ process: PRIMARY });
   const asked = stopSignal();
+  collectWhenIdle();
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');

@@ -4,6 +4,7 @@
  * process group.
  */
 
+import { collectWhenIdle } from '../platform/idle-collector.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Config, readConfig } from '../settings/settings.ts';
@@ -81,5 +82,6 @@ function send(message: FromWorker): void {
 
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
+collectWhenIdle();
 const main = new WorkerMain();
 process.on('message', (message: ToWorker) => main.hear(message));

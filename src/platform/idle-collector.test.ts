@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { collectGarbage, IdleCollector } from './idle-collector.ts';
+
+/** How many collections there were after each interval. */
+function collections(shares: readonly number[]): number[] {
+  let count = 0;
+  let share = 0;
+  const collector = new IdleCollector({ busyShare: () => share, collect: () => count++ });
+  return shares.map((each) => {
+    share = each;
+    collector.look();
+    return count;
+  });
+}
+
+test('a busy time is followed by one collection, when it is over', () => {
+  expect(collections([0.01, 0.9, 0.8, 0.02, 0.01, 0.01])).toEqual([0, 0, 0, 1, 1, 1]);
+});
+
+test('nothing is collected while the node works, or after a time that was not busy', () => {
+  expect(collections([0.9, 0.1, 0.9, 0.1])).toEqual([0, 0, 0, 0]);
+  expect(collections([0.1, 0.01, 0.2, 0.01])).toEqual([0, 0, 0, 0]);
+});
+
+test('each busy time has its collection', () => {
+  expect(collections([0.9, 0.01, 0.9, 0.01])).toEqual([0, 1, 1, 2]);
+});
+
+test('a collection frees buffers that nothing refers to', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  (() => Array.from({ length: 50 }, () => Buffer.alloc(1_000_000, 1)))();
+  collectGarbage();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(25_000_000);
+});

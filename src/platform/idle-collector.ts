@@ -1,0 +1,58 @@
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/**
+ * V8 collects garbage when a program allocates, so an idle node would keep what a storm left behind: after posts of
+ * 900 kB 390 MB stayed resident, and 217 MB after a collection. When a busy time is over, this asks for one collection.
+ *
+ *   quiet -> busy   in an interval the event loop was busy for more than BUSY of the time;
+ *   busy  -> quiet  it was busy for less than IDLE of an interval. The garbage is collected.
+ */
+const EVERY_MS = 5_000;
+const BUSY = 0.25;
+const IDLE = 0.05;
+
+interface IdleCollectorDeps {
+  /** The share of the time since the last call in which the event loop was busy. */
+  busyShare(): number;
+  collect(): void;
+}
+
+export class IdleCollector {
+  readonly #deps: IdleCollectorDeps;
+  #wasBusy = false;
+
+  constructor(deps: IdleCollectorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Call it at equal intervals. */
+  look(): void {
+    const share = this.#deps.busyShare();
+    if (share > BUSY) this.#wasBusy = true;
+    if (!this.#wasBusy || share > IDLE) return;
+    this.#wasBusy = false;
+    this.#deps.collect();
+  }
+}
+
+/** For as long as the process runs. The timer does not keep it alive. */
+export function collectWhenIdle(): void {
+  let last: EventLoopUtilization = performance.eventLoopUtilization();
+  const collector = new IdleCollector({
+    busyShare: () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      return utilization;
+    },
+    collect: collectGarbage,
+  });
+  setInterval(() => collector.look(), EVERY_MS).unref();
+}
+
+export function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
