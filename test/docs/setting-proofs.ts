@@ -586,7 +586,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     POSTHORN_MAX_RETRY_SECONDS: seen(
       'test/engine/node-settings.test.ts',
-      'no wait exceeds POSTHORN_MAX_RETRY_SECONDS',
+      'an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more at random',
     ),
     POSTHORN_RETENTION_HOURS: seen('test/api/settings.test.ts', 'than POSTHORN_RETENTION_HOURS is removed'),
     POSTHORN_EXPORT_DIR: seen('test/engine/retention.test.ts', 'gets the data before it is removed'),

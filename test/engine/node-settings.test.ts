@@ -84,7 +84,7 @@ test('a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest
   expect(most()).toBe(2);
 });
 
-test('no wait exceeds POSTHORN_MAX_RETRY_SECONDS', async () => {
+test('an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more at random', async () => {
   const app = await started({ POSTHORN_MAX_RETRY_SECONDS: '5' });
   const receiver = await receiving();
   receiver.answerAlways(500);

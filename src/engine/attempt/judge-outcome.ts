@@ -3,7 +3,7 @@ import { type Held, LANE } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish, NextState } from '../../store/queue/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
-import { stateAsBefore, type Verdict } from './sent.ts';
+import { OUR_FAULT_DELAY_MS, stateAsBefore, type Verdict } from './sent.ts';
 
 /** The effect of an outcome on its delivery. */
 export type Judgement = NextState &
@@ -11,8 +11,7 @@ export type Judgement = NextState &
     verdict: Verdict;
   };
 
-/** A fault of ours is retried soon and uses no retry, for a day at most. After that it may not be ours. */
-const OUR_FAULT_DELAY_MS = 5_000;
+/** A fault of ours uses no retry, for a day at most. After that it may not be ours. */
 const OUR_FAULT_FOR_MS = 86_400_000;
 /** Errors before a byte of the request is sent. A retry cannot deliver twice. */
 const NOT_SENT: ReadonlySet<string> = new Set([

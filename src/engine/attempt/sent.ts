@@ -37,7 +37,8 @@ export interface Exchange {
   trace: TraceContext | null;
 }
 
-const OUR_FAULT_DELAY_MS = 5_000;
+/** A fault of ours is retried soon. */
+export const OUR_FAULT_DELAY_MS = 5_000;
 
 /** The state of a delivery that was not tried: what its tries so far made it. */
 export function stateAsBefore({ numTrials }: Held): OpenStatus {
