@@ -369,6 +369,8 @@ create table event_deliveries (
   -- the body that was sent, where a function changed it
   body bytea,
   updated_at timestamptz not null,
+  -- when it was cancelled; a resend takes it away
+  cancelled_at timestamptz,
   primary key (project_id, id)
 ) partition by range (id);
 -- Both are partial although they contain every row: only a statement with a condition on the event or the endpoint can

@@ -1,3 +1,5 @@
+import { AppError } from './errors.ts';
+
 /**
  * Cursor pagination of the API. A cursor is a row's id. `next_page_cursor` is the first row of the next page,
  * inclusive. `prev_page_cursor` is the first row of this page, exclusive for the page before. Ids only grow,
@@ -32,6 +34,14 @@ export function queryValue(query: Query, name: string): string | undefined {
   const value = query[name];
   const last = Array.isArray(value) ? value.at(-1) : value;
   return last === '' ? undefined : last;
+}
+
+/** A parameter that is `true` or `false`. Other words are refused, so that a typing error starts nothing. */
+export function queryFlag(query: Query, name: string): boolean | undefined {
+  const value = queryValue(query, name);
+  if (value !== undefined && value !== 'true' && value !== 'false')
+    throw new AppError('bad_query', { name, detail: 'must be true or false' });
+  return value === undefined ? undefined : value === 'true';
 }
 
 /** All values of a repeated parameter. */

@@ -55,6 +55,7 @@ export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: Deliver
       ids,
       status: 'Discarded',
       description: 'Cancelled.',
+      isCancelled: true,
     });
     return {
       cursor: ids.length < limit ? null : (ids.at(-1) ?? null),

@@ -163,6 +163,9 @@ test('cancelling discards the matching open deliveries, and they can be resent',
   expect((await project.get('/eventdeliveries?status=Scheduled')).content).toHaveLength(1);
   const cancelled = (await project.get('/eventdeliveries?status=Discarded')).content;
   expect(cancelled.map((delivery: Json) => delivery.description)).toEqual(['Cancelled.', 'Cancelled.']);
+  for (const { cancelled_at, created_at } of cancelled) expect(cancelled_at >= created_at).toBe(true);
+  expect((await project.get('/eventdeliveries?cancelled=true')).content).toHaveLength(2);
+  expect((await project.get('/eventdeliveries?cancelled=false')).content).toHaveLength(1);
   const byBody = await project.post(
     '/eventdeliveries/cancel',
     { endpointId: [second.endpoint.uid], status: null },
@@ -175,11 +178,29 @@ test('cancelling discards the matching open deliveries, and they can be resent',
   });
   for (const { endpoint } of [first, second]) await project.put(`/endpoints/${endpoint.uid}/pause`);
   await project.put(`/eventdeliveries/${cancelled[0].uid}/resend`, undefined, 200);
-  await settled(cancelled[0].uid, 'Success');
+  expect((await settled(cancelled[0].uid, 'Success')).cancelled_at).toBeNull();
   expect(receiver.requests).toHaveLength(1);
   await project.post('/eventdeliveries/cancel?status=Success', undefined, 400);
   await project.post('/eventdeliveries/cancel', { endpointId: 7 }, 400);
   await project.post('/eventdeliveries/cancel', '{', 400);
+});
+
+test('deliveries that are named by their ids are listed, cancelled and retried, and no others', async () => {
+  const { endpoint } = await subscribe(project, receiver.url);
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  for (const n of [1, 2, 3]) await project.post('/events/broadcast', { event_type: 'a', data: { n } });
+  const { content } = await project.get('/eventdeliveries');
+  const [first, second, third] = content.map(({ uid }: Json) => uid);
+  const named = `deliveryId=${first}&deliveryId=${third}`;
+  const listed = await project.get(`/eventdeliveries?${named}`);
+  expect(listed.content.map(({ uid }: Json) => uid)).toEqual([first, third]);
+  const job = await jobEnds(await project.post(`/eventdeliveries/cancel?${named}`, undefined, 200));
+  expect(job).toMatchObject({ total: 2, done: 2 });
+  expect((await project.get(`/eventdeliveries/${second}`)).status).toBe('Scheduled');
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  await jobEnds(await project.post(`/eventdeliveries/batchretry?deliveryId=${third}`, undefined, 200));
+  await settled(third, 'Success');
+  expect((await project.get(`/eventdeliveries/${first}`)).status).toBe('Discarded');
 });
 
 test('a delivery cancelled while it is being sent stays discarded, and the old attempt does not end a resend', async () => {

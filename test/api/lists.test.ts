@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
@@ -195,5 +195,23 @@ describe('lists of events and deliveries', () => {
     expect(idsOf(events)).toEqual([event.uid]);
     expect((await app.project.get('/events?endpointId=x')).content).toEqual([]);
     expect((await app.project.get(`/subscriptions?endpointId=x&name=list`)).content).toEqual([]);
+  });
+
+  test('of events that matched nothing leave out the others, and name the customer they were for', async () => {
+    const client = await app.newProject();
+    await client.post('/endpoints', { name: 'theirs', url: 'http://127.0.0.1:1/', owner_id: 'Acme "7"' });
+    const send = async (path: string, body: object) =>
+      (await client.post(`/events${path}`, { event_type: 'nowhere', data: {}, ...body })).uid;
+    const broadcast = await send('/broadcast', { idempotency_key: 'once' });
+    await send('/broadcast', { idempotency_key: 'once' });
+    const theirs = await send('/fanout', { owner_id: 'Acme "7"' });
+    await subscribe(client, 'http://127.0.0.1:1/', { eventTypes: ['somewhere'] });
+    await send('/broadcast', { event_type: 'somewhere' });
+    const ids = async (query: string) => idsOf(await client.get(`/events?${query}`));
+    expect(await ids('unmatched=true')).toEqual([theirs, broadcast]);
+    const owner = `ownerId=${encodeURIComponent('Acme "7"')}`;
+    expect(await ids(`unmatched=true&${owner}`)).toEqual([theirs]);
+    expect(await ids(owner)).toEqual([]);
+    await client.get('/events?unmatched=perhaps', 400);
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
-import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -22,11 +22,13 @@ import type { Call } from '../http/operation.ts';
 
 export const deliveryFilterQuery = {
   ...dateQuery,
+  deliveryId: Repeated('Only these deliveries.'),
   endpointId: Repeated('Only deliveries to these endpoints.'),
   eventId: Type.Optional(Type.String()),
   subscriptionId: Type.Optional(Type.String()),
   eventType: Type.Optional(Type.String()),
   status: Repeated('Only deliveries in these states.', oneOf(deliveryStatuses)),
+  cancelled: Type.Optional(Type.Boolean({ description: 'Whether they were cancelled.' })),
   ownerId: Type.Optional(Type.String({ description: 'Only deliveries to endpoints of this owner.' })),
   outcome: Repeated(
     'Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt.',
@@ -66,12 +68,14 @@ export async function deliveryFilter(
   return {
     fromMs: dates.fromMs ?? (text === undefined ? undefined : searchFrom(context, project)),
     toMs: dates.toMs,
+    ids: queryValues(query, 'deliveryId'),
     endpointIds: withinScope(scope, endpointIds),
     eventTypes: scope?.eventTypes ?? [],
     eventId: queryValue(query, 'eventId'),
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
     statuses: words(query, 'status', deliveryStatuses),
+    isCancelled: queryFlag(query, 'cancelled'),
     outcomes: outcomes(query),
     gates: await gates(context, project, query),
     text,

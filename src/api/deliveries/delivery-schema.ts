@@ -63,6 +63,9 @@ export const EventDelivery = Type.Object({
   device_metadata: Nothing,
   cli_metadata: Nothing,
   acknowledged_at: NullableTime,
+  cancelled_at: Type.Union([Time, Type.Null()], {
+    description: 'When it was cancelled; null if it was not, or was sent again since.',
+  }),
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
@@ -138,6 +141,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     device_metadata: null,
     cli_metadata: null,
     acknowledged_at: iso(row.acknowledged_at),
+    cancelled_at: isoOrNull(row.cancelled_at),
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
     deleted_at: null,

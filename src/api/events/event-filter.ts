@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
-import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { EventFilter } from '../../store/history/events.ts';
@@ -13,6 +13,12 @@ export const eventFilterQuery = {
   endpointId: Repeated('Only events for these endpoints.'),
   sourceId: Repeated('Only events of these sources.'),
   ownerId: Type.Optional(Type.String({ description: 'Only events for endpoints of this owner.' })),
+  unmatched: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner.',
+    }),
+  ),
   idempotencyKey: Type.Optional(Type.String()),
   brokerMessageId: Type.Optional(Type.String()),
   query: Type.Optional(
@@ -47,12 +53,16 @@ export async function eventSearch(
   const isSearch = text !== undefined || patterns.length > 0;
   const ownerId = queryValue(query, 'ownerId');
   const endpointIds = queryValues(query, 'endpointId');
+  const isUnmatched = queryFlag(query, 'unmatched') ?? false;
   return {
     filter: {
       fromMs: dates.fromMs ?? (isSearch ? searchFrom(context, project) : undefined),
       toMs: dates.toMs,
       endpointIds:
-        ownerId === undefined ? endpointIds : await ofOwner(context, project, { ownerId, endpointIds }),
+        ownerId === undefined || isUnmatched
+          ? endpointIds
+          : await ofOwner(context, project, { ownerId, endpointIds }),
+      unmatched: isUnmatched ? { ownerId } : undefined,
       sourceIds: queryValues(query, 'sourceId'),
       idempotencyKey: queryValue(query, 'idempotencyKey'),
       brokerMessageId: queryValue(query, 'brokerMessageId'),

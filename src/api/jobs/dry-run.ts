@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
-import { queryValue } from '../../domain/pagination.ts';
+import { queryFlag, queryValue } from '../../domain/pagination.ts';
 import { NullableTime, Time } from '../http/fields.ts';
 import type { Call } from '../http/operation.ts';
 
@@ -28,15 +28,12 @@ export interface JobOptions {
 }
 
 export function jobOptions(query: Call<unknown>['query']): JobOptions {
-  const dryRun = queryValue(query, 'dry_run');
-  // Anything else must not start a job by mistake.
-  if (dryRun !== undefined && dryRun !== 'true' && dryRun !== 'false')
-    throw new AppError('bad_query', { name: 'dry_run', detail: 'must be true or false' });
+  const isDryRun = queryFlag(query, 'dry_run') ?? false;
   const given = queryValue(query, 'rate');
   const rate = given === undefined ? undefined : Number(given);
   if (rate !== undefined && !(Number.isInteger(rate) && rate >= 1 && rate <= MAX_RATE))
     throw new AppError('bad_query', { name: 'rate', detail: `must be a whole number from 1 to ${MAX_RATE}` });
-  return { isDryRun: dryRun === 'true', rate };
+  return { isDryRun, rate };
 }
 
 /** The answer says that nothing was started. */

@@ -42,6 +42,7 @@ export interface StoredDelivery extends RetryColumns {
   last_outcome: string | null;
   body: Buffer | null;
   updated_at: number;
+  cancelled_at: number | null;
   payload: Buffer;
   content_type: string | null;
   headers: string | null;
@@ -55,8 +56,8 @@ export interface StoredDelivery extends RetryColumns {
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
-  d.latency_ms, d.last_outcome, d.body, d.updated_at, e.payload, e.content_type, e.headers, e.idempotency_key, e.url_query_params,
-  e.source_id, e.acknowledged_at, q.is_held`;
+  d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, e.payload, e.content_type, e.headers, e.idempotency_key,
+  e.url_query_params, e.source_id, e.acknowledged_at, q.is_held`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (
     select node_id is not null as is_held from delivery_queue
@@ -78,6 +79,8 @@ export async function getDelivery(
 export interface DeliveryFilter {
   fromMs?: number | undefined;
   toMs?: number | undefined;
+  /** Only these deliveries. */
+  ids?: string[];
   endpointIds?: string[];
   eventId?: string | undefined;
   subscriptionId?: string | undefined;
@@ -85,6 +88,7 @@ export interface DeliveryFilter {
   /** Names, `*` and trailing globs. */
   eventTypes?: readonly string[];
   statuses?: DeliveryStatus[];
+  isCancelled?: boolean | undefined;
   outcomes?: OutcomeFilter | undefined;
   /** Only open deliveries that wait for one of these. */
   gates?: { names: DeliveryGate[]; sets: GateSets } | undefined;
@@ -132,11 +136,13 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
   const where = new Where().add(hasOwnIndex ? "d.project_id || '' = ?" : 'd.project_id = ?', projectId);
   addIdRange(where, 'd.id', filter);
   where
+    .addIf('d.id = any(?)', filter.ids)
     .addIf('d.event_id = ?', filter.eventId)
     .addIf('d.subscription_id = ?', filter.subscriptionId)
     .addIf('d.event_type = ?', filter.eventType)
     .ofTypes('d.event_type', filter.eventTypes)
-    .addIf('d.status = any(?)', filter.statuses);
+    .addIf('d.status = any(?)', filter.statuses)
+    .addIf('(d.cancelled_at is not null) = ?', filter.isCancelled);
   if (filter.outcomes !== undefined) addOutcomes(where, filter.outcomes);
   if (filter.text !== undefined) addText(where, filter.text, filter.textEndpointIds ?? []);
   if (filter.idempotencyKey !== undefined)

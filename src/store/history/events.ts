@@ -95,6 +95,8 @@ export interface EventFilter {
   text?: string | undefined;
   /** Sources whose events also match the text. */
   textSourceIds?: string[];
+  /** Only events that went nowhere, duplicates aside. With an owner, of those that were sent to this owner. */
+  unmatched?: { ownerId: string | undefined } | undefined;
 }
 
 /** The form of a broker's message id in an event's stored headers. */
@@ -119,6 +121,10 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
     );
   where.ofTypes('event_type', filter.eventTypes);
   withinScope(where, filter.scope);
+  if (filter.unmatched !== undefined)
+    where
+      .add('cardinality(endpoints) = 0 and not is_duplicate')
+      .addIf("target::json ->> 'ownerId' = ?", filter.unmatched.ownerId);
   const { text } = filter;
   if (text === undefined) return where;
   if (isId(text.toUpperCase())) return where.add('id = ?', text.toUpperCase());

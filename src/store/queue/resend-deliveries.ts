@@ -56,7 +56,7 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
   if (deliveries.length === 0) return;
   await tx.query(
     `update event_deliveries set status = 'Scheduled', description = null, budget_from = num_trials,
-       next_send_at = now(), updated_at = now()
+       next_send_at = now(), cancelled_at = null, updated_at = now()
      where id = any($1) and project_id = $2`,
     [deliveries.map((d) => d.id), projectId],
   );
@@ -70,7 +70,12 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
 export async function endOpenDeliveries(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
   projectId: string,
-  end: { ids: readonly string[]; status: 'Discarded' | 'Failure'; description: string },
+  end: {
+    ids: readonly string[];
+    status: 'Discarded' | 'Failure';
+    description: string;
+    isCancelled?: boolean;
+  },
 ): Promise<number> {
   const gone = await tx.query<{ id: string }>(
     `with mine as materialized (
@@ -82,9 +87,10 @@ export async function endOpenDeliveries(
     [end.ids, projectId],
   );
   const ended = await tx.query<{ id: string }>(
-    `update event_deliveries set status = $3, description = $4, updated_at = now()
+    `update event_deliveries set status = $3, description = $4, updated_at = now(),
+       cancelled_at = case when $5 then now() end
      where id = any($1) and project_id = $2 returning id`,
-    [gone.map((row) => row.id), projectId, end.status, end.description],
+    [gone.map((row) => row.id), projectId, end.status, end.description, end.isCancelled === true],
   );
   const outcome = { ids: ended.map((row) => row.id).sort(), status: end.status };
   await recordEndedMetaEvents({ tx, metaEvents }, projectId, outcome);
