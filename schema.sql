@@ -208,6 +208,7 @@ create table event_deliveries (
   last_outcome text,
   body bytea,
   updated_at timestamp with time zone not null,
+  cancelled_at timestamp with time zone,
   constraint event_deliveries_pkey PRIMARY KEY (project_id, id)
 ) partition by RANGE (id);
 CREATE INDEX event_deliveries_endpoint ON public.event_deliveries USING btree (endpoint_id, id) WHERE (endpoint_id IS NOT NULL);

@@ -23,6 +23,7 @@ import { registerJobs } from './jobs/jobs.ts';
 import { registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
 import { registerNodes } from './operator/nodes.ts';
+import { registerInstanceSettings } from './operator/settings.ts';
 import { registerPages } from './pages/routes.ts';
 import { registerPeople } from './people/people.ts';
 import { registerPortal } from './portal/portal.ts';
@@ -74,6 +75,7 @@ const resources = [
   registerSearch,
   registerViews,
   registerNodes,
+  registerInstanceSettings,
   registerPortalLinks,
   registerPortal,
   registerMetaEvents,

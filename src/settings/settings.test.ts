@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { StartupError } from '../platform/startup-error.ts';
-import { egressRule, readConfig, settings } from './settings.ts';
+import { egressRule, readConfig, settings, shownSettings } from './settings.ts';
 
 const KEY = 'k'.repeat(32);
 
@@ -20,6 +20,16 @@ describe('settings', () => {
     expect(refusal(url)).toMatch(/POSTHORN_SMTP_FROM/);
     expect(refusal({ POSTHORN_SMTP_URL: 'http://user:password@127.0.0.1' })).not.toMatch(/password/);
     expect(readConfig({ ...url, POSTHORN_SMTP_FROM: 'a@example.com' }).smtpFrom).toBe('a@example.com');
+  });
+
+  test('are shown with their values, secrets left out', () => {
+    const config = readConfig({ POSTHORN_PORT: '80', POSTHORN_SECRET_KEY: 'k'.repeat(32) });
+    const shown = new Map(shownSettings(config).map((setting) => [setting.name, setting]));
+    expect(shown.get('POSTHORN_PORT')).toMatchObject({ value: '80', isSet: true, fallback: '5005' });
+    expect(shown.get('POSTHORN_HOST')).toMatchObject({ value: '127.0.0.1', isSet: false });
+    expect(shown.get('POSTHORN_SECRET_KEY')).toMatchObject({ value: null, isSet: true });
+    expect(shown.get('DATABASE_URL')).toMatchObject({ value: null, isSet: false });
+    expect(JSON.stringify(config.given)).not.toContain('kkk');
   });
 
   test('are all optional, and an empty one counts as not given', () => {

@@ -271,7 +271,10 @@ export const settings = {
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> };
-export type Config = Readonly<Parsed>;
+export type Config = Readonly<Parsed> & {
+  /** The text of each variable that was given, by its name. Null for secrets. */
+  readonly given: Readonly<Record<string, string | null>>;
+};
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env));
@@ -283,7 +286,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     values[name] = parseSetting(setting, env[setting.env] ?? '');
   }
   values['databaseConnections'] ||= USUAL_CONNECTIONS * (values['processes'] as number);
-  const config = values as Parsed;
+  const config: Config = { ...(values as Parsed), given: givenTexts(env) };
   if (config.databaseConnections < LEAST_CONNECTIONS * config.processes)
     throw new StartupError(
       `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,
@@ -297,6 +300,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return Object.freeze(config);
 }
 
+function givenTexts(env: NodeJS.ProcessEnv): Config['given'] {
+  const given: Record<string, string | null> = {};
+  for (const { env: name, secret } of Object.values<Setting<unknown>>(settings)) {
+    const text = env[name] ?? '';
+    if (text !== '') given[name] = secret === true ? null : text;
+  }
+  return given;
+}
+
 function parseSetting(setting: Setting<unknown>, given: string): unknown {
   try {
     return setting.parse(given === '' ? setting.fallback : given);
@@ -305,6 +317,26 @@ function parseSetting(setting: Setting<unknown>, given: string): unknown {
     const shown = setting.secret === true ? '' : ` "${given}"`;
     throw new StartupError(`bad value${shown} for ${setting.env}: expected ${error.message}`);
   }
+}
+
+export interface ShownSetting {
+  name: string;
+  /** Null: it is a secret. */
+  value: string | null;
+  isSet: boolean;
+  fallback: string;
+  description: string;
+}
+
+/** Every setting as an operator may see it. */
+export function shownSettings({ given }: Config): ShownSetting[] {
+  return Object.values<Setting<unknown>>(settings).map(({ env, fallback, doc, secret }) => ({
+    name: env,
+    value: secret === true ? null : (given[env] ?? fallback),
+    isSet: given[env] !== undefined,
+    fallback,
+    description: doc,
+  }));
 }
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;

@@ -28,7 +28,7 @@ import { StartupError } from '../platform/startup-error.ts';
 import { ConfigCache } from '../routing/config-cache.ts';
 import { ConfigWatch } from '../routing/config-watch.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
-import { type Config, egressRule, servesMetrics } from '../settings/settings.ts';
+import { type Config, egressRule, servesMetrics, shownSettings } from '../settings/settings.ts';
 import { EndpointStore } from '../store/config/endpoints.ts';
 import { ProjectStore } from '../store/config/projects.ts';
 import { addKeyInUse } from '../store/config/secret-keys.ts';
@@ -188,6 +188,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     ...known,
     people,
+    settings: shownSettings(config),
     oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),

@@ -220,6 +220,7 @@ describe('the further operations', () => {
     expect(await posthorn.views.list()).toHaveLength(1);
     await posthorn.views.delete(view.uid);
     expect((await instance.nodes.list()).length).toBe(1);
+    expect((await instance.nodes.listSettings()).map(({ name }) => name)).toContain('POSTHORN_PORT');
     expect((await posthorn.endpoints.try({ endpoint: { url: receiver.url } })).status).toBe(true);
     expect((await posthorn.endpoints.getReceiver()).url).toContain('receiver');
     expect(

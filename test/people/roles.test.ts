@@ -86,6 +86,7 @@ test('every operation declares what it needs', () => {
     'listAccounts',
     'listInstanceAudit',
     'listNodes',
+    'listSettings',
     'updateAccount',
   ]);
   expect(declared('any')).toEqual(['listProjects']);

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { subscribe } from '../support/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { failedDeliveries } from '../support/many-deliveries.ts';
 import type { World } from './world.ts';
+
+const MANY = 100_000;
+/** Pages of 100 rows that the test scrolls through. */
+const PAGES = 10;
 
 export function listTests(get: () => World): void {
   describe('a list', () => {
@@ -30,5 +37,42 @@ export function listTests(get: () => World): void {
       await page.goBack();
       await page.waitForURL((url) => !url.search.includes('state'));
     });
+
+    it(`of ${MANY.toLocaleString('en')} rows scrolls without gaps`, async () => {
+      const { page, open, app } = get();
+      const project = await app.newProject();
+      const { endpoint, subscription } = await subscribe(project, 'http://127.0.0.1:1/');
+      const { projectId } = project;
+      await failedDeliveries({ ...app, projectId }, { endpoint, subscription, count: MANY });
+      await open(`deliveries?endpoint=${endpoint.uid}&state=Failure`, projectId);
+      await page.locator('[data-row="20"]').waitFor();
+      await page.getByRole('table', { name: 'Deliveries' }).hover();
+      for (let row = 0; row < PAGES * 100; ) {
+        await page.mouse.wheel(0, 6_000);
+        const before = row;
+        row = await eventually(
+          () => lastShown(get()),
+          (shown) => shown > before,
+        );
+        expect(await gaps(get())).toEqual([]);
+      }
+      // Some 60 rows are in the document, however many there are.
+      expect(await page.locator('[data-row]').count()).toBeLessThan(120);
+    });
   });
 }
+
+const lastShown = ({ page }: World): Promise<number> =>
+  page.evaluate(
+    `Math.max(...[...document.querySelectorAll('[data-row]')].map((row) => Number(row.dataset.row)))`,
+  );
+
+/** Heights in the visible part of the list at which there is no row. */
+const gaps = ({ page }: World): Promise<number[]> =>
+  page.evaluate(`(() => {
+    const area = document.querySelector('[role=table]').parentElement.getBoundingClientRect();
+    const empty = [];
+    for (let y = area.top + 48; y < area.bottom - 16; y += 32)
+      if (document.elementFromPoint(area.left + 200, y)?.closest('[data-row]') === null) empty.push(y);
+    return empty;
+  })()`);

@@ -73,6 +73,25 @@ export function pageTests(get: () => World): void {
     });
   });
 
+  it.each([
+    ['projects', /outgoing/],
+    ['nodes', /Alive/],
+    ['audit', /endpoint\.created/],
+    ['settings', /POSTHORN_PORT/],
+  ])('%s of the instance shows its rows, on a desk and on a phone', async (path, shows) => {
+    const world = get();
+    for (const size of [
+      { width: 360, height: 740 },
+      { width: 1440, height: 900 },
+    ]) {
+      await world.page.setViewportSize(size);
+      await world.page.goto(`${world.app.url}/instance/${path}`);
+      await world.page.getByText(shows).first().waitFor();
+      expect(await world.page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
+    }
+    expect(await violations(world)).toEqual([]);
+  });
+
   it.each(EMPTY)('%s of an empty project says so, and how to fill it', async (path, says) => {
     const world = get();
     await world.open(path, world.emptyProject);

@@ -79,6 +79,7 @@ import type {
   ListNodesResult,
   ListPortalLinksQuery,
   ListProvidersResult,
+  ListSettingsResult,
   ListSourcesQuery,
   ListSubscriptionsQuery,
   ListViewsResult,
@@ -667,6 +668,11 @@ export class Nodes extends Resource {
   /** List the nodes of the instance. */
   list(options?: CallOptions): Promise<ListNodesResult> {
     return this.scope.data('GET', path`/api/v1/nodes`, { options });
+  }
+
+  /** List the settings of the node that answers. Secrets are left out. */
+  listSettings(options?: CallOptions): Promise<ListSettingsResult> {
+    return this.scope.data('GET', path`/api/v1/settings`, { options });
   }
 }
 

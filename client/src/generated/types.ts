@@ -87,6 +87,8 @@ export interface WholeEventDelivery {
   /** Always null. */
   cli_metadata: null;
   acknowledged_at: string | null;
+  /** When it was cancelled; null if it was not, or was sent again since. */
+  cancelled_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   /** RFC 3339, UTC, milliseconds. */
@@ -392,6 +394,8 @@ export interface EventDelivery {
   /** Always null. */
   cli_metadata: null;
   acknowledged_at: string | null;
+  /** When it was cancelled; null if it was not, or was sent again since. */
+  cancelled_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   /** RFC 3339, UTC, milliseconds. */
@@ -1833,6 +1837,8 @@ export interface ListEventsQuery {
   sourceId?: string[];
   /** Only events for endpoints of this owner. */
   ownerId?: string;
+  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
+  unmatched?: boolean;
   idempotencyKey?: string;
   brokerMessageId?: string;
   /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
@@ -1852,6 +1858,8 @@ export interface BatchReplayEventsQuery {
   sourceId?: string[];
   /** Only events for endpoints of this owner. */
   ownerId?: string;
+  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
+  unmatched?: boolean;
   idempotencyKey?: string;
   brokerMessageId?: string;
   /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
@@ -1877,6 +1885,8 @@ export interface CountBatchReplayEventsQuery {
   sourceId?: string[];
   /** Only events for endpoints of this owner. */
   ownerId?: string;
+  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
+  unmatched?: boolean;
   idempotencyKey?: string;
   brokerMessageId?: string;
   /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
@@ -1925,6 +1935,8 @@ export interface ListEventDeliveriesQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
+  /** Only these deliveries. */
+  deliveryId?: string[];
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   eventId?: string;
@@ -1932,6 +1944,8 @@ export interface ListEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
@@ -1949,6 +1963,8 @@ export interface GetWaitingTotalsQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
+  /** Only these deliveries. */
+  deliveryId?: string[];
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   eventId?: string;
@@ -1956,6 +1972,8 @@ export interface GetWaitingTotalsQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
@@ -1991,6 +2009,8 @@ export interface BatchRetryEventDeliveriesQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
+  /** Only these deliveries. */
+  deliveryId?: string[];
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   eventId?: string;
@@ -1998,6 +2018,8 @@ export interface BatchRetryEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
@@ -2019,6 +2041,8 @@ export interface CountBatchRetryEventDeliveriesQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
+  /** Only these deliveries. */
+  deliveryId?: string[];
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   eventId?: string;
@@ -2026,6 +2050,8 @@ export interface CountBatchRetryEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
@@ -2047,6 +2073,8 @@ export interface CancelEventDeliveriesQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
+  /** Only these deliveries. */
+  deliveryId?: string[];
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   eventId?: string;
@@ -2054,6 +2082,8 @@ export interface CancelEventDeliveriesQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
@@ -2453,6 +2483,17 @@ export type ListNodesResult = Array<{
   last_seen_at: string;
   /** The number of the newest migration that it knows. */
   schema: string;
+}>;
+
+export type ListSettingsResult = Array<{
+  /** The environment variable. */
+  name: string;
+  /** The value in use, as it is given in the environment. Null for secrets. */
+  value: string | null;
+  /** Whether the environment sets it. */
+  is_set: boolean;
+  default: string;
+  description: string;
 }>;
 
 export interface ListPortalLinksQuery {

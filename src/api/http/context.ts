@@ -55,6 +55,14 @@ export interface ApiContext {
   /** Call when due deliveries wait in the queue. */
   wake(projectId: string, where: { key: QueueKey; lane: number }): void;
   log: Logger;
+  /** What the environment of this node sets, secrets left out. */
+  settings: readonly {
+    name: string;
+    value: string | null;
+    isSet: boolean;
+    fallback: string;
+    description: string;
+  }[];
   /** There is a new job. */
   wakeJobs(): void;
 }

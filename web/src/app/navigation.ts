@@ -43,4 +43,5 @@ export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] 
   ['/instance/projects', 'Projects'],
   ['/instance/nodes', 'Nodes'],
   ['/instance/audit', 'Audit log'],
+  ['/instance/settings', 'Settings'],
 ];

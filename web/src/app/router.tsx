@@ -70,6 +70,11 @@ const tree = root.addChildren([
       path: 'instance/audit',
       component: lazyPage(instance, 'InstanceAudit'),
     }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'instance/settings',
+      component: lazyPage(instance, 'InstanceSettings'),
+    }),
   ]),
 ]);
 

@@ -11,7 +11,7 @@ export type DeliveryState =
   | 'discarded'
   | 'cancelled';
 
-type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'description'>;
+type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>;
 
 const HOLDS: Readonly<Record<string, string>> = {
   paused: 'the endpoint is paused',
@@ -27,13 +27,13 @@ export function deliveryState(delivery: Stated): DeliveryState {
   const { status } = delivery;
   if (status === 'Success') return 'delivered';
   if (status === 'Failure') return 'failed';
-  if (status === 'Discarded') return /cancel/i.test(delivery.description) ? 'cancelled' : 'discarded';
+  if (status === 'Discarded') return delivery.cancelled_at === null ? 'discarded' : 'cancelled';
   if (status === 'Processing' || delivery.waiting_for?.gate === 'sending') return 'in flight';
   if (holdOf(delivery) !== undefined) return 'held';
   return status === 'Retry' ? 'retrying' : 'scheduled';
 }
 
-type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency_seconds'>;
+type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency_seconds' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
 export function tellDelivery(delivery: Told, when: (at: string) => string): string {

@@ -1,7 +1,9 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { Rows } from '../data/rows.ts';
 import { Skeleton } from '../ui/page/states.tsx';
+import { ColumnChoice, useHiddenColumns } from '../ui/tables/column-choice.tsx';
 import { type Column, DataList, type DataListHandle } from '../ui/tables/data-list.tsx';
+import type { Selection } from '../ui/tables/tick.tsx';
 import { Icon } from '../ui/text/icon.tsx';
 import { useOpenId } from './list-layout.tsx';
 import { ProblemView } from './query-view.tsx';
@@ -15,12 +17,17 @@ interface Props<T> {
   name(row: T): string;
   /** Shown if there are no rows. */
   empty: ReactNode;
+  selection?: Selection;
 }
 
 /** A list in all its states. New rows wait behind a button while the reader is in the list. */
-export function LiveList<T extends { uid: string }>({ label, rows, columns, href, name, empty }: Props<T>) {
+export function LiveList<T extends { uid: string }>(props: Props<T>) {
+  const { label, rows, columns, href, name, empty, selection } = props;
   const list = useRef<DataListHandle>(null);
   const open = useOpenId();
+  const [hidden, hide] = useHiddenColumns(label);
+  // The first column has the link of the row.
+  const mayHide = columns.slice(1).map((column) => column.name);
   const count = rows.fresh.length;
   const { showFresh } = rows;
   useEffect(() => {
@@ -50,17 +57,21 @@ export function LiveList<T extends { uid: string }>({ label, rows, columns, href
         ref={list}
         label={label}
         rows={rows.rows}
-        columns={columns}
+        columns={columns.filter((column) => !hidden.has(column.name))}
         rowKey={(row) => row.uid}
         href={href}
         name={name}
         open={open}
         onEnd={rows.loadMore}
+        selection={selection}
       />
-      <p className="py-1 text-xs text-muted">
-        {rows.rows.length.toLocaleString('en')} shown
-        {rows.loadMore === undefined ? ', all there are' : ', more as you scroll'}
-      </p>
+      <div className="flex items-center justify-between py-1 text-xs text-muted">
+        <span>
+          {rows.rows.length.toLocaleString('en')} shown
+          {rows.loadMore === undefined ? ', all there are' : ', more as you scroll'}
+        </span>
+        <ColumnChoice names={mayHide} hidden={hidden} onChange={hide} />
+      </div>
     </div>
   );
 }

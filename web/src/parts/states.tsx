@@ -16,7 +16,7 @@ export const DELIVERY_LOOKS: Readonly<Record<DeliveryState, StateLook>> = {
 export function DeliveryBadge({
   delivery,
 }: {
-  delivery: Pick<EventDelivery, 'status' | 'waiting_for' | 'description'>;
+  delivery: Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at' | 'description'>;
 }) {
   const held = holdOf(delivery);
   const title = held === undefined ? delivery.description : `Held: ${held}`;

@@ -11,6 +11,8 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
+import { SeePortal } from './see-portal.tsx';
+import { Unmatched } from './unmatched.tsx';
 
 /** A customer: their endpoints, how they do, and what failed last. */
 export function Customer() {
@@ -40,6 +42,7 @@ export function Customer() {
         <Link className="link" href={withSearch(at('events'), { customer: owner })}>
           Events
         </Link>
+        <SeePortal owner={owner} />
       </PageHead>
       <QueryView query={endpoints} label="Loading the customer">
         {({ content }) =>
@@ -56,6 +59,7 @@ export function Customer() {
           )
         }
       </QueryView>
+      <Unmatched owner={owner} />
     </PageBody>
   );
 }

@@ -4,11 +4,13 @@ import { deliveryState } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { type Search, useFilters } from '../../data/search.ts';
+import { BulkDialog } from '../../parts/bulk-dialog.tsx';
 import { sendCommand } from '../../parts/commands.ts';
 import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -19,7 +21,7 @@ import type { Column } from '../../ui/tables/data-list.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
 import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
-import { BulkDialog } from './bulk-dialog.tsx';
+import { ChosenBar, useChosen } from './chosen-bar.tsx';
 import { deliveryFilters, HELD_CHOICES, STATE_CHOICES } from './queries.ts';
 
 const columns: Column<EventDelivery>[] = [
@@ -58,6 +60,7 @@ export function DeliveryList() {
   const { utc } = useContext(TimeStyleContext);
   const [live, setLive] = useState(true);
   const [bulk, setBulk] = useState<'retry' | 'cancel'>();
+  const selection = useChosen();
   const filters = deliveryFilters(search, rangeOf(search['time'], utc));
   const rows = useRows<EventDelivery>({
     key: [id, 'deliveries', filters],
@@ -76,10 +79,12 @@ export function DeliveryList() {
         </Button>
       </PageHead>
       <DeliveryFilterBar search={search} setSearch={setSearch} />
+      <ChosenBar selection={selection} />
       <LiveList
         label="Deliveries"
         rows={rows}
         columns={columns}
+        selection={selection}
         href={({ uid }) => withSearch(at(`deliveries/${uid}`), search)}
         name={(delivery) =>
           `${deliveryState(delivery)}: ${delivery.event_type} to ${delivery.endpoint_metadata?.name ?? delivery.endpoint_id}`
@@ -105,7 +110,14 @@ export function DeliveryList() {
           )
         }
       />
-      {bulk !== undefined && <BulkDialog kind={bulk} filters={filters} onClose={() => setBulk(undefined)} />}
+      {bulk !== undefined && (
+        <BulkDialog
+          kind={bulk}
+          filters={filters}
+          chosenBy="The filters of the list choose"
+          onClose={() => setBulk(undefined)}
+        />
+      )}
     </ListLayout>
   );
 }
@@ -139,6 +151,7 @@ function DeliveryFilterBar({ search, setSearch }: { search: Search; setSearch(pa
         value={search['customer'] ?? ''}
         onChange={(customer) => setSearch({ customer })}
       />
+      <SavedViews page="deliveries" />
     </FilterBar>
   );
 }

@@ -54,21 +54,15 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
               </Link>
             ),
           ],
-          [
-            'Event',
-            <Link key="" className="link font-mono text-xs" href={at(`events/${delivery.event_id}`)}>
-              {event.uid}
-            </Link>,
-          ],
+          ['Event', <Id key="" value={event.uid} what="event id" href={at(`events/${delivery.event_id}`)} />],
           [
             'Subscription',
-            <Link
+            <Id
               key=""
-              className="link font-mono text-xs"
+              value={delivery.subscription_id}
+              what="subscription id"
               href={at(`subscriptions/${delivery.subscription_id}`)}
-            >
-              {delivery.subscription_id}
-            </Link>,
+            />,
           ],
           [
             'Address',
@@ -112,8 +106,7 @@ function Acts({ delivery }: { delivery: WholeEventDelivery }) {
     () => 'Asked to send it again',
   );
   const cancel = useAct(
-    () =>
-      api.eventDeliveries.cancel({ eventId: delivery.event_id, subscriptionId: delivery.subscription_id }),
+    () => api.eventDeliveries.cancel({ deliveryId: [uid] }),
     () => 'Cancel asked for',
   );
   switch (deliveryState(delivery)) {

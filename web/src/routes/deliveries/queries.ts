@@ -17,6 +17,7 @@ export const STATE_CHOICES: readonly Choice[] = [
   ['Processing', 'In flight'],
   ['Success', 'Delivered'],
   ['Discarded', 'Discarded or cancelled'],
+  ['Cancelled', 'Cancelled'],
 ];
 
 export const HELD_CHOICES: readonly Choice[] = [
@@ -27,9 +28,17 @@ export const HELD_CHOICES: readonly Choice[] = [
   ['rate_limit', 'Held: rate limit'],
 ];
 
+/** The API has no state for cancelled deliveries: they are discarded ones with a time of cancelling. */
+const stateFilter = (state: string | undefined) =>
+  state === 'Cancelled'
+    ? { cancelled: true }
+    : state === undefined
+      ? {}
+      : { status: state.split(',') as Status[] };
+
 export const deliveryFilters = (search: Search, range: TimeRange) => ({
   ...range,
-  ...(search['state'] === undefined ? {} : { status: search['state'].split(',') as Status[] }),
+  ...stateFilter(search['state']),
   ...(search['endpoint'] === undefined ? {} : { endpointId: [search['endpoint']] }),
   ...(search['type'] === undefined ? {} : { eventType: search['type'] }),
   ...(search['text'] === undefined ? {} : { query: search['text'] }),
@@ -40,11 +49,9 @@ export const deliveryFilters = (search: Search, range: TimeRange) => ({
   ...(search['subscription'] === undefined ? {} : { subscriptionId: search['subscription'] }),
 });
 
-export type DeliveryFilters = ReturnType<typeof deliveryFilters>;
-
 const OPEN = new Set(['scheduled', 'in flight', 'retrying', 'held']);
 export const isOpen = (
-  delivery: Pick<WholeEventDelivery, 'status' | 'waiting_for' | 'description'>,
+  delivery: Pick<WholeEventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>,
 ): boolean => OPEN.has(deliveryState(delivery));
 
 /** A delivery that is not at its end is read every second. */

@@ -38,7 +38,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
     });
     const result: Added = { endpoint, attempt: null, problem: null };
     if (form.get('test') !== null)
-      await api.endpoints.test(endpoint.uid).then(
+      await api.endpoints.try({ endpoint_id: endpoint.uid }).then(
         (attempt) => (result.attempt = attempt),
         (error: unknown) => (result.problem = errorText(error)),
       );

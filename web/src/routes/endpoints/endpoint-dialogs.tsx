@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
 import type { Endpoint } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
+import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
@@ -102,25 +102,14 @@ export function RollSecret({ endpoint, onClose }: Props) {
 
 export function DeleteEndpoint({ endpoint, onClose }: Props) {
   const { api, at } = useProject();
-  const queries = useQueryClient();
-  const router = useRouter();
-  const remove = async () => {
-    await api.endpoints.delete(endpoint.uid);
-    router.history.push(at('endpoints'));
-    await queries.invalidateQueries();
-  };
   return (
-    <FormDialog
-      title={`Delete ${endpoint.name}`}
-      action={`Delete ${endpoint.name}`}
-      danger
+    <DangerDialog
+      what={`Delete ${endpoint.name}`}
+      act={() => api.endpoints.delete(endpoint.uid)}
+      leadsTo={at('endpoints')}
       onClose={onClose}
-      onSubmit={remove}
-      explain={errorText}
     >
-      <p>
-        Its subscriptions are deleted too, and its open deliveries are discarded. Deliveries of the past stay.
-      </p>
-    </FormDialog>
+      Its subscriptions are deleted too, and its open deliveries are discarded. Deliveries of the past stay.
+    </DangerDialog>
   );
 }

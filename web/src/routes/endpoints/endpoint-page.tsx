@@ -13,6 +13,7 @@ import { Id } from '../../ui/text/id.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
+import { DisabledBanner } from './disabled-banner.tsx';
 import { DeleteEndpoint, EditEndpoint, RollSecret } from './endpoint-dialogs.tsx';
 import { EndpointTest } from './endpoint-test.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
@@ -42,11 +43,12 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const { at } = useProject();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const isDisabled = endpoint.status === 'inactive';
   const { rate_limit: limit, rate_limit_duration: seconds } = endpoint;
   return (
     <>
       <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
-        <PauseButton endpoint={endpoint} />
+        {!isDisabled && <PauseButton endpoint={endpoint} />}
         <Button onClick={() => setOpen('edit')}>Edit…</Button>
         <Button onClick={() => setOpen('roll')}>Roll secret…</Button>
         <Button look="danger" onClick={() => setOpen('delete')}>
@@ -54,6 +56,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         </Button>
       </PageHead>
       <p className="mb-3 break-all">{endpoint.url}</p>
+      {isDisabled && <DisabledBanner endpoint={endpoint} />}
       <Facts
         items={[
           [
@@ -97,13 +100,9 @@ function PauseButton({ endpoint }: { endpoint: Endpoint }) {
   const { api } = useProject();
   const isActive = endpoint.status === 'active';
   const pause = useAct(
-    () =>
-      endpoint.status === 'inactive'
-        ? api.endpoints.activate(endpoint.uid)
-        : api.endpoints.pause(endpoint.uid),
+    () => api.endpoints.pause(endpoint.uid),
     ({ status }) => (status === 'active' ? 'Active: what waited is being sent' : 'Paused: deliveries wait'),
   );
-  const word = isActive ? 'Pause' : endpoint.status === 'paused' ? 'Resume' : 'Activate';
   return (
     <Button
       look={isActive ? 'plain' : 'main'}
@@ -111,7 +110,7 @@ function PauseButton({ endpoint }: { endpoint: Endpoint }) {
       onClick={() => pause.mutate()}
       busy={pause.isPending && 'Asking'}
     >
-      {word}
+      {isActive ? 'Pause' : 'Resume'}
     </Button>
   );
 }

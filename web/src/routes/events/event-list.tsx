@@ -7,9 +7,10 @@ import { useFilters } from '../../data/search.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import type { Column } from '../../ui/tables/data-list.tsx';
 import { Id } from '../../ui/text/id.tsx';
@@ -84,6 +85,16 @@ export function EventList() {
           value={search['customer'] ?? ''}
           onChange={(customer) => setSearch({ customer })}
         />
+        <FilterSelect
+          label="Matched"
+          value={search['matched'] ?? ''}
+          onChange={(matched) => setSearch({ matched })}
+          choices={[
+            ['', 'Matched or not'],
+            ['nothing', 'Matched nothing'],
+          ]}
+        />
+        <SavedViews page="events" />
       </FilterBar>
       <LiveList
         label="Events"

@@ -7,6 +7,7 @@ export const eventFilters = (search: Search, range: TimeRange) => ({
   ...(search['endpoint'] === undefined ? {} : { endpointId: [search['endpoint']] }),
   ...(search['source'] === undefined ? {} : { sourceId: [search['source']] }),
   ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
+  ...(search['matched'] === 'nothing' ? { unmatched: true } : {}),
   ...(search['key'] === undefined ? {} : { idempotencyKey: search['key'] }),
   ...(search['text'] === undefined ? {} : { query: search['text'] }),
 });

@@ -1,9 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext } from 'react';
-import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
-import { FailureTable } from '../../parts/failure-table.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
@@ -11,14 +9,16 @@ import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
+import { Groups } from './groups.tsx';
 
 /** What fails now, grouped by endpoint and cause. */
 export function Failures() {
   const { api, id } = useProject();
   const [search, setSearch] = useFilters();
   const time = search['time'] ?? '24h';
+  const range = rangeOf(time, useContext(TimeStyleContext).utc);
   const filters = {
-    ...rangeOf(time, useContext(TimeStyleContext).utc),
+    ...range,
     ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
     ...(search['type'] === undefined ? {} : { eventType: search['type'] }),
   };
@@ -45,20 +45,14 @@ export function Failures() {
         />
       </FilterBar>
       <QueryView query={failures} label="Looking for failures">
-        {({ groups, complete }) =>
-          groups.length === 0 ? (
+        {(found) =>
+          found.groups.length === 0 ? (
             <EmptyState
               title="Nothing fails"
               text="No delivery failed in this time, and none is waiting to be tried again."
             />
           ) : (
-            <>
-              <FailureTable groups={groups} time={time} />
-              <p className="py-1 text-xs text-muted">
-                {plural(groups.length, 'group')}
-                {complete ? '' : '. There are more: narrow the filters.'}
-              </p>
-            </>
+            <Groups key={id} found={found} time={time} range={range} />
           )
         }
       </QueryView>

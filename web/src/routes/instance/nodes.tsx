@@ -1,22 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ListNodesResult } from 'posthorn-client';
-import { apiOf } from '../../data/session.ts';
+import { type Node, NodeBadge, nodesQuery } from '../../parts/node-state.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { StateBadge } from '../../ui/text/state-badge.tsx';
 import { Time } from '../../ui/text/time.tsx';
-
-type Node = ListNodesResult[number];
-
-const ALIVE = { tone: 'ok', shape: 'check', word: 'Alive' } as const;
-const SILENT = { tone: 'bad', shape: 'cross', word: 'Silent' } as const;
 
 const columns: TableColumn<Node>[] = [
   { name: 'Node', cell: ({ uid }) => <Id value={uid} what="node id" /> },
-  { name: 'State', cell: ({ is_alive }) => <StateBadge look={is_alive ? ALIVE : SILENT} /> },
+  { name: 'State', cell: (node) => <NodeBadge node={node} /> },
   { name: 'Roles', cell: ({ roles }) => roles.join(', ') },
   { name: 'Last seen', cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
   { name: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
@@ -24,7 +17,7 @@ const columns: TableColumn<Node>[] = [
 ];
 
 export function Nodes() {
-  const nodes = useQuery({ queryKey: ['nodes'], queryFn: () => apiOf().nodes.list(), refetchInterval: 2000 });
+  const nodes = useQuery(nodesQuery);
   return (
     <PageBody>
       <PageHead title="Nodes" />

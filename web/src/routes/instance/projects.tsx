@@ -3,11 +3,11 @@ import type { Project } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
+import { KeyMade } from '../../parts/key-made.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -53,15 +53,7 @@ export function Projects() {
 function AddProject({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
   const [key, setKey] = useState<string>();
-  if (key !== undefined)
-    return (
-      <Dialog title="The key of the new project" onClose={onClose}>
-        <div className="grid gap-3">
-          <p>Copy it now. It is not shown again.</p>
-          <CodeBlock label="Key" text={key} />
-        </div>
-      </Dialog>
-    );
+  if (key !== undefined) return <KeyMade title="The key of the new project" apiKey={key} onClose={onClose} />;
   const add = async (form: FormData): Promise<never> => {
     const type = formText(form, 'type') as 'outgoing' | 'incoming';
     const made = await apiOf().projects.create({ name: formText(form, 'name'), type });

@@ -3,11 +3,12 @@ import type { ApiKey } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
+import { DangerDialog } from '../../parts/danger-dialog.tsx';
+import { KeyMade } from '../../parts/key-made.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -57,7 +58,15 @@ export function Keys() {
         }
       </QueryView>
       {adding && <AddKey onClose={() => setAdding(false)} />}
-      {revoking !== undefined && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+      {revoking !== undefined && (
+        <DangerDialog
+          what={`Revoke ${revoking.name}`}
+          act={() => api.keys.revoke(revoking.uid)}
+          onClose={() => setRevoking(undefined)}
+        >
+          Programs that use this key are refused from now on.
+        </DangerDialog>
+      )}
     </PageBody>
   );
 }
@@ -66,15 +75,7 @@ function AddKey({ onClose }: { onClose(): void }) {
   const { api } = useProject();
   const queries = useQueryClient();
   const [made, setMade] = useState<string>();
-  if (made !== undefined)
-    return (
-      <Dialog title="Your new key" onClose={onClose}>
-        <div className="grid gap-3">
-          <p>Copy it now. It is not shown again.</p>
-          <CodeBlock label="Key" text={made} />
-        </div>
-      </Dialog>
-    );
+  if (made !== undefined) return <KeyMade title="Your new key" apiKey={made} onClose={onClose} />;
   const add = async (form: FormData): Promise<never> => {
     const days = Number(formText(form, 'days'));
     const expires = days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
@@ -94,27 +95,6 @@ function AddKey({ onClose }: { onClose(): void }) {
         min="0"
         hint="Empty: it does not expire."
       />
-    </FormDialog>
-  );
-}
-
-function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
-  const { api } = useProject();
-  const queries = useQueryClient();
-  const revoke = async () => {
-    await api.keys.revoke(apiKey.uid);
-    await queries.invalidateQueries();
-  };
-  return (
-    <FormDialog
-      title={`Revoke ${apiKey.name}`}
-      action={`Revoke ${apiKey.name}`}
-      danger
-      onClose={onClose}
-      onSubmit={revoke}
-      explain={errorText}
-    >
-      <p>Programs that use this key are refused from now on.</p>
     </FormDialog>
   );
 }

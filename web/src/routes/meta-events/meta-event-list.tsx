@@ -15,7 +15,11 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
 
 const columns: Column<MetaEvent>[] = [
-  { name: 'State', width: '9rem', cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null }} /> },
+  {
+    name: 'State',
+    width: '9rem',
+    cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null, cancelled_at: null }} />,
+  },
   { name: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ event_type }) => event_type },
   {
     name: 'Why',

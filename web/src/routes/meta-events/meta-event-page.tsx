@@ -42,7 +42,7 @@ function View({ event }: { event: MetaEvent }) {
     <>
       <PageHead
         title={event.event_type}
-        beside={<DeliveryBadge delivery={{ ...event, waiting_for: null }} />}
+        beside={<DeliveryBadge delivery={{ ...event, waiting_for: null, cancelled_at: null }} />}
       >
         <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Asking'}>
           Send again

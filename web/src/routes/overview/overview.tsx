@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
-import { useProject } from '../../data/project.ts';
+import { useMe, useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
@@ -11,6 +11,7 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { Figures } from './figures.tsx';
 import { FirstEvent } from './first-event.tsx';
+import { NodeLine } from './node-line.tsx';
 import { Rates } from './rates.tsx';
 import { Troubled } from './troubled.tsx';
 
@@ -19,6 +20,7 @@ const DEFAULT = '2h';
 /** What is wrong now, on one screen. Each number leads to the rows behind it. */
 export function Overview() {
   const { api, id, at, name } = useProject();
+  const { instance_admin: isAdmin } = useMe();
   const [search, setSearch] = useFilters();
   const time = search['time'] ?? DEFAULT;
   const { startDate, endDate } = rangeOf(time, useContext(TimeStyleContext).utc);
@@ -51,6 +53,7 @@ export function Overview() {
           )}
         </QueryView>
       </Section>
+      {isAdmin && <NodeLine />}
     </PageBody>
   );
 }

@@ -5,6 +5,7 @@ import type { TimeRange } from '../../data/time-range.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
 import { Section } from '../../ui/page/section.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count, percent } from '../../ui/text/numbers.ts';
 
@@ -65,50 +66,42 @@ async function readTrouble(api: Posthorn, range: TimeRange): Promise<Trouble[]> 
 
 function Table({ rows, time }: { rows: Trouble[]; time: string }) {
   const { at } = useProject();
+  const deliveries = (endpoint: Endpoint, state: string): string =>
+    withSearch(at('deliveries'), { endpoint: endpoint.uid, state, time });
+  const columns: TableColumn<Trouble>[] = [
+    {
+      name: 'Endpoint',
+      cell: ({ endpoint }) => (
+        <Link className="link" href={at(`endpoints/${endpoint.uid}`)}>
+          {endpoint.name}
+        </Link>
+      ),
+    },
+    { name: 'State', cell: ({ endpoint }) => <EndpointBadge endpoint={endpoint} /> },
+    {
+      name: 'Failed',
+      cell: ({ endpoint, failed }) => (
+        <Link className="link" href={deliveries(endpoint, 'Failure')}>
+          {count(failed)} failed
+        </Link>
+      ),
+    },
+    {
+      name: 'Waiting to retry',
+      cell: ({ endpoint, retrying }) => (
+        <Link className="link" href={deliveries(endpoint, 'Retry')}>
+          {count(retrying)} waiting
+        </Link>
+      ),
+    },
+    { name: 'Of its deliveries', cell: ({ rate }) => percent(rate) },
+  ];
   return (
-    <div className="overflow-x-auto">
-      <table className="w-full text-left">
-        <thead className="bg-panel text-xs text-muted">
-          <tr className="border-y border-line">
-            {['Endpoint', 'State', 'Failed', 'Waiting to retry', 'Of its deliveries'].map((name) => (
-              <th key={name} scope="col" className="h-8 px-2 font-normal">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ endpoint, failed, retrying, rate }) => (
-            <tr key={endpoint.uid} className="h-8 border-b border-line hover:bg-hover">
-              <td className="max-w-64 truncate px-2">
-                <Link className="link" href={at(`endpoints/${endpoint.uid}`)}>
-                  {endpoint.name}
-                </Link>
-              </td>
-              <td className="px-2">
-                <EndpointBadge endpoint={endpoint} />
-              </td>
-              <td className="px-2">
-                <Link
-                  className="link"
-                  href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Failure', time })}
-                >
-                  {count(failed)} failed
-                </Link>
-              </td>
-              <td className="px-2">
-                <Link
-                  className="link"
-                  href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Retry', time })}
-                >
-                  {count(retrying)} waiting
-                </Link>
-              </td>
-              <td className="px-2">{percent(rate)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable
+      label="Endpoints in trouble"
+      rows={rows}
+      columns={columns}
+      rowKey={({ endpoint }) => endpoint.uid}
+    />
   );
 }

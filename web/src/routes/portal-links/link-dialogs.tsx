@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
+import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
@@ -41,21 +42,9 @@ export function AddLink({ onClose }: { onClose(): void }) {
 
 export function RevokeLink({ link, onClose }: { link: PortalLink; onClose(): void }) {
   const { api } = useProject();
-  const queries = useQueryClient();
-  const revoke = async () => {
-    await api.portalLinks.revoke(link.uid);
-    await queries.invalidateQueries();
-  };
   return (
-    <FormDialog
-      title={`Revoke ${link.name}`}
-      action={`Revoke ${link.name}`}
-      danger
-      onClose={onClose}
-      onSubmit={revoke}
-      explain={errorText}
-    >
-      <p>The link and its tokens stop working at once. The endpoints of {link.owner_id} stay.</p>
-    </FormDialog>
+    <DangerDialog what={`Revoke ${link.name}`} act={() => api.portalLinks.revoke(link.uid)} onClose={onClose}>
+      The link and its tokens stop working at once. The endpoints of {link.owner_id} stay.
+    </DangerDialog>
   );
 }

@@ -1,15 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
 import type { Source } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
+import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
@@ -102,7 +100,16 @@ function View({ source }: { source: Source }) {
         </Section>
       )}
       <LastEvents source={source.uid} />
-      {deleting && <DeleteSource source={source} onClose={() => setDeleting(false)} />}
+      {deleting && (
+        <DangerDialog
+          what={`Delete ${source.name}`}
+          act={() => api.sources.delete(source.uid)}
+          leadsTo={at('sources')}
+          onClose={() => setDeleting(false)}
+        >
+          Requests to its address are refused from now on. Its subscriptions are deleted too.
+        </DangerDialog>
+      )}
     </>
   );
 }
@@ -117,28 +124,5 @@ function TestConnection({ source }: { source: Source }) {
     <Button onClick={() => test.mutate()} busy={test.isPending && 'Connecting'}>
       Test connection
     </Button>
-  );
-}
-
-function DeleteSource({ source, onClose }: { source: Source; onClose(): void }) {
-  const { api, at } = useProject();
-  const queries = useQueryClient();
-  const router = useRouter();
-  const remove = async () => {
-    await api.sources.delete(source.uid);
-    router.history.push(at('sources'));
-    await queries.invalidateQueries();
-  };
-  return (
-    <FormDialog
-      title={`Delete ${source.name}`}
-      action={`Delete ${source.name}`}
-      danger
-      onClose={onClose}
-      onSubmit={remove}
-      explain={errorText}
-    >
-      <p>Requests to its address are refused from now on. Its subscriptions are deleted too.</p>
-    </FormDialog>
   );
 }

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
 import type { Subscription } from 'posthorn-client';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
+import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
@@ -94,23 +94,14 @@ export function EditSubscription({ subscription, onClose }: Props) {
 
 export function DeleteSubscription({ subscription, onClose }: Props) {
   const { api, at } = useProject();
-  const queries = useQueryClient();
-  const router = useRouter();
-  const remove = async () => {
-    await api.subscriptions.delete(subscription.uid);
-    router.history.push(at('subscriptions'));
-    await queries.invalidateQueries();
-  };
   return (
-    <FormDialog
-      title={`Delete ${subscription.name}`}
-      action={`Delete ${subscription.name}`}
-      danger
+    <DangerDialog
+      what={`Delete ${subscription.name}`}
+      act={() => api.subscriptions.delete(subscription.uid)}
+      leadsTo={at('subscriptions')}
       onClose={onClose}
-      onSubmit={remove}
-      explain={errorText}
     >
-      <p>New events no longer go through it. Deliveries of the past stay.</p>
-    </FormDialog>
+      New events no longer go through it. Deliveries of the past stay.
+    </DangerDialog>
   );
 }

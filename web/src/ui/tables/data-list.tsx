@@ -9,6 +9,7 @@ import {
   useRef,
 } from 'react';
 import { Link } from '../text/link.tsx';
+import { type Selection, Tick, TickAll } from './tick.tsx';
 import { useWidth } from './use-width.ts';
 
 export interface Column<T> {
@@ -40,6 +41,8 @@ interface Props<T> {
   open?: string | undefined;
   /** Loads more rows. Undefined if there are none. */
   onEnd?: (() => void) | undefined;
+  /** With it each row has a box to tick. */
+  selection?: Selection | undefined;
   ref?: Ref<DataListHandle>;
 }
 
@@ -47,11 +50,15 @@ const ROW = 32;
 const PRELOAD_ROWS = 200;
 
 /** A virtual list: any number of rows, of which some 40 are in the document. */
-export function DataList<T>({ label, rows, columns, rowKey, href, name, open, onEnd, ref }: Props<T>) {
+export function DataList<T>(props: Props<T>) {
+  const { label, rows, columns, rowKey, href, name, open, onEnd, selection, ref } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const width = useWidth(scroller);
   const shown = columns.filter(({ from = 0 }) => width >= from);
-  const template = { gridTemplateColumns: shown.map((column) => column.width).join(' ') };
+  const tick = selection === undefined ? [] : ['1rem'];
+  const template = {
+    gridTemplateColumns: [...tick, ...shown.map((column) => column.width)].join(' '),
+  };
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -80,14 +87,20 @@ export function DataList<T>({ label, rows, columns, rowKey, href, name, open, on
       role="presentation"
     >
       <div role="table" aria-label={label} aria-rowcount={rows.length + 1} className="min-w-full">
-        <Head columns={shown} template={template} />
+        <Head columns={shown} template={template}>
+          {selection !== undefined && (
+            <TickAll count={rows.length} keys={() => rows.map(rowKey)} selection={selection} />
+          )}
+        </Head>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as T;
             const key = rowKey(row);
             const place = { ...template, transform: `translateY(${start}px)` };
             return (
-              <Row key={key} {...{ row, index, place, href, name }} columns={shown} isOpen={key === open} />
+              <Row key={key} {...{ row, index, place, href, name }} columns={shown} isOpen={key === open}>
+                {selection !== undefined && <Tick label={name(row)} rowKey={key} selection={selection} />}
+              </Row>
             );
           })}
         </div>
@@ -99,7 +112,13 @@ export function DataList<T>({ label, rows, columns, rowKey, href, name, open, on
 const side = ({ right }: { right?: boolean }): string =>
   `min-w-0 truncate ${right === true ? 'text-right' : ''}`;
 
-function Head<T>({ columns, template }: { columns: readonly Column<T>[]; template: CSSProperties }) {
+interface HeadProps<T> {
+  columns: readonly Column<T>[];
+  template: CSSProperties;
+  children: ReactNode;
+}
+
+function Head<T>({ columns, template, children }: HeadProps<T>) {
   return (
     <div role="rowgroup" className="sticky top-0 z-10">
       <div
@@ -107,6 +126,7 @@ function Head<T>({ columns, template }: { columns: readonly Column<T>[]; templat
         style={template}
         className="grid h-8 items-center gap-3 border-b border-line bg-panel px-2 text-xs text-muted"
       >
+        {children}
         {columns.map((column) => (
           <div key={column.name} role="columnheader" className={side(column)}>
             {column.name}
@@ -122,10 +142,11 @@ interface RowProps<T> extends Pick<Props<T>, 'href' | 'name' | 'columns'> {
   index: number;
   place: CSSProperties;
   isOpen: boolean;
+  children: ReactNode;
 }
 
 /** The link of the first cell covers the row. */
-function Row<T>({ row, index, place, columns, href, name, isOpen }: RowProps<T>) {
+function Row<T>({ row, index, place, columns, href, name, isOpen, children }: RowProps<T>) {
   return (
     <div
       role="row"
@@ -135,6 +156,7 @@ function Row<T>({ row, index, place, columns, href, name, isOpen }: RowProps<T>)
       style={place}
       className={`absolute inset-x-0 top-0 grid h-8 items-center gap-3 border-b border-line px-2 hover:bg-hover ${isOpen ? 'bg-chosen' : ''}`}
     >
+      {children}
       {columns.map((column, at) => (
         <div key={column.name} role="cell" className={side(column)}>
           {at === 0 ? (

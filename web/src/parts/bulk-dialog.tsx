@@ -1,33 +1,33 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { Job, Posthorn } from 'posthorn-client';
-import { plural } from '../../data/delivery-state.ts';
-import { errorText } from '../../data/explain-error.ts';
-import { useProject } from '../../data/project.ts';
-import { QueryView } from '../../parts/query-view.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
-import { TextField } from '../../ui/controls/fields.tsx';
-import { formText } from '../../ui/controls/form-text.ts';
-import { Time } from '../../ui/text/time.tsx';
+import { plural } from '../data/delivery-state.ts';
+import { errorText } from '../data/explain-error.ts';
+import { useProject } from '../data/project.ts';
+import { Dialog, FormDialog } from '../ui/controls/dialog.tsx';
+import { TextField } from '../ui/controls/fields.tsx';
+import { formText } from '../ui/controls/form-text.ts';
+import { Time } from '../ui/text/time.tsx';
 import { DryRunView } from './dry-run.tsx';
-import type { DeliveryFilters } from './queries.ts';
+import { QueryView } from './query-view.tsx';
+
+type Filters = NonNullable<Parameters<Posthorn['eventDeliveries']['batchRetry']>[0]>;
 
 interface Props {
   kind: 'retry' | 'cancel';
-  filters: DeliveryFilters;
+  filters: Filters;
+  /** What chose the deliveries, such as "The filters of the list choose". */
+  chosenBy: string;
   onClose(): void;
 }
 
 type DryRun = NonNullable<Job['dry_run']>;
 
-const start = (
-  { eventDeliveries }: Posthorn,
-  kind: Props['kind'],
-  query: DeliveryFilters & { dry_run?: boolean; rate?: number },
-) => (kind === 'retry' ? eventDeliveries.batchRetry(query) : eventDeliveries.cancel(query));
+const start = ({ eventDeliveries }: Posthorn, kind: Props['kind'], query: Filters) =>
+  kind === 'retry' ? eventDeliveries.batchRetry(query) : eventDeliveries.cancel(query);
 
-/** Retries or cancels what the filters of the list show, as a job. A dry run counts first. */
-export function BulkDialog({ kind, filters, onClose }: Props) {
+/** Retries or cancels what the filters choose, as a job. A dry run counts first. */
+export function BulkDialog({ kind, filters, chosenBy, onClose }: Props) {
   const { api, id } = useProject();
   const dryRun = useQuery({
     queryKey: [id, 'dry run', kind, filters],
@@ -43,10 +43,28 @@ export function BulkDialog({ kind, filters, onClose }: Props) {
         </QueryView>
       </Dialog>
     );
-  return <Confirm title={title} dryRun={dryRun.data} {...{ kind, filters, onClose }} />;
+  if (dryRun.data.total === 0)
+    return (
+      <Dialog title={title} onClose={onClose}>
+        <p>
+          There is nothing to {kind}:{' '}
+          {kind === 'retry'
+            ? 'only failed and discarded deliveries are retried.'
+            : 'only open deliveries can be cancelled.'}
+        </p>
+      </Dialog>
+    );
+  return <Confirm title={title} dryRun={dryRun.data} {...{ kind, filters, chosenBy, onClose }} />;
 }
 
-function Confirm({ kind, filters, onClose, title, dryRun }: Props & { title: string; dryRun: DryRun }) {
+function Confirm({
+  kind,
+  filters,
+  chosenBy,
+  onClose,
+  title,
+  dryRun,
+}: Props & { title: string; dryRun: DryRun }) {
   const { api, at } = useProject();
   const router = useRouter();
   const what = plural(dryRun.total, 'delivery', 'deliveries');
@@ -65,7 +83,7 @@ function Confirm({ kind, filters, onClose, title, dryRun }: Props & { title: str
       onSubmit={run}
     >
       <p>
-        The filters of the list choose <strong>{what}</strong> to {plural(dryRun.endpoints, 'endpoint')}
+        {chosenBy} <strong>{what}</strong> to {plural(dryRun.endpoints, 'endpoint')}
         {dryRun.oldest_at !== null && (
           <>
             , the oldest made <Time at={dryRun.oldest_at} />

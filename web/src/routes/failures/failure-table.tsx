@@ -1,14 +1,25 @@
 import type { ListFailuresResult } from 'posthorn-client';
-import { useProject } from '../data/project.ts';
-import { PlainTable, type TableColumn } from '../ui/tables/plain-table.tsx';
-import { Link, withSearch } from '../ui/text/link.tsx';
-import { count } from '../ui/text/numbers.ts';
-import { Time } from '../ui/text/time.tsx';
+import type { ReactNode } from 'react';
+import { useProject } from '../../data/project.ts';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
 
-type Group = ListFailuresResult['groups'][number];
+export type Group = ListFailuresResult['groups'][number];
+
+/** A group is the same one as long as its endpoint and its cause are. */
+export const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${outcome}`;
+
+interface Props {
+  groups: readonly Group[];
+  time: string;
+  /** What can be done with a group. */
+  acts(group: Group): ReactNode;
+}
 
 /** What fails, by endpoint and cause. Each number leads to its deliveries. */
-export function FailureTable({ groups, time }: { groups: readonly Group[]; time: string }) {
+export function FailureTable({ groups, time, acts }: Props) {
   const { at } = useProject();
   const rows = ({ endpoint_id, outcome }: Group, state: string) =>
     withSearch(at('deliveries'), { endpoint: endpoint_id, outcome, state, time });
@@ -43,13 +54,7 @@ export function FailureTable({ groups, time }: { groups: readonly Group[]; time:
     },
     { name: 'First', cell: ({ first_at }) => <Time at={first_at} /> },
     { name: 'Last', cell: ({ last_at }) => <Time at={last_at} /> },
+    { name: '', cell: acts },
   ];
-  return (
-    <PlainTable
-      label="Failures"
-      rows={groups}
-      columns={columns}
-      rowKey={({ endpoint_id, outcome }) => `${endpoint_id} ${outcome}`}
-    />
-  );
+  return <PlainTable label="Failures" rows={groups} columns={columns} rowKey={groupKey} />;
 }

@@ -1,5 +1,5 @@
 import type { Job } from 'posthorn-client';
-import { count } from '../../ui/text/numbers.ts';
+import { count } from '../ui/text/numbers.ts';
 
 type DryRun = NonNullable<Job['dry_run']>;
 const MAX_LINES = 5;

@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { ApiContext } from '../http/context.ts';
+import { registerOperation } from '../http/operation.ts';
+
+const InstanceSetting = Type.Object({
+  name: Type.String({ description: 'The environment variable.' }),
+  value: Type.Union([Type.String(), Type.Null()], {
+    description: 'The value in use, as it is given in the environment. Null for secrets.',
+  }),
+  is_set: Type.Boolean({ description: 'Whether the environment sets it.' }),
+  default: Type.String(),
+  description: Type.String(),
+});
+
+/** The settings of the node that answers. They are read at its start and cannot be changed while it runs. */
+export function registerInstanceSettings(app: FastifyInstance, { settings }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path: '/api/v1/settings',
+    id: 'listSettings',
+    tag: 'Nodes',
+    summary: 'List the settings of the node that answers. Secrets are left out.',
+    status: 200,
+    message: 'Settings fetched',
+    data: Type.Array(InstanceSetting),
+    access: 'instance',
+    handle: async () =>
+      settings.map(({ name, value, isSet, fallback, description }) => ({
+        name,
+        value,
+        is_set: isSet,
+        default: fallback,
+        description,
+      })),
+  });
+}

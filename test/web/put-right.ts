@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { subscribe } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { World } from './world.ts';
+
+/** What an operator changes on the pages, with the effect at the receiver or in the API. */
+export function putRightTests(get: () => World): void {
+  describe('put it right, in a project of its own:', () => {
+    let project: ApiClient;
+    let receiver: Receiver;
+    let endpoint: Json;
+    const open = (path: string) => get().open(path, project.projectId);
+    const statuses = async (status: string) =>
+      (await project.get(`/eventdeliveries?status=${status}&perPage=50`)).content;
+
+    beforeAll(async () => {
+      project = await get().app.newProject({ strategy: { type: 'linear', duration: 3600, retry_count: 1 } });
+      receiver = await Receiver.start();
+      receiver.answerAlways(500);
+      endpoint = (
+        await subscribe(project, receiver.url, {
+          eventTypes: ['order'],
+          endpoint: { name: 'Shop', owner_id: 'customer 7' },
+        })
+      ).endpoint;
+      for (let order = 1; order <= 4; order++)
+        await project.post('/events/broadcast', { event_type: 'order', data: { order } });
+      await eventually(
+        () => statuses('Failure'),
+        (rows) => rows.length === 4,
+      );
+    });
+    afterAll(() => receiver?.stop());
+
+    it('retries the deliveries that are ticked, and no others', async () => {
+      const { page } = get();
+      await open('deliveries');
+      for (const row of [0, 2]) await page.locator(`[data-row="${row}"] input`).check();
+      await page.getByText('2 deliveries chosen').waitFor();
+      receiver.answerAlways(200);
+      await page.getByRole('button', { name: 'Retry chosen…' }).click();
+      await page.getByRole('button', { name: 'Retry 2 deliveries' }).click();
+      await page.getByText('2 of 2 done').waitFor();
+      const done = await eventually(
+        () => statuses('Success'),
+        (rows) => rows.length === 2,
+      );
+      expect(done.map(({ metadata }: Json) => metadata.data.order)).toEqual([4, 2]);
+    });
+
+    it('mutes a group of failures, and retries one', async () => {
+      const { page } = get();
+      await open('failures');
+      await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
+      await page.getByText('Everything that fails is muted.').waitFor();
+      await page.reload();
+      await page.getByRole('button', { name: 'Unmute Shop, http_500' }).click();
+      await page.getByRole('button', { name: 'Retry Shop, http_500' }).click();
+      await page.getByRole('button', { name: 'Retry 2 deliveries' }).click();
+      await page.getByText('2 of 2 done').waitFor();
+      await eventually(
+        () => statuses('Success'),
+        (rows) => rows.length === 4,
+      );
+    });
+
+    it('sends a test with a body of its own to an endpoint', async () => {
+      const { page } = get();
+      await open(`endpoints/${endpoint.uid}`);
+      await page.getByText('Body of the test').click();
+      const body = page.getByLabel('Body, JSON');
+      await body.fill('{"order": ');
+      await page.getByText(/This is no JSON/).waitFor();
+      expect(await page.getByRole('button', { name: 'Send test' }).isDisabled()).toBe(true);
+      await page.getByRole('button', { name: 'Use the last payload' }).click();
+      await eventually(
+        () => body.inputValue(),
+        (text) => text.includes('"order": 4'),
+      );
+      await body.fill('{"order": "mine"}');
+      await page.getByRole('button', { name: 'Send test' }).click();
+      await page.getByText('200 OK').first().waitFor();
+      expect(receiver.requests.at(-1)?.json).toEqual({ order: 'mine' });
+    });
+
+    it('activates a disabled endpoint and sends what was discarded', async () => {
+      const { page } = get();
+      await project.put(`/endpoints/${endpoint.uid}`, { is_disabled: true });
+      for (const order of [5, 6])
+        await project.post('/events/broadcast', { event_type: 'order', data: { order } });
+      await eventually(
+        () => statuses('Discarded'),
+        (rows) => rows.length === 2,
+      );
+      await open(`endpoints/${endpoint.uid}`);
+      await page.getByText(/2 deliveries were discarded/).waitFor();
+      await page.getByRole('button', { name: 'Activate and send those 2' }).click();
+      await page.getByText('2 of 2 done').waitFor();
+      await eventually(
+        () => statuses('Success'),
+        (rows) => rows.length === 6,
+      );
+    });
+
+    it('shows what was sent to a customer and matched nothing, and opens their portal', async () => {
+      const { page, context } = get();
+      await project.post('/events/fanout', { event_type: 'refund', owner_id: 'customer 7', data: {} });
+      await open('customers/customer%207');
+      await page.getByRole('link', { name: 'refund' }).waitFor();
+      const opened = context.waitForEvent('page');
+      await page.getByRole('button', { name: 'See their portal' }).click();
+      const portal = await opened;
+      await portal.waitForURL(/\/portal#token=|\/portal/);
+      await portal.close();
+      const { content } = await project.get('/portal-links?ownerId=customer%207');
+      expect(content).toMatchObject([{ can_manage_endpoint: false, can_create_events: false }]);
+      expect(Date.parse(content[0].expires_at)).toBeGreaterThan(Date.now());
+    });
+
+    it('saves the filters of a list as a view, and hides a column', async () => {
+      const { page } = get();
+      await open('deliveries?state=Success');
+      await page.getByRole('button', { name: 'Save view…' }).click();
+      await page.getByLabel('Name').fill('All that arrived');
+      await page.getByRole('button', { name: 'Save view' }).last().click();
+      await page.getByRole('button', { name: 'Delete view' }).waitFor();
+      await open('deliveries');
+      await page.getByLabel('Saved view').selectOption('All that arrived');
+      await page.waitForURL(/state=Success/);
+      await page.getByRole('button', { name: 'Columns…' }).click();
+      await page.getByLabel('Tries').uncheck();
+      await page.keyboard.press('Escape');
+      await page.getByRole('columnheader', { name: 'Tries' }).waitFor({ state: 'detached' });
+      await page.reload();
+      await page.getByRole('columnheader', { name: 'Endpoint' }).waitFor();
+      expect(await page.getByRole('columnheader', { name: 'Tries' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Delete view' }).click();
+      await page.getByLabel('Saved view').waitFor({ state: 'detached' });
+    });
+  });
+
+  it('a newcomer sends a first event with one click and sees it arrive', async () => {
+    const { page, open, app } = get();
+    const fresh = await app.newProject();
+    await open('overview', fresh.projectId);
+    await page.getByRole('button', { name: 'Send a first event' }).click();
+    await page.getByText('Arrived: hello.world').waitFor();
+    await page.getByRole('link', { name: 'See the delivery with its attempt' }).click();
+    await page.getByText('200 OK').first().waitFor();
+  });
+}

@@ -1,0 +1,83 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { errorText } from '../data/explain-error.ts';
+import { useProject } from '../data/project.ts';
+import { type Search, useFilters } from '../data/search.ts';
+import { Button } from '../ui/controls/button.tsx';
+import { FormDialog } from '../ui/controls/dialog.tsx';
+import { TextField } from '../ui/controls/fields.tsx';
+import { FilterSelect } from '../ui/controls/filter-controls.tsx';
+import { formText } from '../ui/controls/form-text.ts';
+import { useAct } from './use-act.ts';
+
+/** The filters as text, in one order. */
+function queryOf(search: Search): string {
+  const query = new URLSearchParams(
+    Object.entries(search).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  query.sort();
+  return query.toString();
+}
+
+/** Filters of a page under a name, for all users of the project. */
+export function SavedViews({ page }: { page: string }) {
+  const { api, id, at } = useProject();
+  const router = useRouter();
+  const [search] = useFilters();
+  const [saving, setSaving] = useState(false);
+  const { data } = useQuery({ queryKey: [id, 'views'], queryFn: () => api.views.list(), staleTime: 30_000 });
+  const views = (data ?? []).filter((view) => view.page === page);
+  const query = queryOf(search);
+  const here = views.find((view) => view.query === query);
+  const remove = useAct(
+    (uid: string) => api.views.delete(uid),
+    () => 'View deleted',
+  );
+  return (
+    <>
+      {views.length > 0 && (
+        <FilterSelect
+          label="Saved view"
+          value={here?.uid ?? ''}
+          onChange={(uid) => {
+            const chosen = views.find((view) => view.uid === uid);
+            router.history.push(`${at(page)}?${chosen?.query ?? ''}`);
+          }}
+          choices={[['', 'Saved views'], ...views.map(({ uid, name }) => [uid, name] as const)]}
+        />
+      )}
+      {here !== undefined && (
+        <Button look="quiet" onClick={() => remove.mutate(here.uid)} busy={remove.isPending && 'Deleting'}>
+          Delete view
+        </Button>
+      )}
+      {here === undefined && query !== '' && (
+        <Button look="quiet" onClick={() => setSaving(true)}>
+          Save view…
+        </Button>
+      )}
+      {saving && <SaveView page={page} query={query} onClose={() => setSaving(false)} />}
+    </>
+  );
+}
+
+function SaveView({ page, query, onClose }: { page: string; query: string; onClose(): void }) {
+  const { api } = useProject();
+  const queries = useQueryClient();
+  const save = async (form: FormData) => {
+    await api.views.save({ page, name: formText(form, 'name'), query });
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog title="Save view" action="Save view" onClose={onClose} onSubmit={save} explain={errorText}>
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={100}
+        hint="All users of the project see it. A view of the same name is replaced."
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import type { Endpoint } from 'posthorn-client';
+import { plural } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/controls/button.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { Time } from '../../ui/text/time.tsx';
+
+/** Says since when and why an endpoint is disabled, and sends what was discarded meanwhile. */
+export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
+  const { api, id, at } = useProject();
+  const router = useRouter();
+  const lost = { endpointId: [endpoint.uid], status: ['Discarded' as const], cancelled: false };
+  const entry = useQuery({
+    queryKey: [id, 'endpoint', endpoint.uid, 'disabled'],
+    queryFn: async () =>
+      (await api.audit.list({ resourceId: endpoint.uid, action: 'endpoint.disabled', perPage: 1 }).page())
+        .content[0] ?? null,
+  });
+  const discarded = useQuery({
+    queryKey: [id, 'endpoint', endpoint.uid, 'discarded'],
+    queryFn: async () => (await api.eventDeliveries.countBatchRetry(lost)).num,
+    refetchInterval: 5000,
+  });
+  const count = discarded.data ?? 0;
+  const activate = useAct(
+    async () => {
+      await api.endpoints.activate(endpoint.uid);
+      return count === 0 ? null : api.eventDeliveries.batchRetry(lost);
+    },
+    (job) => {
+      if (job !== null) router.history.push(at(`jobs/${job.uid}`));
+      return job === null ? 'Active' : 'Active. What was discarded is being sent';
+    },
+  );
+  const what = plural(count, 'delivery', 'deliveries');
+  const reason = (entry.data?.after as { reason?: string } | null | undefined)?.reason ?? '';
+  return (
+    <section
+      aria-label="This endpoint is disabled"
+      className="mb-3 flex flex-wrap items-center gap-3 rounded-md border border-bad bg-bad-ground p-3"
+    >
+      <p className="min-w-60 grow">
+        <strong>Disabled</strong>
+        {entry.data != null && (
+          <>
+            {' '}
+            <Time at={entry.data.created_at} />
+          </>
+        )}
+        {reason !== '' && `: ${reason}`}. Nothing is sent to it.{' '}
+        {count > 0 && (
+          <>
+            <Link
+              className="link"
+              href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Discarded' })}
+            >
+              {what}
+            </Link>{' '}
+            {count === 1 ? 'was' : 'were'} discarded.
+          </>
+        )}
+      </p>
+      <Button look="main" icon="play" onClick={() => activate.mutate()} busy={activate.isPending && 'Asking'}>
+        {count === 0
+          ? 'Activate'
+          : `Activate and send ${count === 1 ? 'that 1' : `those ${count.toLocaleString('en')}`}`}
+      </Button>
+    </section>
+  );
+}
