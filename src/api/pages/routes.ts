@@ -22,7 +22,7 @@ const NOT_BUILT =
   'To build them run `npm ci` and start Posthorn again with `npm start`.\n';
 
 /** Addresses of the dashboard. Each gets the same document, and its script shows the page. */
-const ADDRESSES = ['/', '/sign-in', '/p/*', '/instance/*'];
+const ADDRESSES = ['/', '/sign-in', '/p/*', '/instance/*', '/account'];
 
 /** The dashboard, as web/build.ts made it. Without a build its addresses say so. */
 export function registerPages(app: FastifyInstance, folder = BUILT): void {

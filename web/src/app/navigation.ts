@@ -33,6 +33,7 @@ export const NAVIGATION: readonly (readonly [
     [
       ['meta-events', 'Meta events'],
       ['audit', 'Audit log'],
+      ['people', 'People'],
       ['keys', 'API keys'],
       ['settings', 'Settings'],
     ],
@@ -41,6 +42,7 @@ export const NAVIGATION: readonly (readonly [
 
 export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/instance/projects', 'Projects'],
+  ['/instance/people', 'People'],
   ['/instance/nodes', 'Nodes'],
   ['/instance/audit', 'Audit log'],
   ['/instance/settings', 'Settings'],

@@ -27,6 +27,8 @@ function page(path: string, load: Load, [list, detail]: [list: string, detail?: 
   ]);
 }
 
+const people = () => import('../routes/people/index.ts');
+
 const pages = [
   page('overview', () => import('../routes/overview/index.ts'), ['Overview']),
   page('failures', () => import('../routes/failures/index.ts'), ['Failures']),
@@ -43,6 +45,7 @@ const pages = [
   page('portal-links', () => import('../routes/portal-links/index.ts'), ['PortalLinks']),
   page('meta-events', () => import('../routes/meta-events/index.ts'), ['MetaEventList', 'MetaEventPage']),
   page('audit', () => import('../routes/audit/index.ts'), ['AuditList', 'AuditPage']),
+  page('people', people, ['People']),
   page('keys', () => import('../routes/keys/index.ts'), ['Keys']),
   page('settings', () => import('../routes/settings/index.ts'), ['Settings']),
   page('customers/$id', () => import('../routes/customers/index.ts'), ['Customer']),
@@ -59,6 +62,16 @@ const tree = root.addChildren([
       getParentRoute: () => shell,
       path: 'instance/projects',
       component: lazyPage(instance, 'Projects'),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'instance/people',
+      component: lazyPage(people, 'Accounts'),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: 'account',
+      component: lazyPage(() => import('../routes/account/index.ts'), 'Account'),
     }),
     createRoute({
       getParentRoute: () => shell,

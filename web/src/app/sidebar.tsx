@@ -48,7 +48,7 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
           ))}
         {me.instance_admin && <Group name="Instance" links={INSTANCE_PAGES} onLeave={onLeave} />}
       </nav>
-      <Preferences style={style} setStyle={setStyle} />
+      <Preferences style={style} setStyle={setStyle} onLeave={onLeave} />
     </div>
   );
 }
@@ -114,7 +114,7 @@ const THEMES: Readonly<Record<Theme, readonly [icon: IconName, next: Theme]>> = 
   dark: ['moon', 'system'],
 };
 
-function Preferences({ style, setStyle }: Pick<Props, 'style' | 'setStyle'>) {
+function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setStyle' | 'onLeave'>) {
   const [theme, setTheme] = useTheme();
   const [icon, next] = THEMES[theme];
   const navigate = useNavigate();
@@ -147,7 +147,13 @@ function Preferences({ style, setStyle }: Pick<Props, 'style' | 'setStyle'>) {
         </Button>
       </div>
       <div className="flex items-center justify-between gap-2 text-xs text-muted">
-        <span className="truncate px-2">{me.person ?? 'Signed in with a key'}</span>
+        {me.person === null ? (
+          <span className="truncate px-2">Signed in with a key</span>
+        ) : (
+          <Link href="/account" onClick={onLeave} className="link truncate px-2" title="Your account">
+            {me.person}
+          </Link>
+        )}
         <button type="button" onClick={() => void leave()} className="link shrink-0">
           Sign out
         </button>

@@ -5,7 +5,7 @@ export interface Explained {
   title: string;
   text: string;
   requestId: string | undefined;
-  kind: 'signed-out' | 'no-permission' | 'not-found' | 'other';
+  kind: 'signed-out' | 'no-permission' | 'second-factor' | 'not-found' | 'other';
 }
 
 export function explainError(error: unknown): Explained {
@@ -14,6 +14,13 @@ export function explainError(error: unknown): Explained {
   const { requestId, status, message: text } = error;
   if (status === 401)
     return { title: 'You are signed out', text: 'Sign in again to go on.', requestId, kind: 'signed-out' };
+  if (error.code === 'second_factor_required')
+    return {
+      title: 'A second factor is required here',
+      text: 'Set one up, or send a code, in your account.',
+      requestId,
+      kind: 'second-factor',
+    };
   if (status === 403)
     return {
       title: 'You may not see this',

@@ -7,18 +7,20 @@ import { Link } from '../ui/text/link.tsx';
 /** The words for a failed call. No page is left blank by it. */
 export function ProblemView({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { title, text, requestId, kind } = explainError(error);
-  if (kind === 'signed-out')
+  if (kind === 'signed-out' || kind === 'second-factor') {
+    const [href, name] = kind === 'signed-out' ? ['/sign-in', 'Sign in'] : ['/account', 'Your account'];
     return (
       <section role="alert" className="my-4 grid gap-2">
         <h2 className="text-base">{title}</h2>
         <p>
           {text}{' '}
-          <Link href="/sign-in" className="link">
-            Sign in
+          <Link href={href} className="link">
+            {name}
           </Link>
         </p>
       </section>
     );
+  }
   return (
     <ErrorPanel
       title={title}

@@ -1,5 +1,10 @@
+/** Exactly what was typed, for passwords. */
+export function asTyped(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
 /** The typed text of a field, without spaces around it. */
 export function formText(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === 'string' ? value.trim() : '';
+  return asTyped(form, name).trim();
 }

@@ -1,0 +1,125 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Me } from 'posthorn-client';
+import { type FormEvent, useState } from 'react';
+import { refusalText } from '../../data/explain-error.ts';
+import { useMe } from '../../data/project.ts';
+import { apiOf } from '../../data/session.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { asTyped, formText } from '../../ui/form-text.ts';
+import { PageHead, Section } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { OwnSessions } from './own-sessions.tsx';
+import { SecondFactor } from './second-factor.tsx';
+
+/** What people do with their own account. */
+export function Account() {
+  const { person } = useMe();
+  const account = useQuery({
+    queryKey: ['account'],
+    queryFn: () => apiOf().ownAccount.getMe(),
+    enabled: person !== null,
+  });
+  return (
+    <PageBody>
+      <PageHead title="Your account" />
+      {person === null ? (
+        <EmptyState
+          title="You are signed in with a key"
+          text="Only people have an account. Sign out, and sign in with an e-mail address."
+        />
+      ) : (
+        <QueryView query={account} label="Loading your account">
+          {(me) => (
+            <div className="max-w-3xl">
+              <Name key={me.person.name} me={me} />
+              <Password me={me} />
+              <SecondFactor me={me} />
+              <OwnSessions />
+            </div>
+          )}
+        </QueryView>
+      )}
+    </PageBody>
+  );
+}
+
+function Name({ me: { person } }: { me: Me }) {
+  const save = useAct(
+    (form: FormData) => apiOf().ownAccount.updateMe({ name: formText(form, 'name') }),
+    () => 'Name saved',
+  );
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    save.mutate(new FormData(event.currentTarget));
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-wrap items-end gap-2">
+      <div className="w-full max-w-sm">
+        <TextField
+          label="Name"
+          name="name"
+          defaultValue={person.name}
+          autoComplete="name"
+          hint={`You sign in as ${person.email}. An administrator can change the address.`}
+        />
+      </div>
+      <Button type="submit" className="mb-6" busy={save.isPending && 'Saving'}>
+        Save name
+      </Button>
+    </form>
+  );
+}
+
+function Password({ me: { has_password } }: { me: Me }) {
+  const [changing, setChanging] = useState(false);
+  const queries = useQueryClient();
+  const toast = useToast();
+  const word = has_password ? 'Change password' : 'Set password';
+  const change = async (form: FormData) => {
+    await apiOf().ownAccount.changePassword({
+      ...(has_password && { current_password: asTyped(form, 'current') }),
+      new_password: asTyped(form, 'next'),
+    });
+    toast('Password changed. All other sessions have ended.');
+    await queries.invalidateQueries();
+  };
+  return (
+    <Section title="Password">
+      <Button onClick={() => setChanging(true)}>{word}…</Button>
+      {changing && (
+        <FormDialog
+          title={word}
+          action={word}
+          onClose={() => setChanging(false)}
+          onSubmit={change}
+          explain={refusalText}
+        >
+          {has_password && (
+            <TextField
+              label="Current password"
+              name="current"
+              type="password"
+              required
+              autoComplete="current-password"
+            />
+          )}
+          <TextField
+            label="New password"
+            name="next"
+            type="password"
+            required
+            minLength={12}
+            autoComplete="new-password"
+            hint="At least 12 characters. All other sessions end."
+          />
+        </FormDialog>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Session } from 'posthorn-client';
+import { apiOf } from '../../data/session.ts';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { Section } from '../../ui/section.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** Where the person is signed in, each with a button to end it. */
+export function OwnSessions() {
+  const sessions = useQuery({
+    queryKey: ['own-sessions'],
+    queryFn: () => apiOf().ownAccount.listSessions(),
+  });
+  const endOthers = useAct(
+    () => apiOf().ownAccount.endOtherSessions(),
+    () => 'All other sessions have ended',
+  );
+  const hasOthers = (sessions.data?.length ?? 0) > 1;
+  return (
+    <Section
+      title="Sessions"
+      aside={
+        hasOthers && (
+          <Button
+            look="danger"
+            busy={endOthers.isPending && 'Ending'}
+            onClick={() => endOthers.mutate(undefined)}
+          >
+            End all other sessions
+          </Button>
+        )
+      }
+    >
+      <QueryView query={sessions} label="Loading your sessions" rows={2}>
+        {(rows) => <PlainTable label="Sessions" rows={rows} columns={COLUMNS} rowKey={({ uid }) => uid} />}
+      </QueryView>
+    </Section>
+  );
+}
+
+const COLUMNS: TableColumn<Session>[] = [
+  {
+    name: 'Browser',
+    cell: ({ user_agent }) => <span title={user_agent}>{user_agent === '' ? '–' : user_agent}</span>,
+  },
+  { name: 'Address', cell: ({ address }) => <code className="font-mono text-xs">{address}</code> },
+  {
+    name: 'Signed in with',
+    cell: ({ method, second_factor }) =>
+      second_factor && method !== 'second factor' ? `${method}, second factor` : method,
+  },
+  { name: 'Began', cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { name: '', cell: (session) => <End session={session} /> },
+];
+
+function End({ session: { uid, current, method, address } }: { session: Session }) {
+  const end = useAct(
+    () => apiOf().ownAccount.endSession(uid),
+    () => 'The session has ended',
+  );
+  if (current) return <span className="text-muted">This session</span>;
+  return (
+    <Button
+      look="danger"
+      className="h-7"
+      aria-label={`End the session by ${method} from ${address}`}
+      busy={end.isPending && 'Ending'}
+      onClick={() => end.mutate(undefined)}
+    >
+      End
+    </Button>
+  );
+}

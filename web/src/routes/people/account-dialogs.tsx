@@ -1,0 +1,122 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Account } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { apiOf } from '../../data/session.ts';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { Check, TextField } from '../../ui/fields.tsx';
+import { formText } from '../../ui/form-text.ts';
+
+interface Props {
+  account: Account;
+  onClose(): void;
+}
+
+export function EditAccount({ account, onClose }: Props) {
+  const queries = useQueryClient();
+  const save = async (form: FormData) => {
+    const email = formText(form, 'email');
+    await apiOf().people.updateAccount(account.uid, {
+      name: formText(form, 'name'),
+      instance_admin: form.get('admin') !== null,
+      // To send an address is to confirm it.
+      ...(email === account.email ? {} : { email }),
+    });
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Edit ${account.email}`}
+      action="Save"
+      onClose={onClose}
+      onSubmit={save}
+      explain={errorText}
+    >
+      <TextField
+        label="E-mail address"
+        name="email"
+        inputMode="email"
+        required
+        defaultValue={account.email}
+      />
+      <TextField label="Name" name="name" defaultValue={account.name} />
+      <Check
+        label="Administrator of the instance"
+        hint="May do anything in any project."
+        name="admin"
+        defaultChecked={account.instance_admin}
+      />
+    </FormDialog>
+  );
+}
+
+/** A link for a new password. Those who have it can sign in as the person. */
+export function MakeLink({ account, onClose }: Props) {
+  const queries = useQueryClient();
+  const [link, setLink] = useState<string>();
+  if (link !== undefined)
+    return (
+      <Dialog title={`A link for ${account.email}`} onClose={onClose}>
+        <div className="grid gap-3">
+          <p>Send them this link. It works once, within an hour, and is not shown again.</p>
+          <CodeBlock label="Link" text={link} />
+        </div>
+      </Dialog>
+    );
+  const make = async (form: FormData): Promise<never> => {
+    const made = await apiOf().people.createSignInLink({
+      email: account.email,
+      purpose: 'reset',
+      remove_second_factor: form.get('factor') !== null,
+    });
+    void queries.invalidateQueries();
+    setLink(made.link);
+    // The dialog stays open with the link.
+    return new Promise<never>(() => undefined);
+  };
+  return (
+    <FormDialog
+      title={`Reset the password of ${account.email}`}
+      action="Make link"
+      onClose={onClose}
+      onSubmit={make}
+      explain={errorText}
+    >
+      <p>The link lets them choose a new password. All of their sessions end when they use it.</p>
+      {account.second_factor && (
+        <Check
+          label="Also remove the second factor"
+          hint="For a person who has lost the app and the recovery codes."
+          name="factor"
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+export function SetActive({ account, onClose }: Props) {
+  const queries = useQueryClient();
+  const isActive = account.status !== 'deactivated';
+  const word = isActive ? 'Deactivate' : 'Activate';
+  const set = async () => {
+    await apiOf().people.updateAccount(account.uid, { is_active: !isActive });
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`${word} ${account.email}`}
+      action={`${word} ${account.email}`}
+      danger={isActive}
+      onClose={onClose}
+      onSubmit={set}
+      explain={errorText}
+    >
+      <p>
+        {isActive
+          ? 'All of their sessions and links end at once, and they cannot sign in. Their roles stay.'
+          : 'They can sign in again, with the roles that they had.'}
+      </p>
+    </FormDialog>
+  );
+}

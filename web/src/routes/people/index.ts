@@ -1,0 +1,2 @@
+export { Accounts } from './accounts.tsx';
+export { People } from './people.tsx';

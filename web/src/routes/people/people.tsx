@@ -1,0 +1,119 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Member } from 'posthorn-client';
+import { useState } from 'react';
+import { errorText } from '../../data/explain-error.ts';
+import { useProject } from '../../data/project.ts';
+import { PageBody } from '../../parts/page-body.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
+import { PageHead } from '../../ui/section.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { Invite } from './invite.tsx';
+import { PersonName, PersonState, type Role } from './person-cells.tsx';
+
+const NO_ONE =
+  'Only administrators of the instance use this project. Invite a person to give them a role in it.';
+
+/** The people with a role in the project. */
+export function People() {
+  const { api, id, name } = useProject();
+  const people = useQuery({ queryKey: [id, 'people'], queryFn: () => api.people.list() });
+  const [inviting, setInviting] = useState(false);
+  const [removing, setRemoving] = useState<Member>();
+  return (
+    <PageBody>
+      <PageHead title="People">
+        {people.data !== undefined && (
+          <Button look="main" icon="plus" onClick={() => setInviting(true)}>
+            Invite person
+          </Button>
+        )}
+      </PageHead>
+      <QueryView query={people} label="Loading people">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No people yet" text={NO_ONE} />
+          ) : (
+            <PlainTable label="People" rows={rows} columns={columns(setRemoving)} rowKey={({ uid }) => uid} />
+          )
+        }
+      </QueryView>
+      {inviting && (
+        <Invite
+          title={`Invite a person to ${name}`}
+          project={name}
+          invite={(wanted) => api.people.inviteToProject(wanted)}
+          onClose={() => setInviting(false)}
+        />
+      )}
+      {removing !== undefined && <Remove person={removing} onClose={() => setRemoving(undefined)} />}
+    </PageBody>
+  );
+}
+
+const columns = (remove: (person: Member) => void): TableColumn<Member>[] => [
+  { name: 'Person', cell: (person) => <PersonName person={person} /> },
+  { name: 'State', cell: (person) => <PersonState person={person} /> },
+  { name: 'Role', cell: (person) => <RoleChoice person={person} /> },
+  { name: 'Second factor', cell: ({ second_factor }) => (second_factor ? 'On' : 'Off') },
+  { name: 'Last sign-in', cell: ({ last_sign_in_at }) => <Time at={last_sign_in_at} none="never" /> },
+  {
+    name: '',
+    cell: (person) => (
+      <Button
+        look="danger"
+        className="h-7"
+        aria-label={`Remove ${person.email}`}
+        onClick={() => remove(person)}
+      >
+        Remove…
+      </Button>
+    ),
+  },
+];
+
+function RoleChoice({ person: { uid, email, role } }: { person: Member }) {
+  const { api } = useProject();
+  const change = useAct(
+    (wanted: Role) => api.people.changeRole(uid, { role: wanted }),
+    () => `The role of ${email} is changed`,
+  );
+  return (
+    <select
+      aria-label={`Role of ${email}`}
+      className="field h-7"
+      value={change.isPending ? change.variables : role}
+      disabled={change.isPending}
+      onChange={(event) => change.mutate(event.target.value as Role)}
+    >
+      <option value="viewer">Viewer</option>
+      <option value="developer">Developer</option>
+      <option value="admin">Admin</option>
+    </select>
+  );
+}
+
+function Remove({ person, onClose }: { person: Member; onClose(): void }) {
+  const { api, name } = useProject();
+  const queries = useQueryClient();
+  const remove = async () => {
+    await api.people.removeFromProject(person.uid);
+    await queries.invalidateQueries();
+  };
+  return (
+    <FormDialog
+      title={`Remove ${person.email}`}
+      action={`Remove from ${name}`}
+      danger
+      onClose={onClose}
+      onSubmit={remove}
+      explain={errorText}
+    >
+      <p>They lose their role in {name} at once. The account stays.</p>
+    </FormDialog>
+  );
+}
