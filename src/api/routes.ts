@@ -8,7 +8,6 @@ import { registerOwnAccount } from './auth/own-account.ts';
 import { registerOwnSecondFactor } from './auth/own-second-factor.ts';
 import { registerProviderRoutes } from './auth/provider-routes.ts';
 import { registerSignIn } from './auth/sign-in.ts';
-import { registerSignInPage } from './auth/sign-in-page.ts';
 import { registerEventDeliveries } from './deliveries/event-deliveries.ts';
 import { registerFailures } from './deliveries/failures.ts';
 import { registerMetaEvents } from './deliveries/meta-events.ts';
@@ -118,5 +117,4 @@ export async function registerRoutes(
   });
   registerSignIn(app, context);
   registerProviderRoutes(app, context);
-  registerSignInPage(app);
 }

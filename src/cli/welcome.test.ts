@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { welcome } from './welcome.ts';
 
-const link = 'http://127.0.0.1:5005/auth#link=token';
+const link = 'http://127.0.0.1:5005/sign-in#link=token';
 const url = 'http://127.0.0.1:5005';
 const file = '/var/lib/posthorn/credentials.json';
 const credentials = { url, project_id: 'project', api_key: 'CO.key', instance_key: 'CO.instance' };

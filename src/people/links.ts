@@ -53,7 +53,7 @@ export async function makeLink(
     ends_second_factor: wanted.endsSecondFactor ?? false,
     seconds: SECONDS[wanted.purpose],
   });
-  return `${deps.publicUrl()}/auth#link=${token}`;
+  return `${deps.publicUrl()}/sign-in#link=${token}`;
 }
 
 export interface LinkFound {
@@ -73,6 +73,15 @@ export async function checkLink(deps: PeopleDeps, token: string): Promise<LinkFo
 /** Whether the use of a link sets a password. */
 export function needsPassword(deps: PeopleDeps, link: SignInLinkRow): boolean {
   return link.purpose !== 'sign_in' && deps.rules.hasPasswords;
+}
+
+/**
+ * Whether its use needs a code of the second factor. The first to prove an address need not know what an earlier holder of
+ * the account set up.
+ */
+export function needsCode(link: SignInLinkRow, person: PersonWithCredentials): boolean {
+  const isFirstProof = link.was_mailed && !person.is_email_verified;
+  return isOn(person) && !link.ends_second_factor && !isFirstProof;
 }
 
 export interface LinkUse {
@@ -99,16 +108,14 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
     const locked = taken === undefined ? undefined : await lockPerson(tx, taken.person_id);
     if (taken === undefined || locked === undefined || locked.deactivated_at !== null)
       throw new AppError('link_rejected');
-    // The first to prove an address need not know what an earlier holder of the account set up.
-    const isFirstProof = taken.was_mailed && !locked.is_email_verified;
-    const needsCode = isOn(locked) && !taken.ends_second_factor && !isFirstProof;
-    if (needsCode) await takeCode(tx, deps, locked, use.code);
+    const hasSecondFactor = needsCode(taken, locked);
+    if (hasSecondFactor) await takeCode(tx, deps, locked, use.code);
     else if (isOn(locked)) await removeTotp(tx, locked.id);
     if (keys !== null) await attemptSucceeded(tx, keys);
     if (passwordHash !== null) await replacePassword(tx, locked, passwordHash);
     const is_email_verified = locked.is_email_verified || taken.was_mailed;
     const named = await updatePerson(tx, locked.id, { ...locked, name, is_email_verified, isActive: true });
-    const how = { person: named, method: 'link', hasSecondFactor: needsCode };
+    const how = { person: named, method: 'link', hasSecondFactor };
     const started = await startSession(tx, deps, how, visitor);
     const place = { ids: deps.ids, projectId: null, actor: personOf(started.session) };
     const after = { ...named, purpose: taken.purpose };

@@ -61,7 +61,7 @@ class Browser {
   /** Follows redirects until an address matches, or one of ours that is not the way to the provider. */
   async follow(
     address: string,
-    until = /\/auth#|127\.0\.0\.1:\d+\/(?!auth\/providers|auth|interaction)/,
+    until = /\/sign-in#|127\.0\.0\.1:\d+\/(?!auth\/providers|auth|interaction)/,
   ): Promise<string> {
     let next = address;
     for (let steps = 0; steps < 12; steps++) {
@@ -152,7 +152,7 @@ describe('signing in at a provider', () => {
 
   test('without create_accounts only people who were invited may sign in', async () => {
     idp.account = accountWith();
-    expect((await signInAt('closed')).end).toBe(`${url}/auth#error=provider_no_account`);
+    expect((await signInAt('closed')).end).toBe(`${url}/sign-in#error=provider_no_account`);
     await app.instance.post(`/projects/${app.projectId}/people`, {
       email: idp.account.email,
       role: 'viewer',
@@ -182,7 +182,7 @@ describe('signing in at a provider', () => {
     idp.account = accountWith();
     const { me } = await signInAt('main');
     await app.instance.put(`/people/${me.person.uid}`, { is_active: false });
-    expect((await signInAt('main')).end).toBe(`${url}/auth#error=provider_refused`);
+    expect((await signInAt('main')).end).toBe(`${url}/sign-in#error=provider_refused`);
   });
 
   test('the browser returns to a path of the service and nowhere else', async () => {
@@ -250,7 +250,7 @@ describe('refused is', () => {
     const browser = new Browser();
     const answer = await browser.follow(start('main'), CALLBACK);
     expect(answer).toMatch(CALLBACK);
-    const end = `${url}/auth#error=provider_refused`;
+    const end = `${url}/sign-in#error=provider_refused`;
     expect(await new Browser().follow(answer)).toBe(end);
     const fresh = new Browser();
     await fresh.follow(start('main'), CALLBACK);
@@ -265,7 +265,7 @@ describe('refused is', () => {
     const browser = new Browser();
     const answer = await browser.follow(start('safe'), CALLBACK);
     expect(await browser.follow(answer.replace('/safe/', '/main/'))).toBe(
-      `${url}/auth#error=provider_refused`,
+      `${url}/sign-in#error=provider_refused`,
     );
   });
 });

@@ -3,6 +3,7 @@ import { chromiumPath, isWholeSuite, NO_CHROMIUM } from './browser.ts';
 import { listTests } from './lists.ts';
 import { momentTests } from './moments.ts';
 import { pageTests } from './pages.ts';
+import { peopleTests } from './people.ts';
 import { putRightTests } from './put-right.ts';
 import { signInTests } from './sign-in.ts';
 import { makeWorld, type World } from './world.ts';
@@ -26,4 +27,5 @@ describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () =>
   putRightTests(() => world);
   listTests(() => world);
   signInTests(() => world);
+  peopleTests(() => world);
 });

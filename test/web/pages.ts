@@ -8,7 +8,7 @@ interface Violation {
 }
 
 /** What axe finds against WCAG 2.2 AA. The policy of the page allows no script of others, so axe comes by the debugger. */
-async function violations({ page }: World): Promise<string[]> {
+export async function violations({ page }: Pick<World, 'page'>): Promise<string[]> {
   await page.evaluate(axe.source);
   const found = (await page.evaluate(`axe.run(document, {
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],

@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PASSWORD } from '../support/session-client.ts';
-import { watchedPage } from './browser.ts';
-import type { World } from './world.ts';
+import { fresh, type World } from './world.ts';
 
 export function signInTests(get: () => World): void {
   describe('signing in', () => {
-    const fresh = async ({ browser, app }: World) => {
-      const context = await browser.newContext();
-      const { page, wrongs } = await watchedPage(context, app.url);
-      page.setDefaultTimeout(60_000);
-      return { page, wrongs, close: () => context.close() };
-    };
-
     it('is asked for, refuses a wrong key in words, and leads to the overview', async () => {
       const { page, wrongs, close } = await fresh(get());
       const { app } = get();
@@ -46,6 +38,26 @@ export function signInTests(get: () => World): void {
       await page.getByLabel('Password').fill(PASSWORD);
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('with a link that was used says so, and other ways are a click away', async () => {
+      const { page, wrongs, close } = await fresh(get());
+      const { app } = get();
+      const { link } = await app.instance.post('/sign-in-links', {});
+      await page.goto(link);
+      await page.getByText('Sign in as admin@localhost.').waitFor();
+      // The token is in neither the address nor the history.
+      expect(page.url()).toBe(`${app.url}/sign-in`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('navigation').getByText('Instance').waitFor();
+      await page.goto(link);
+      await page.getByRole('alert').getByText('already used').waitFor();
+      await page.getByRole('button', { name: 'Sign in another way' }).click();
+      await page.getByLabel('E-mail address').waitFor();
+      await page.goto(`${app.url}/sign-in#error=provider_no_account`);
+      await page.getByRole('alert').getByText('There is no account with your address.').waitFor();
       expect(wrongs).toEqual([]);
       await close();
     });

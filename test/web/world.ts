@@ -50,3 +50,14 @@ export async function makeWorld(): Promise<World> {
     },
   };
 }
+
+/** A page without a key or a session, as a visitor has it. */
+export async function fresh({
+  browser,
+  app,
+}: World): Promise<{ page: Page; wrongs: string[]; close(): Promise<void> }> {
+  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const { page, wrongs } = await watchedPage(context, app.url);
+  page.setDefaultTimeout(60_000);
+  return { page, wrongs, close: () => context.close() };
+}

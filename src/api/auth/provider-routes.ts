@@ -49,7 +49,7 @@ async function redirecting(
     return await reply.redirect(await work((request.params as { name: string }).name), 302);
   } catch (error) {
     if (!(error instanceof AppError) || error.status === 404) throw error;
-    return reply.redirect(`${context.publicUrl()}/auth#error=${error.code}`, 302);
+    return reply.redirect(`${context.publicUrl()}/sign-in#error=${error.code}`, 302);
   }
 }
 

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
-import { checkLink, followLink, needsPassword } from '../../people/links.ts';
+import { checkLink, followLink, needsCode, needsPassword } from '../../people/links.ts';
 import { requestReset } from '../../people/own-password.ts';
 import { MOST_CHARS } from '../../people/password-rules.ts';
-import { isOn } from '../../people/second-factor.ts';
 import { signIn, signOut } from '../../people/sign-in.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -146,14 +145,12 @@ function registerLinks(app: FastifyInstance, context: ApiContext): void {
     handle: async ({ body }, request) => {
       refuseOtherOrigin(request, context.publicUrl());
       const { link, person } = await checkLink(people, body.token);
-      const { email, name } = person;
-      const needs_code = isOn(person) && !link.ends_second_factor;
       return {
         purpose: link.purpose,
-        email,
-        name,
+        email: person.email,
+        name: person.name,
         needs_password: needsPassword(people, link),
-        needs_code,
+        needs_code: needsCode(link, person),
       };
     },
   });

@@ -18,7 +18,7 @@ const POLICY = [
 const BUILT = join(import.meta.dirname, '../../../web/dist');
 
 const NOT_BUILT =
-  'The pages of Posthorn are not built. The API works without them.\n' +
+  'The pages of Posthorn are not built. The API works without them; links to sign in need them.\n' +
   'To build them run `npm ci` and start Posthorn again with `npm start`.\n';
 
 /** Addresses of the dashboard. Each gets the same document, and its script shows the page. */

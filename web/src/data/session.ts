@@ -2,7 +2,7 @@
  * Who the reader is: a person with a session, whose cookie the page cannot see, or the holder of an API key. A key lives
  * in this tab only: sessionStorage forgets it when the tab is closed, and another tab asks again.
  */
-import { Posthorn, PosthornError } from 'posthorn-client';
+import { Posthorn, PosthornError, type UseLinkBody } from 'posthorn-client';
 
 export interface Me {
   /** The e-mail address. Null with a key. */
@@ -23,6 +23,12 @@ export const isSignedOut = (error: unknown): boolean =>
 export async function signIn(given: { email: string; password: string; code?: string }): Promise<void> {
   sessionStorage.removeItem(STORED);
   await apiOf().signIn.signIn(given, { retries: 0 });
+}
+
+/** Uses an invitation, reset or sign-in link up. */
+export async function followLink(use: UseLinkBody): Promise<void> {
+  sessionStorage.removeItem(STORED);
+  await apiOf().signIn.useLink(use, { retries: 0 });
 }
 
 export async function signInWithKey(key: string): Promise<void> {

@@ -3,10 +3,10 @@ import type { Session } from 'posthorn-client';
 import { apiOf } from '../../data/session.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { Section } from '../../ui/section.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 /** Where the person is signed in, each with a button to end it. */
 export function OwnSessions() {
@@ -24,11 +24,7 @@ export function OwnSessions() {
       title="Sessions"
       aside={
         hasOthers && (
-          <Button
-            look="danger"
-            busy={endOthers.isPending && 'Ending'}
-            onClick={() => endOthers.mutate(undefined)}
-          >
+          <Button look="danger" busy={endOthers.isPending && 'Ending'} onClick={() => endOthers.mutate()}>
             End all other sessions
           </Button>
         )
@@ -69,7 +65,7 @@ function End({ session: { uid, current, method, address } }: { session: Session 
       className="h-7"
       aria-label={`End the session by ${method} from ${address}`}
       busy={end.isPending && 'Ending'}
-      onClick={() => end.mutate(undefined)}
+      onClick={() => end.mutate()}
     >
       End
     </Button>

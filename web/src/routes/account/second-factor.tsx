@@ -4,13 +4,14 @@ import { useState } from 'react';
 import { refusalText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
-import { Section } from '../../ui/section.tsx';
-import { useToast } from '../../ui/toast.tsx';
+import { QrView } from '../../ui/charts/qr-view.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { useToast } from '../../ui/controls/toast.tsx';
+import { Section } from '../../ui/page/section.tsx';
 
 type Act = 'renew' | 'remove' | 'pass';
 
@@ -33,7 +34,7 @@ export function SecondFactor({ me }: { me: Me }) {
       <div className="flex flex-wrap items-center gap-2">
         <span className="mr-2">{me.second_factor ? 'On' : 'Off'}</span>
         {!me.second_factor && (
-          <Button look="main" busy={begin.isPending && 'Starting'} onClick={() => begin.mutate(undefined)}>
+          <Button look="main" busy={begin.isPending && 'Starting'} onClick={() => begin.mutate()}>
             Set up…
           </Button>
         )}
@@ -88,12 +89,13 @@ function SetUp({ begun, onClose, onCodes }: Props & { begun: BeginSecondFactorRe
       explain={refusalText}
     >
       <p>
-        Add this secret to an authenticator app, or{' '}
+        Scan this with an authenticator app, type the secret into it, or{' '}
         <a href={begun.url} className="link">
           open it in an app on this device
         </a>
         .
       </p>
+      <QrView label="QR code of the secret" text={begun.url} />
       <CodeBlock label="Secret" text={begun.secret} />
       <CodeField hint="The code that the app shows now. All other sessions end." />
     </FormDialog>

@@ -3,10 +3,10 @@ import type { Account } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { Check, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 
 interface Props {
   account: Account;

@@ -4,11 +4,11 @@ import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { ProblemView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/button.tsx';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState, Skeleton } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState, Skeleton } from '../../ui/page/states.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { EditAccount, MakeLink, SetActive } from './account-dialogs.tsx';
 import { Invite } from './invite.tsx';
 import { PersonName, PersonState } from './person-cells.tsx';
@@ -98,7 +98,7 @@ const columns = (choose: (chosen: Chosen) => void): TableColumn<Account>[] => [
       return (
         <span className="inline-flex gap-2">
           {button('edit', 'Edit')}
-          {isActive && button('link', 'Reset link')}
+          {isActive && button('link', 'Reset')}
           {isActive ? button('active', 'Deactivate', 'danger') : button('active', 'Activate')}
         </span>
       );

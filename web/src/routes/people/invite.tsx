@@ -2,10 +2,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { InviteToProjectResult } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
-import { CodeBlock } from '../../ui/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
-import { formText } from '../../ui/form-text.ts';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 import { ROLES, type Role } from './person-cells.tsx';
 
 interface Wanted {

@@ -6,12 +6,12 @@ import { useProject } from '../../data/project.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { PlainTable, type TableColumn } from '../../ui/plain-table.tsx';
-import { PageHead } from '../../ui/section.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { Invite } from './invite.tsx';
 import { PersonName, PersonState, type Role } from './person-cells.tsx';
 

@@ -1,5 +1,5 @@
 import type { Person } from 'posthorn-client';
-import { StateBadge, type StateLook } from '../../ui/state-badge.tsx';
+import { StateBadge, type StateLook } from '../../ui/text/state-badge.tsx';
 
 export type Role = 'viewer' | 'developer' | 'admin';
 
