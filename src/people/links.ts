@@ -23,6 +23,7 @@ import {
   takeLink,
 } from '../store/people/sign-in-links.ts';
 import { countAttempt } from './count-attempt.ts';
+import { mailChange } from './mails.ts';
 import { personOf, type SignedIn, signingIn, startSession } from './new-session.ts';
 import { checkPassword } from './password-rules.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
@@ -125,6 +126,8 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
     return started;
   });
   deps.forgetCallers(person.id);
+  if (passwordHash !== null && person.password_hash !== null) mailChange(deps, person.email, 'password');
+  if (isOn(person) && !needsCode(link, person)) mailChange(deps, person.email, 'second_factor_off');
   return signedIn;
 }
 

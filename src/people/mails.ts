@@ -22,3 +22,20 @@ export function mailLink(deps: PeopleDeps, person: PersonRow, purpose: LinkPurpo
   const { subject, text } = TEXTS[purpose];
   deps.sendMail?.({ to: person.email, subject, text: `${text}\n\n${link}\n` });
 }
+
+const CHANGES = {
+  password: 'The password of your account was changed.',
+  email: 'Your account has another e-mail address now. Sign in with that one.',
+  second_factor_on: 'The second factor of your account was switched on.',
+  second_factor_off: 'The second factor of your account was switched off.',
+  recovery_codes: 'Your account has new recovery codes. The earlier ones stopped working.',
+} as const;
+
+export type CredentialChange = keyof typeof CHANGES;
+
+/** Tells people of a change that others could have made with a stolen session. Nothing is sent without a mail server. */
+export function mailChange(deps: PeopleDeps, to: string, change: CredentialChange): void {
+  const advice = 'If you did not expect this, tell an administrator at once.';
+  const text = `${CHANGES[change]}\n\nPosthorn: ${deps.publicUrl()}\n${advice}\n`;
+  deps.sendMail?.({ to, subject: 'Your Posthorn account was changed', text });
+}

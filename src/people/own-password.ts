@@ -5,7 +5,7 @@ import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';
 import { linkMade } from './invitations.ts';
 import { makeLink, replacePassword } from './links.ts';
-import { mailLink } from './mails.ts';
+import { mailChange, mailLink } from './mails.ts';
 import { type SignedIn, signingIn, startSession } from './new-session.ts';
 import type { Self } from './own-sessions.ts';
 import { checkPassword } from './password-rules.ts';
@@ -46,6 +46,7 @@ export async function changePassword(
     return startSession(tx, deps, how, { ...visitor, token: undefined });
   });
   deps.forgetCallers(personId);
+  mailChange(deps, person.email, 'password');
   return signedIn;
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../store/people/people.ts';
 import { endSessions } from '../store/people/sessions.ts';
 import { removeLinks } from '../store/people/sign-in-links.ts';
+import { mailChange } from './mails.ts';
 import { endingRights, normalEmail, type PeopleDeps } from './people-deps.ts';
 
 export interface AccountChange {
@@ -25,12 +26,12 @@ export interface AccountChange {
 }
 
 /** A change of an account. Deactivation ends every session and link. An administrator's word confirms a new address. */
-export function changeAccount(
+export async function changeAccount(
   deps: PeopleDeps,
   { actor, id }: { actor: Actor; id: string },
   wanted: AccountChange,
 ): Promise<PersonRow> {
-  return endingRights(deps, id, () =>
+  const { before, after } = await endingRights(deps, id, () =>
     audited(deps, { projectId: null, actor }, async (tx) => {
       const person = found(await lockPerson(tx, id), 'person', id);
       const isActive = wanted.isActive ?? person.deactivated_at === null;
@@ -48,9 +49,14 @@ export function changeAccount(
       if (!isActive || email !== person.email) await removeLinks(tx, id);
       if (!isActive) await endSessions(tx, id);
       await notifyOfPerson(tx, id);
-      return { result, audit: [changeOf('person.updated', person, result)] };
+      return {
+        result: { before: person, after: result },
+        audit: [changeOf('person.updated', person, result)],
+      };
     }),
   );
+  if (after.email !== before.email) mailChange(deps, before.email, 'email');
+  return after;
 }
 
 async function refusingTakenEmail<T>(email: string, save: () => Promise<T>): Promise<T> {

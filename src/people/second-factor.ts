@@ -15,6 +15,7 @@ import {
 import { endSessions } from '../store/people/sessions.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';
+import { type CredentialChange, mailChange } from './mails.ts';
 import { type SignedIn, startSession } from './new-session.ts';
 import type { Self } from './own-sessions.ts';
 import { endingRights, type PeopleDeps, type Visitor } from './people-deps.ts';
@@ -91,7 +92,8 @@ export async function confirmSecondFactor(
   visitor: Visitor,
 ): Promise<{ codes: string[]; signedIn: SignedIn }> {
   const codes = newCodes();
-  const signedIn = await withCode(deps, self, visitor, async (tx, person) => {
+  const change = 'second_factor_on';
+  const signedIn = await withCode(deps, { ...self, change }, visitor, async (tx, person) => {
     if (isOn(person) || person.sealed_totp === null)
       throw new AppError('wrong_state', { detail: 'Begin with POST /auth/second-factor/begin.' });
     const step = findStep(deps, person, plainCode(self.code));
@@ -107,14 +109,14 @@ export async function confirmSecondFactor(
 
 /** Raises a session that began without a code. It gets a new token. */
 export function passSecondFactor(deps: PeopleDeps, self: WithCode, visitor: Visitor): Promise<SignedIn> {
-  return withCode(deps, self, visitor, async (tx, person) => {
+  return withCode(deps, { ...self, change: null }, visitor, async (tx, person) => {
     await takeCode(tx, deps, person, self.code);
     return startSession(tx, deps, raised(person), visitor);
   });
 }
 
 export function removeSecondFactor(deps: PeopleDeps, self: WithCode, visitor: Visitor): Promise<null> {
-  return withCode(deps, self, visitor, async (tx, person) => {
+  return withCode(deps, { ...self, change: 'second_factor_off' }, visitor, async (tx, person) => {
     await takeCode(tx, deps, person, self.code);
     await removeTotp(tx, person.id);
     await note(tx, deps, self, 'person.second_factor_off');
@@ -123,7 +125,7 @@ export function removeSecondFactor(deps: PeopleDeps, self: WithCode, visitor: Vi
 }
 
 export function renewRecoveryCodes(deps: PeopleDeps, self: WithCode, visitor: Visitor): Promise<string[]> {
-  return withCode(deps, self, visitor, async (tx, person) => {
+  return withCode(deps, { ...self, change: 'recovery_codes' }, visitor, async (tx, person) => {
     await takeCode(tx, deps, person, self.code);
     const codes = newCodes();
     await setRecoveryHashes(tx, person.id, hashesOf(deps, person.id, codes));
@@ -134,23 +136,25 @@ export function renewRecoveryCodes(deps: PeopleDeps, self: WithCode, visitor: Vi
 
 export type WithCode = Self & { code: string };
 
-/** Counts a try as a sign-in does, then works under the lock of the person. Forgets this node's cached callers. */
+/** Counts a try as a sign-in does, works under the lock of the person, and tells the person of the `change` by mail. */
 async function withCode<T>(
   deps: PeopleDeps,
-  { personId }: WithCode,
+  { personId, change }: WithCode & { change: CredentialChange | null },
   visitor: Visitor,
   work: (tx: Queryable, person: PersonWithCredentials) => Promise<T>,
 ): Promise<T> {
   const known = await getPerson(deps.db, personId);
   if (known === undefined) throw new AppError('session_ended');
   const keys = await countAttempt(deps, known.email, visitor);
-  return endingRights(deps, personId, () =>
+  const result = await endingRights(deps, personId, () =>
     deps.db.transaction(async (tx) => {
-      const result = await work(tx, await lockSelf(tx, personId));
+      const done = await work(tx, await lockSelf(tx, personId));
       await attemptSucceeded(tx, keys);
-      return result;
+      return done;
     }),
   );
+  if (change !== null) mailChange(deps, known.email, change);
+  return result;
 }
 
 async function lockSelf(tx: Queryable, personId: string): Promise<PersonWithCredentials> {

@@ -17,6 +17,11 @@ export class SessionClient extends ApiClient {
     return { cookie: this.cookie, origin: this.origin, 'x-posthorn-csrf': '1' };
   }
 
+  /** The same base with another session. */
+  as(cookie: string): SessionClient {
+    return new SessionClient(this.base, cookie);
+  }
+
   /** The same session at another base. */
   at(base: string): SessionClient {
     return new SessionClient(base, this.cookie);
