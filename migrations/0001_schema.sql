@@ -666,7 +666,11 @@ create table jobs (
   -- who started the job: what it makes is theirs
   actor_type text not null,
   -- null: the service itself
-  actor_id text collate "C"
+  actor_id text collate "C",
+  -- the session of a person, or the key of a command
+  actor_credential_id text collate "C",
+  -- where the call came from
+  actor_address text
 );
 create index jobs_list on jobs (project_id, id);
 create index jobs_open on jobs (due_at) where status in ('queued', 'running');

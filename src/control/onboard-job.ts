@@ -22,7 +22,7 @@ export function onboardWork(changes: ConfigChanges): JobWork {
     const items = JSON.parse(changes.deps.sealer.open(job.sealed, `job ${job.id}`)) as OnboardItem[];
     const from = Number(job.cursor);
     const chunk = items.slice(from, from + ONBOARD_CHUNK);
-    const by = { projectId: job.project_id, actor: actorFrom(job.actor_type, job.actor_id) };
+    const by = { projectId: job.project_id, actor: actorFrom(job) };
     const { committed } = await changes.changeIn(tx, by, async (change) => {
       const audit: AuditNote[] = [];
       for (const item of chunk) audit.push(...(await makeEndpoint(changes, change, item)));

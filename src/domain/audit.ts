@@ -92,10 +92,24 @@ export interface AuditNote {
   after: object | null;
 }
 
-/** An actor as two columns hold it. */
-export function actorFrom(type: string, id: string | null): Actor {
-  const known = actorTypes.find((name) => name === type) ?? 'instance';
-  return known === 'instance' || id === null ? INSTANCE : { type: known, id };
+interface ActorColumns {
+  actor_type: string;
+  actor_id: string | null;
+  actor_credential_id: string | null;
+  actor_address: string | null;
+}
+
+/** An actor as the columns of a row hold it. */
+export function actorFrom(row: ActorColumns): Actor {
+  const { actor_id: id, actor_credential_id: credentialId, actor_address: address } = row;
+  const type = actorTypes.find((name) => name === row.actor_type) ?? 'instance';
+  if (type === 'instance' || id === null) return INSTANCE;
+  return {
+    type,
+    id,
+    ...(credentialId !== null && { credentialId }),
+    ...(address !== null && { address }),
+  };
 }
 
 /** The change of a row. `null` means that it did not or does not exist. */

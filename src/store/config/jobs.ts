@@ -34,6 +34,8 @@ export interface JobRow {
   /** The actor who started it. */
   actor_type: string;
   actor_id: string | null;
+  actor_credential_id: string | null;
+  actor_address: string | null;
 }
 
 /** The result of a chunk. */
@@ -52,16 +54,18 @@ export interface JobChunk {
 export type JobWork = (tx: Queryable, job: JobRow) => Promise<JobChunk>;
 
 const COLUMNS =
-  'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id';
+  'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id, actor_credential_id, actor_address';
 const OPEN = `status in ('queued', 'running')`;
 
 export async function insertJob(
   db: Queryable,
   job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total' | 'rate'> & { actor: Actor },
 ): Promise<JobRow> {
+  const { credentialId = null, address = null } = job.actor.type === 'instance' ? {} : job.actor;
   const [row] = await db.query<JobRow>(
-    `insert into jobs (id, project_id, type, status, input, sealed, total, rate, actor_type, actor_id)
-     values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9) returning ${COLUMNS}`,
+    `insert into jobs (id, project_id, type, status, input, sealed, total, rate,
+       actor_type, actor_id, actor_credential_id, actor_address)
+     values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11) returning ${COLUMNS}`,
     [
       job.id,
       job.project_id,
@@ -72,6 +76,8 @@ export async function insertJob(
       job.rate,
       job.actor.type,
       job.actor.id,
+      credentialId,
+      address,
     ],
   );
   return row as JobRow;
