@@ -213,14 +213,22 @@ test('a key shows its role, and is refused an unknown one', async () => {
 
 describe('a viewer', () => {
   const HUSH = 'hush-hush';
-  const ids: Record<string, string> = {};
+  const PAYLOAD = 'payload-text';
+  /** One set of ids for each walk over the reads. */
+  const walks: Record<string, string>[] = [];
   let project: ApiClient;
   let viewer: ApiClient;
   let developer: ApiClient;
 
   beforeAll(async () => {
     project = await app.newProject({
-      meta_event: { is_enabled: true, event_type: ['endpoint.*'], url: receiver.url, secret: `${HUSH} meta` },
+      meta_event: {
+        is_enabled: true,
+        event_type: ['endpoint.*', 'eventdelivery.failed'],
+        url: receiver.url,
+        secret: `${HUSH} meta`,
+      },
+      strategy: { type: 'linear', duration: 1, retry_count: 1 },
     });
     const { endpoint, subscription } = await subscribe(project, receiver.url, {
       endpoint: {
@@ -246,26 +254,61 @@ describe('a viewer', () => {
         sqs: { access_key_id: 'id', secret_key: `${HUSH} sqs`, default_region: 'eu-west-1', queue_name: 'q' },
       },
     });
-    const event = await project.post('/events/broadcast', {
-      event_type: 'x',
-      data: { plan: 'payload-text' },
-    });
-    const { content } = await eventually(
-      () => project.get(`/eventdeliveries?eventId=${event.uid}`),
-      (page) => page.content[0]?.status === 'Success',
-    );
-    const [attempt] = await project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
     const [filter] = await project.get(`/subscriptions/${subscription.uid}/filters`);
-    Object.assign(ids, {
+    const config = {
       endpointID: endpoint.uid,
       subscriptionID: subscription.uid,
       sourceID: source.uid,
       brokerID: broker.uid,
-      eventID: event.uid,
-      eventDeliveryID: content[0].uid,
-      deliveryAttemptID: attempt.uid,
       filterID: filter.uid,
+    };
+    /** An event, and its delivery to the endpoint when that has ended. */
+    const sent = async (type: string, status: string) => {
+      const event = await project.post('/events/broadcast', { event_type: type, data: { plan: PAYLOAD } });
+      const { content } = await eventually(
+        () => project.get(`/eventdeliveries?eventId=${event.uid}`),
+        (page) => page.content.some((one: Json) => one.status === status),
+      );
+      const eventDeliveryID = content.find((one: Json) => one.status === status).uid;
+      const [attempt] = await project.get(`/eventdeliveries/${eventDeliveryID}/deliveryattempts`);
+      return { ...config, eventID: event.uid, eventDeliveryID, deliveryAttemptID: attempt?.uid ?? 'none' };
+    };
+    walks.push(await sent('x', 'Success'));
+    // An endpoint that repeats what it gets, a filter that does not match, and functions that quote their input.
+    receiver.answerNext((request, response) => response.writeHead(500).end(request.body));
+    walks.push(await sent('echoed', 'Failure'));
+    const other = await subscribe(project, receiver.url, {
+      eventTypes: ['quoted'],
+      subscription: { function: 'function transform(input) { throw new Error(JSON.stringify(input)); }' },
     });
+    walks.push(await sent('quoted', 'Failure'));
+    await project.put(`/subscriptions/${other.subscription.uid}`, {
+      filter_config: { event_types: ['filtered'], filter: { body: { plan: 'another' } } },
+    });
+    const unmatched = await project.post('/events/broadcast', {
+      event_type: 'filtered',
+      data: { plan: PAYLOAD },
+    });
+    const quoting = await project.post('/sources', {
+      name: 'quoting',
+      type: 'http',
+      body_function: 'function transform(input) { throw new Error(JSON.stringify(input)); }',
+    });
+    await fetch(`${app.url}/ingest/${quoting.mask_id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ plan: PAYLOAD }),
+    });
+    const { content: refused } = await eventually(
+      () => project.get(`/events?sourceId=${quoting.uid}`),
+      (page) => page.content[0]?.failure_reason !== undefined,
+    );
+    // Failures are found by counts, which follow a little later.
+    await eventually(
+      async () => JSON.stringify(await project.get('/failures')),
+      (text) => text.includes(PAYLOAD),
+    );
+    walks.push({ ...config, eventID: unmatched.uid }, { ...config, eventID: refused[0].uid });
     const withRole = async (role: Role) =>
       new ApiClient(project.base, (await project.post('/keys', { name: role, role })).key);
     viewer = await withRole('viewer');
@@ -279,15 +322,37 @@ describe('a viewer', () => {
     for (const { access, method, path, name } of operations) {
       if (access !== 'viewer' || method !== 'GET' || !path.startsWith(root) || path.endsWith('/stream'))
         continue;
-      const filled = path.slice(root.length).replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? 'none');
-      texts.set(name, await (await client.raw('GET', filled)).text());
+      const filled = walks.map((ids) =>
+        path.slice(root.length).replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? 'none'),
+      );
+      const read = async (at: string) => (await client.raw('GET', at)).text();
+      texts.set(name, (await Promise.all([...new Set(filled)].map(read))).join('\n'));
     }
-    texts.set('broker', await (await client.raw('GET', `/sources/${ids['brokerID']}`)).text());
+    texts.set('search', JSON.stringify((await client.get(`/search?q=${PAYLOAD}`)).hits));
+    texts.set('stream', await streamed(client));
+    texts.set('broker', await (await client.raw('GET', `/sources/${walks[0]?.['brokerID']}`)).text());
     texts.set(
       'projects',
       JSON.stringify(await new ApiClient(`${app.url}/api/v1`, client.key).get('/projects')),
     );
     return texts;
+  }
+
+  /** What the stream says of the events of the walks. */
+  async function streamed(client: ApiClient): Promise<string> {
+    const all = walks.map(({ eventID = '' }) => eventID);
+    const ending = new AbortController();
+    const response = await fetch(`${client.base}/stream`, {
+      headers: { ...client.headers(), 'last-event-id': all[0] ?? '' },
+      signal: ending.signal,
+    });
+    let text = '';
+    for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (all.every((id) => text.includes(id))) break;
+    }
+    ending.abort();
+    return text;
   }
 
   test('sees no secret anywhere; a developer does', async () => {
@@ -299,17 +364,19 @@ describe('a viewer', () => {
     expect(shown).toContain(`${receiver.url}/${HUSH}`);
     // What is not secret stays.
     expect(seen.get('broker')).toContain('eu-west-1');
-    expect([...seen.values()].join()).toContain('payload-text');
+    expect([...seen.values()].join()).toContain(PAYLOAD);
   });
 
   test('sees no payload where the project hides it, and cannot search it', async () => {
     const { name } = await project.get('');
     await project.put('', { name, config: { hide_payload_from_viewers: true } });
     const seen = await readings(viewer);
-    expect([...seen].filter(([, text]) => text.includes('payload-text')).map(([one]) => one)).toEqual([]);
-    const search = `/events?body=${encodeURIComponent('{"plan":"payload-text"}')}`;
+    expect([...seen].filter(([, text]) => text.includes(PAYLOAD)).map(([one]) => one)).toEqual([]);
+    const search = `/events?body=${encodeURIComponent(JSON.stringify({ plan: PAYLOAD }))}`;
     expect((await viewer.get(search, 403)).code).toBe('role_required');
-    expect((await developer.get(search)).content.length).toBe(1);
-    expect([...(await readings(developer)).values()].join()).toContain('payload-text');
+    expect((await developer.get(search)).content.length).toBe(walks.length);
+    const shown = await readings(developer);
+    const quoting = ['GET /api/v1/projects/{projectID}/failures', 'search', 'stream'];
+    expect(quoting.filter((one) => shown.get(one)?.includes(PAYLOAD) !== true)).toEqual([]);
   });
 });

@@ -33,6 +33,16 @@ const payload =
       ? undefined
       : (value, { hidesPayload }) => (hidesPayload ? hidden : value);
 
+const unquoted =
+  (): RoleView =>
+  (value, { hidesPayload }) =>
+    hidesPayload && typeof value === 'string' ? withoutFunctionMessage(value) : value;
+
+/** A reason without the message of a function, which may quote the payload. */
+export function withoutFunctionMessage(reason: string): string {
+  return reason.replace(/(function(?: of the source)? failed): [^]*/, '$1');
+}
+
 const views: FieldViews<RoleViewer> = {
   secrets: always([]),
   standard_webhooks_secret: always(''),
@@ -53,6 +63,9 @@ const views: FieldViews<RoleViewer> = {
   url_query_params: payload(''),
   // Why a filter did or did not match, which may quote the payload.
   reason: payload(MASK),
+  actual: payload(MASK),
+  failure_reason: unquoted,
+  description: unquoted,
 };
 
 export function compileViewerView(schema: object): RoleView {

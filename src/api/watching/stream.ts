@@ -5,11 +5,12 @@ import { type EndpointScope, inScope, seesDelivery, seesEventType } from '../../
 import { AppError } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
 import type { RecentDelivery, RecentEvent } from '../../store/history/recent-rows.ts';
-import { requireAccess } from '../http/access.ts';
+import { hidesPayload, requireAccess } from '../http/access.ts';
 import type { Authenticator } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { REFUSAL_ID } from '../http/error-handler.ts';
 import { iso } from '../http/fields.ts';
+import { withoutFunctionMessage } from '../http/viewer-view.ts';
 import { type Recent, type Watcher, WINDOW_MS } from './project-watch.ts';
 import { Watches } from './watches.ts';
 
@@ -156,8 +157,14 @@ class Stream implements Watcher {
       response.destroy();
       return;
     }
-    const { scope } = request;
-    for (const row of events) if (seesEvent(scope, row)) this.#row('event', row.id, toEvent(row, scope));
+    const { scope, caller, project } = request;
+    const isHidden = caller !== undefined && project !== undefined && hidesPayload(caller, project);
+    for (const row of events) {
+      if (!seesEvent(scope, row)) continue;
+      const reason = row.failure_reason ?? '';
+      const failure_reason = isHidden ? withoutFunctionMessage(reason) : reason;
+      this.#row('event', row.id, toEvent({ ...row, failure_reason }, scope));
+    }
     for (const row of deliveries)
       if (seesDelivery(scope, row)) this.#row('event_delivery', row.id, toDelivery(row));
     if (hasMore) this.#message('more', {});
@@ -193,7 +200,7 @@ function toEvent(row: RecentEvent, scope: EndpointScope | undefined): object {
     event_type: row.event_type,
     source_id: scope === undefined ? (row.source_id ?? '') : '',
     status: row.status,
-    failure_reason: row.failure_reason ?? '',
+    failure_reason: row.failure_reason,
     is_duplicate_event: row.is_duplicate,
     endpoints: row.endpoints.filter((id) => inScope(scope, id)).slice(0, MAX_ENDPOINTS),
     created_at: iso(idTime(row.id)),
