@@ -310,6 +310,8 @@ create table jobs (
   updated_at timestamp with time zone not null default now(),
   actor_type text not null,
   actor_id text collate "C",
+  actor_credential_id text collate "C",
+  actor_address text,
   constraint jobs_pkey PRIMARY KEY (id)
 );
 CREATE INDEX jobs_list ON public.jobs USING btree (project_id, id);

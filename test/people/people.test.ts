@@ -134,6 +134,14 @@ describe('an account', () => {
     expect(await statusOf(auth, '/me')).toBe(401);
   });
 
+  test('that is deactivated loses an open stream', async () => {
+    const { uid, client } = await member(app, 'viewer');
+    const response = await fetch(`${client.base}/stream`, { headers: client.headers() });
+    await app.instance.put(`/people/${uid}`, { is_active: false });
+    // The text ends only with the stream.
+    expect(await response.text()).toMatch(/event: end\n(id: .*\n)?data: {"code":"session_ended"}/);
+  });
+
   test('lookups that run while it is deactivated are not cached', async () => {
     const { uid, client } = await member(app, 'viewer');
     const calls = Array.from({ length: 20 }, () => statusOf(client, '/endpoints'));
@@ -213,6 +221,24 @@ describe('the own account', () => {
   });
 });
 
+test('the audit log names the person behind a job, the session and the address', async () => {
+  const { uid, client, auth } = await member(app, 'developer');
+  const { session } = await auth.get('/me');
+  const job = await client.post('/onboard', { items: [{ name: 'by a job', url: app.url }] }, 202);
+  await eventually(
+    () => client.get(`/jobs/${job.uid}`),
+    ({ status }: Json) => status === 'completed',
+  );
+  const { content } = await app.project.get(`/audit?actorId=${uid}`);
+  expect(content.map(({ action }: Json) => action).toSorted()).toEqual([
+    'endpoint.created',
+    'job.started',
+    'subscription.created',
+  ]);
+  const actor = { type: 'person', uid, credential: session.uid, address: '127.0.0.1' };
+  for (const entry of content) expect([entry.action, entry.actor]).toEqual([entry.action, actor]);
+});
+
 test('the audit log names the person, the session and the address', async () => {
   const { uid, client, auth } = await member(app, 'admin');
   const { session } = await auth.get('/me');
@@ -271,14 +297,60 @@ describe('with a mail server', () => {
     await new ApiClient(`${app.url}/auth`, '').post('/reset', { email }, 403);
   });
 
+  test('the answer to a reset does not wait until the link is made', async () => {
+    const { email } = await member(app, 'viewer');
+    await app.database.query('begin');
+    await app.database.query('lock table sign_in_links');
+    const asked = await new ApiClient(`${node.url}/auth`, '').raw('POST', '/reset', { body: { email } });
+    expect(asked.status).toBe(202);
+    await app.database.query('commit');
+    expect((await use(node.url, { token: await mailTo(email), password: PASSWORD })).status).toBe(200);
+  });
+
+  test('people learn of each change of their credentials, at the address that they had', async () => {
+    const { email, uid, client } = await member(app, 'viewer');
+    const root = client.at(node.url);
+    const changed = await root.raw('PUT', '/auth/password', {
+      body: { current_password: PASSWORD, new_password: `${PASSWORD} and more` },
+    });
+    const set = await setUpSecondFactor(root.as(cookieOf(changed)));
+    const [first, second] = set.recoveryCodes;
+    await set.client.post('/auth/second-factor/recovery-codes', { code: first });
+    await set.client.post('/auth/second-factor/remove', { code: second }, 401);
+    const instance = new ApiClient(`${node.url}/api/v1`, app.instance.key);
+    const removing = { email, purpose: 'reset', remove_second_factor: true };
+    const { link } = await instance.post('/sign-in-links', removing);
+    expect((await use(node.url, { token: tokenOf(link), password: PASSWORD })).status).toBe(200);
+    await instance.put(`/people/${uid}`, { email: `new-${email}` });
+    const sentences = [
+      'The password of your account was changed.',
+      'The second factor of your account was switched on.',
+      'Your account has new recovery codes.',
+      'The password of your account was changed.',
+      'The second factor of your account was switched off.',
+      'Your account has another e-mail address now.',
+    ];
+    const texts = await eventually(
+      async () => mails.mails.filter(({ to }) => to.includes(email)).map(({ text }) => text),
+      (found) => found.length >= sentences.length,
+    );
+    expect(sentences.toSorted()).toEqual(
+      texts.map((text) => sentences.find((one) => text.includes(one)) ?? text).toSorted(),
+    );
+    expect(mails.mails.filter(({ to }) => to.includes(`new-${email}`))).toEqual([]);
+  });
+
   test('the owner of an address gets an account back that another set up with it', async () => {
     const email = 'preempted@example.com';
     const { link } = await app.project.post('/people', { email, role: 'viewer' });
     const used = await use(app.url, { token: tokenOf(link), password: PASSWORD });
     await setUpSecondFactor(new SessionClient(app.url, cookieOf(used)));
-    await new ApiClient(`${node.url}/auth`, '').post('/reset', { email }, 202);
+    const auth = new ApiClient(`${node.url}/auth`, '');
+    await auth.post('/reset', { email }, 202);
     const password = `${PASSWORD} of the owner`;
-    expect((await use(node.url, { token: await mailTo(email), password })).status).toBe(200);
+    const token = await mailTo(email);
+    expect((await auth.post('/link/check', { token }, 200)).needs_code).toBe(false);
+    expect((await use(node.url, { token, password })).status).toBe(200);
     expect((await signIn(app.url, { email, password })).status).toBe(200);
     expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(401);
   });

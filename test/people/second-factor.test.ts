@@ -89,6 +89,37 @@ describe('the second factor', () => {
     await forgetFailures();
   });
 
+  test('the code that switched it on does not sign in', async () => {
+    const { email, client } = await member(app, 'viewer');
+    const { secret } = await rooted(client).post('/auth/second-factor/begin');
+    const code = codeAt(secret, stepAt(Date.now()));
+    await rooted(client).post('/auth/second-factor/confirm', { code }, 200);
+    expect((await signIn(app.url, { email, password: PASSWORD, code })).status).toBe(401);
+  });
+
+  test('a try with a code or a password counts wherever it is made', async () => {
+    const { email, client } = await member(app, 'viewer');
+    const set = await setUpSecondFactor(rooted(client));
+    const made = await app.instance.post('/sign-in-links', { email, purpose: 'reset' });
+    const body = { token: tokenOf(made.link), password: PASSWORD, code: 'none' };
+    const wrong = { current_password: 'none', new_password: `${PASSWORD} and more` };
+    const tries: [name: string, call: () => Promise<Response>][] = [
+      ['link', () => use(app.url, body)],
+      ['password', () => set.client.raw('PUT', '/auth/password', { body: wrong })],
+      ...['', '/remove', '/recovery-codes'].map((path): (typeof tries)[number] => [
+        path,
+        () => set.client.raw('POST', `/auth/second-factor${path}`, { body: { code: 'none' } }),
+      ]),
+    ];
+    for (const [name, call] of tries) {
+      await forgetFailures();
+      expect([name, (await call()).status]).toEqual([name, 401]);
+      await app.database.query('update sign_in_failures set failures = 1000, failed_at = now()');
+      expect([name, (await call()).status]).toEqual([name, 429]);
+    }
+    await forgetFailures();
+  });
+
   test('codes cannot be guessed: failed ones count as failed sign-ins', async () => {
     await forgetFailures();
     const { email, client } = await member(app, 'viewer');
