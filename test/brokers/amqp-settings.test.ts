@@ -63,6 +63,32 @@ check('every way in works: TLS, a percent sign in the virtual host, the defaults
   await scene.status(plain, 'running');
 });
 
+check(
+  'two sources with equal settings have a connection each, and the end of one leaves the other',
+  async () => {
+    const scene = await BrokerScene.on(app);
+    const queue = queueName();
+    const first = await scene.source(settings({ queue }));
+    const second = await scene.source(settings({ queue }));
+    await scene.status(first, 'running');
+    await scene.status(second, 'running');
+    const counts = async () => [await scene.count(first), await scene.count(second)] as const;
+    await side.publish(
+      queue,
+      range(0, 40).map((n) => numbered(n)),
+    );
+    const [ofFirst, ofSecond] = await eventually(counts, ([one, two]) => one + two === 40, PATIENCE_MS);
+    expect(Math.min(ofFirst, ofSecond)).toBeGreaterThan(0);
+    await scene.project.delete(`/sources/${first.uid}`);
+    await side.publish(
+      queue,
+      range(40, 60).map((n) => numbered(n)),
+    );
+    await eventually(counts, ([one, two]) => one + two === 60, PATIENCE_MS);
+    await scene.status(second, 'running');
+  },
+);
+
 check('what is wrong is said in plain words', async () => {
   const scene = await BrokerScene.on(app);
   await side.control('add_user', 'reader', 'secret');
