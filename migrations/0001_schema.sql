@@ -45,6 +45,8 @@ create table endpoints (
   rate_limit integer not null,
   rate_limit_duration integer not null,
   support_email text not null,
+  -- push: its URL is called; pull: a consumer fetches its deliveries
+  delivery text not null default 'push',
   -- signing secrets, authentication, client certificate and addresses of chat channels, sealed together
   sealed bytea not null,
   updated_at timestamptz not null default now(),
@@ -426,7 +428,8 @@ create table meta_events (
 create index meta_events_list on meta_events (project_id, id);
 
 -- One row per open delivery, none for a finished one. A row with a node is held by that node under the fence (ADR 0005).
--- A row without a node waits for its due time and is then claimed. Claims, releases and retries update rows that are
+-- A row without a node waits for its due time and is then claimed. A row of a pull endpoint that a consumer has taken is in
+-- a lane of its own and becomes due when the lease ends, so no node is needed to keep the lease. Claims, releases and retries update rows that are
 -- deleted soon after. So a third of each page is free for the updates, and autovacuum starts early and does not pause.
 create table delivery_queue (
   delivery_id text collate "C" not null,
@@ -445,6 +448,10 @@ create table delivery_queue (
   is_started boolean not null default false,
   -- the endpoint dropped the connection of the first request of this try; the second one is free, a third is not
   is_second_request boolean not null default false,
+  -- A consumer of a pull endpoint has it until due_at, in the lane `leased`. Null: no consumer has it.
+  pulled_at timestamptz,
+  -- the headers that the consumer got, as they are recorded with the attempt
+  pulled_headers text,
   primary key (project_id, delivery_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 create index delivery_queue_claim on delivery_queue (key, lane, due_at) where node_id is null;

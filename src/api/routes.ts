@@ -14,6 +14,7 @@ import { registerMetaEvents } from './deliveries/meta-events.ts';
 import { registerEndpointChecks } from './endpoints/endpoint-checks.ts';
 import { registerEndpoints } from './endpoints/endpoints.ts';
 import { registerOnboard } from './endpoints/onboard.ts';
+import { registerPull } from './endpoints/pull.ts';
 import { registerEventTypes } from './event-types/event-types.ts';
 import { registerEvents } from './events/events.ts';
 import type { Authenticator } from './http/auth.ts';
@@ -69,6 +70,7 @@ const resources = [
   registerJobs,
   registerOnboard,
   registerEndpointChecks,
+  registerPull,
   registerDashboard,
   registerTimeSeries,
   registerSearch,

@@ -43,6 +43,7 @@ export function newEndpoint(
       rate_limit: 0,
       rate_limit_duration: 0,
       support_email: '',
+      delivery: 'push',
     },
     secret: new Secret({
       secrets: [newSecret(deps, given.secret)],

@@ -39,7 +39,7 @@ export const transitions: readonly Transition[] = [
   { from: 'Scheduled', to: 'Retry', when: 'tried: failed, tries are left' },
   { from: 'Retry', to: 'Retry', when: 'tried again: failed, tries are left; or handed back' },
   ...(['Scheduled', 'Retry'] as const).flatMap((from): Transition[] => [
-    { from, to: 'Success', when: 'tried: answered 2xx' },
+    { from, to: 'Success', when: 'tried: answered 2xx, or its consumer reported success' },
     { from, to: 'Failure', when: 'failed with no tries left, 410, at most once, or its function failed' },
     {
       from,
@@ -53,7 +53,15 @@ export const transitions: readonly Transition[] = [
 ];
 
 /** What an open delivery waits for. */
-export const deliveryGates = ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'] as const;
+export const deliveryGates = [
+  'paused',
+  'circuit_breaker',
+  'rate_limit',
+  'retry',
+  'sending',
+  'pull',
+  'node',
+] as const;
 export type DeliveryGate = (typeof deliveryGates)[number];
 
 export const deliveryModes = ['at_least_once', 'at_most_once'] as const;
@@ -72,8 +80,11 @@ export interface RetryPolicy {
 /** The type of the sample event of an endpoint's test. Time series leave it out. */
 export const TEST_EVENT_TYPE = 'posthorn.test';
 
-/** Lanes of the queue: first tries go before retries, retries before bulk replays. */
-export const LANE = { first: 0, retry: 1, replay: 2 } as const;
+/**
+ * Lanes of the queue: first tries go before retries, retries before bulk replays. `leased` has the rows that consumers
+ * of pull endpoints have taken. A row becomes due there when its lease ends without a result.
+ */
+export const LANE = { first: 0, retry: 1, replay: 2, leased: 3 } as const;
 
 /** The queue key of a project's meta events. */
 export type MetaQueueKey = string & { readonly metaQueueKey: true };
@@ -117,6 +128,13 @@ export interface HeldMetaEvent extends HeldWork {
   id: MetaEventId;
 }
 
+/** What a consumer of a pull endpoint got. */
+export interface Pulled {
+  atMs: number;
+  /** JSON, as the attempt records them. */
+  headers: string;
+}
+
 export interface HeldDelivery extends HeldWork {
   kind: 'delivery';
   id: DeliveryId;
@@ -129,6 +147,8 @@ export interface HeldDelivery extends HeldWork {
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
+  /** A consumer had taken it, and its lease ended. Null: not so. */
+  pulled: Pulled | null;
   /** Claimed as the probe of a half-open breaker: the fence of the right to it. */
   probeFence: string | null;
   /** null: JSON. */
@@ -162,11 +182,16 @@ export const errorCodes = [
   'client_certificate_invalid',
   'aborted',
   'local_resource',
+  'reported_failure',
+  'no_result',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** The outcome of a delivery without an attempt: a function failed, or its endpoint was inactive. */
 export const NOT_SENT = 'not_sent';
+
+/** A consumer of a pull endpoint reported success. */
+export const REPORTED_OK = 'reported_ok';
 
 export function httpOutcome(status: number): string {
   return `http_${status}`;
@@ -186,6 +211,7 @@ export function parseOutcomes(words: readonly string[]): OutcomeFilter | null {
   const filter: OutcomeFilter = { exact: [], prefixes: [], notSent: false };
   for (const word of words) {
     if (word === NOT_SENT) filter.notSent = true;
+    else if (word === REPORTED_OK) filter.exact.push(word);
     else if (/^http_[1-5]xx$/.test(word)) filter.prefixes.push(word.slice(0, -2));
     else if (/^http_\d{3}$/.test(word) || (errorCodes as readonly string[]).includes(word))
       filter.exact.push(word);

@@ -24,5 +24,9 @@ export type EndpointAuthentication =
   | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
   | { type: 'oauth2'; oauth2: Record<string, unknown> };
 
+/** How an endpoint gets its deliveries: its URL is called, or a consumer fetches them. */
+export const deliveryKinds = ['push', 'pull'] as const;
+export type DeliveryKind = (typeof deliveryKinds)[number];
+
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];

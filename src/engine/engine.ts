@@ -1,10 +1,11 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import { LANE } from '../domain/delivery.ts';
+import { type HeldDelivery, LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
+import type { PullDoor } from '../domain/pull.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Traffic } from '../metrics/traffic.ts';
@@ -32,8 +33,10 @@ import { CertificateAlerts } from './health/certificate-alerts.ts';
 import { EndpointHealth } from './health/endpoint-health.ts';
 import { SubscriptionAlerts } from './health/subscription-alerts.ts';
 import { RateLeases } from './limits/rate-leases.ts';
+import { PullQueue } from './pull/pull-queue.ts';
+import { PullResults } from './pull/pull-results.ts';
 import { Claimer } from './queue/claimer.ts';
-import { Dispatcher, type OutcomeListener } from './queue/dispatcher.ts';
+import { Dispatcher, type OutcomeListener, type QueueListener } from './queue/dispatcher.ts';
 import { DueNotifier } from './queue/due-notifier.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
@@ -96,6 +99,9 @@ export class Engine {
   readonly #certificates: CertificateAlerts;
   readonly #expander: Expander;
   readonly #trafficWriter: TrafficWriter;
+  readonly #queue: QueueListener;
+  readonly #pullQueue: PullQueue;
+  readonly #pullResults: PullResults;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
@@ -148,7 +154,8 @@ export class Engine {
       log,
       expansionStored: () => this.#expander.wake(),
       rateLeases: this.#rateLeases,
-      decideGate: (projectId, key) => decideGate(cache, projectId, { key, nowMs: databaseClock.now() }),
+      decideGate: ({ projectId, key, lane }) =>
+        decideGate(cache, projectId, { key, lane, nowMs: databaseClock.now() }),
     });
     this.#expander = new Expander({
       db,
@@ -163,7 +170,16 @@ export class Engine {
     this.#health = this.#createHealth();
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
-    this.#dispatcher.listen(this.#delivers ? this.#claimer : this.#notifier, this.#outcomes());
+    this.#queue = this.#createQueue();
+    this.#pullResults = this.#createPullResults();
+    this.#pullQueue = new PullQueue({
+      ...deps,
+      now: databaseClock.now,
+      clock: systemClock,
+      record: (sent) => this.#pullResults.record(sent),
+      leased: (projectId, where, inMs) => this.#queue.waiting(projectId, where, inMs),
+    });
+    this.#dispatcher.listen(this.#queue, this.#outcomes());
     this.#heartbeat = new Heartbeat({
       nodes: this.#nodeTable(),
       clock: systemClock,
@@ -224,15 +240,61 @@ export class Engine {
     });
   }
 
+  /** Where rows wait, for the claims of this node or of others, and for consumers that wait here. */
+  #createQueue(): QueueListener {
+    const queue = this.#delivers ? this.#claimer : this.#notifier;
+    return {
+      waiting: (projectId, where, dueInMs) => {
+        queue.waiting(projectId, where, dueInMs);
+        if (dueInMs <= 0) this.#pullQueue.stored(where.key);
+      },
+      roomFreed: () => queue.roomFreed(),
+      expansionStored: () => queue.expansionStored(),
+      unsure: () => queue.unsure(),
+    };
+  }
+
+  #createPullResults(): PullResults {
+    const { guard, databaseClock } = this.#deps;
+    return new PullResults({
+      ...this.#deps,
+      nodeId: this.nodeId,
+      now: databaseClock.now,
+      attempted: (delivery, sent) =>
+        guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined),
+      waiting: ({ finish }) => {
+        const { projectId } = finish.delivery;
+        if (finish.delayMs !== null)
+          this.#queue.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
+        if (finish.metaEvent !== null) this.metaEventsStored(projectId);
+      },
+    });
+  }
+
   #outcomes(): OutcomeListener {
     const { guard } = this.#deps;
     return {
       attempted: (delivery, sent) => {
-        this.#health.attempted(delivery, sent);
+        if (!this.#isPulled(delivery)) this.#health.attempted(delivery, sent);
         guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
         guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
       },
       notProbed: (delivery) => this.#health.notProbed(delivery),
+    };
+  }
+
+  /** The circuit breaker is about calls. A pull endpoint gets none. */
+  #isPulled({ projectId, endpointId }: HeldDelivery): boolean {
+    const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
+    return endpoint?.row.delivery === 'pull';
+  }
+
+  /** Consumers of pull endpoints. */
+  get pull(): PullDoor {
+    return {
+      pull: (request, signal) => this.#pullQueue.pull(request, signal),
+      report: (at, results) => this.#pullResults.report(at, results),
+      stop: () => this.#pullQueue.stop(),
     };
   }
 
@@ -273,6 +335,7 @@ export class Engine {
     const leftMs = () => Math.max(0, stopBy - performance.now());
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
     const parts = Promise.all([
+      this.#pullQueue.stop(),
       this.#janitor.stop(),
       this.#expander.stop(),
       this.#claimer.stop(),

@@ -133,6 +133,7 @@ export function heldDelivery(delivery: NewDelivery, event: EventRow): HeldDelive
     body: event.payload,
     hasOwnBody: false,
     isStarted: false,
+    pulled: null,
     isSecondRequest: false,
     probeFence: null,
     contentType: event.contentType,

@@ -21,7 +21,7 @@ interface MetricDefinition {
   buckets?: readonly number[];
 }
 
-const LANES = { name: 'lane', values: ['first', 'retry', 'replay'] } as const;
+const LANES = { name: 'lane', values: ['first', 'retry', 'replay', 'leased'] } as const;
 const BROKERS = { name: 'broker', values: ['kafka', 'sqs', 'amqp', 'google', 'postgres'] } as const;
 const POOLS = { name: 'pool', values: ['hot', 'general', 'lease'] } as const;
 

@@ -135,6 +135,7 @@ export class ProjectRouting {
   isUngated(subscription: RoutedSubscription): boolean {
     const endpoint = this.endpoints.get(subscription.row.endpoint_id);
     if (endpoint === undefined || endpoint.row.status === 'paused') return false;
+    if (endpoint.row.delivery === 'pull') return false;
     const isClosed = this.breaker(endpoint.row.id).state === 'closed';
     return isClosed && endpoint.limit === null && subscription.limit === null;
   }

@@ -2,6 +2,7 @@ import { breakerState } from '../domain/circuit-breaker.ts';
 import type { DeliveryGate } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { RateLimit } from '../domain/rate-limit.ts';
+import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { GateSets } from '../store/history/delivery-gates.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import { queueKeyOf } from './queue-key.ts';
@@ -24,22 +25,31 @@ interface WaitingDelivery {
   next_send_at: number | null;
   /** Whether a node holds it. Null: it is not in the queue. */
   is_held: boolean | null;
+  /** When the lease of the consumer that has it ends. Null: no consumer has it. */
+  leased_until: number | null;
 }
 
 /** Null for an ended delivery. */
 export function waitingFor(
   delivery: WaitingDelivery,
-  endpointStatus: string | undefined,
+  endpoint: Pick<EndpointRow, 'status' | 'delivery'> | undefined,
   { routing, nowMs }: { routing: ProjectRouting; nowMs: number },
 ): Waiting | null {
   if (delivery.is_held === null) return null;
+  const { leased_until: untilMs } = delivery;
+  if (untilMs !== null)
+    return { gate: 'sending', untilMs, text: `A consumer has it until ${time(untilMs)}.` };
   if (delivery.is_held) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
+  const endpointStatus = endpoint?.status;
   if (endpointStatus === 'paused')
     return { gate: 'paused', untilMs: null, text: 'Held: the endpoint is paused.' };
   const dueMs = delivery.next_send_at ?? nowMs;
-  const breaker = endpointStatus === 'active' ? openBreaker(delivery.endpoint_id, routing, nowMs) : null;
+  const isPulled = endpointStatus === 'active' && endpoint?.delivery === 'pull';
+  const breaker =
+    endpointStatus === 'active' && !isPulled ? openBreaker(delivery.endpoint_id, routing, nowMs) : null;
   if (breaker !== null && (breaker.untilMs ?? 0) >= dueMs) return breaker;
   if (dueMs > nowMs) return { gate: 'retry', untilMs: dueMs, text: `The next try is at ${time(dueMs)}.` };
+  if (isPulled) return { gate: 'pull', untilMs: null, text: 'It waits for a consumer to pull it.' };
   if (breaker !== null) return breaker;
   const limit = limitOf(delivery, routing);
   if (limit !== null && endpointStatus === 'active')
@@ -49,10 +59,21 @@ export function waitingFor(
 
 /** What the gates of a list depend on, at one time. */
 export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
-  const sets: GateSets = { nowMs, paused: [], breakers: {}, limitedEndpoints: [], limitedSubscriptions: [] };
+  const sets: GateSets = {
+    nowMs,
+    paused: [],
+    pulled: [],
+    breakers: {},
+    limitedEndpoints: [],
+    limitedSubscriptions: [],
+  };
   for (const { row, limit } of routing.endpoints.values()) {
     if (row.status === 'paused') sets.paused.push(row.id);
     if (row.status !== 'active') continue;
+    if (row.delivery === 'pull') {
+      sets.pulled.push(row.id);
+      continue;
+    }
     if (limit !== null) sets.limitedEndpoints.push(row.id);
     const breaker = openBreaker(row.id, routing, nowMs);
     if (breaker !== null) sets.breakers[row.id] = breaker.untilMs ?? 0;

@@ -185,6 +185,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     metaEvents,
     changes,
     tryEndpoint: (trial) => engine.tryEndpoint(trial),
+    pull: engine.pull,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     ...known,
     people,

@@ -102,7 +102,14 @@ const FEW = 500;
 /** Where conditions are tested on the way, here at most every thousandth row fits. */
 const WALK = 50_000;
 
-const gates = { nowMs: Date.now(), paused: [], breakers: {}, limitedEndpoints: [], limitedSubscriptions: [] };
+const gates = {
+  nowMs: Date.now(),
+  paused: [],
+  pulled: [],
+  breakers: {},
+  limitedEndpoints: [],
+  limitedSubscriptions: [],
+};
 
 const deliveryLists: [string, DeliveryFilter & { page?: Partial<PageRequest> }, number][] = [
   ['everything', {}, FEW],

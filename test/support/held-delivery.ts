@@ -31,6 +31,7 @@ export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
     body: Buffer.from('{"a":1}'),
     hasOwnBody: false,
     isStarted: false,
+    pulled: null,
     isSecondRequest: false,
     probeFence: null,
     contentType: null,

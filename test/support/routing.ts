@@ -70,6 +70,7 @@ function endpointRow(fields: Partial<EndpointRow>, secrets: Partial<EndpointSecr
     rate_limit: 0,
     rate_limit_duration: 0,
     support_email: '',
+    delivery: 'push',
     secret: new Secret({
       secrets: [secret],
       authentication: null,

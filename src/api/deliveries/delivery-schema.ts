@@ -114,7 +114,7 @@ export interface DeliveryLinks {
 
 export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<typeof EventDelivery> {
   const endpoint = links.endpoints.get(row.endpoint_id);
-  const waiting = waitingFor(row, endpoint?.status, links);
+  const waiting = waitingFor(row, endpoint, links);
   return {
     uid: row.id,
     project_id: row.project_id,

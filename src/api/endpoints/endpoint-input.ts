@@ -14,7 +14,7 @@ type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
 /** The endpoint that a request asks for, over the defaults. */
 export function createdEndpoint(context: ApiContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
-  const { name, url, secret } = input;
+  const { name, url = '', secret } = input;
   const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
   const fields = endpointFields(made.fields, CreateEndpoint, input);
   return {
@@ -43,7 +43,8 @@ export function changedEndpoint(
 }
 
 function endpointFields(known: EndpointFields, schema: TObject, input: Input): EndpointFields {
-  const fields = updated(known, schema, input);
+  const fields = updated(known, schema, { ...input, delivery: input.delivery || undefined });
+  if (fields.url === '' && fields.delivery === 'push') throw invalid('url', 'is required');
   return {
     ...fields,
     content_type: fields.content_type || 'application/json',
@@ -54,7 +55,7 @@ function endpointFields(known: EndpointFields, schema: TObject, input: Input): E
 
 /** Rules that a schema cannot express. */
 export function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): void {
-  if (input.url !== undefined) {
+  if (input.url !== undefined && input.url !== '') {
     checkUrl(context, 'url', input.url);
     if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:'))
       throw invalid('url', 'must start with https:// in this project');

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { endpointStatuses } from '../../domain/endpoint.ts';
+import { deliveryKinds, endpointStatuses } from '../../domain/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import type { EndpointHealth, EndpointRow } from '../../store/config/endpoints.ts';
@@ -102,6 +102,7 @@ export const Endpoint = Type.Object({
   rate_limit: Type.Integer({ description: 'Sends per rate_limit_duration; 0 = no limit.' }),
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
   support_email: Type.String(),
+  delivery: oneOf(deliveryKinds, 'push: the url is called; pull: a consumer fetches the deliveries.'),
   slack_webhook_url: Type.String(),
   teams_webhook_url: Type.String(),
   events: Type.Integer({ description: 'Deliveries created so far.' }),
@@ -139,6 +140,12 @@ const optionalFields = {
   rate_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
   rate_limit_duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
   support_email: Type.Optional(Type.String({ maxLength: 320, pattern: '^$|^[^@\\s]+@[^@\\s]+$' })),
+  delivery: Type.Optional(
+    oneOf(
+      [...deliveryKinds, ''],
+      'push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional.',
+    ),
+  ),
   slack_webhook_url: Type.Optional(Text(2048)),
   teams_webhook_url: Type.Optional(Text(2048)),
   is_disabled: Type.Optional(
@@ -157,14 +164,14 @@ const optionalFields = {
 
 export const CreateEndpoint = Type.Object({
   name: RequiredText(256),
-  url: RequiredText(2048),
+  url: Type.Optional(Text(2048, 'Required unless delivery is pull.')),
   app_id: Type.Optional(Text(256)),
   ...optionalFields,
 });
 
 export const UpdateEndpoint = Type.Object({
   name: Type.Optional(RequiredText(256)),
-  url: Type.Optional(RequiredText(2048)),
+  url: Type.Optional(Text(2048)),
   ...optionalFields,
 });
 
@@ -203,6 +210,7 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
+    delivery: row.delivery,
     slack_webhook_url: secret.slack_webhook_url,
     teams_webhook_url: secret.teams_webhook_url,
     events: health?.deliveries ?? 0,

@@ -3,6 +3,7 @@ import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-tok
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
+import type { PullDoor } from '../../domain/pull.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';
@@ -46,6 +47,8 @@ export interface ApiContext {
     config: ProjectConfig;
     body: Buffer;
   }): Promise<{ kind: 'tried'; attempt: AttemptRow } | { kind: 'untried'; reason: string }>;
+  /** Hands out deliveries of pull endpoints. */
+  pull: PullDoor;
   /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */
   testSource(source: SourceRow): Promise<string | null>;
   /** The public URL of this service, without a slash at the end. */

@@ -47,6 +47,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
       const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE));
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
+      if (row.url === '') throw new AppError('wrong_state', { detail: 'The endpoint has no url to call.' });
       const result = await context.tryEndpoint({ row, config: project.config, body: payload });
       if (result.kind === 'untried')
         throw new AppError('wrong_state', { detail: `Not sent: ${result.reason}` });

@@ -95,7 +95,7 @@ function headerText(text: string): string {
 }
 
 function withQuery(url: string, query: string | null): string {
-  if (query === null || query === '') return url;
+  if (query === null || query === '' || url === '') return url;
   const parsed = new URL(url);
   parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
   return parsed.href;

@@ -8,7 +8,7 @@ import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { breakerState } from '../../domain/circuit-breaker.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/credential-headers.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -27,6 +27,7 @@ import { type BuiltRequest, buildRequest } from './build-request.ts';
 import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
+import { lapsed } from './reported.ts';
 import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
 
 /**
@@ -75,6 +76,10 @@ export class DeliverySender {
     if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
+    if (delivery.lane === LANE.leased) {
+      const { ids, now } = this.#deps;
+      return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });
+    }
     if (delivery.isStarted) {
       return ended(delivery, 'Failure', INTERRUPTED);
     }
@@ -91,6 +96,8 @@ export class DeliverySender {
     if (row.status === 'inactive')
       return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
     if (row.status === 'paused') return back(delivery);
+    // Its consumers find it by the current key.
+    if (row.delivery === 'pull') return notOurs(delivery, routing);
     const breaker = breakerState(
       routing.breaker(row.id),
       routing.project.config.circuit_breaker,
@@ -270,7 +277,7 @@ function authFailed(
   return untried({ ...handedBack(delivery, auth.message), delayMs, body: made });
 }
 
-/** Back to the queue, where the node with the rate lease finds it. */
+/** Back to the queue, where the node with the rate lease or a consumer finds it. */
 function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
   const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
   const key = queueKeyOf(routing, { endpoint_id, subscription_id });

@@ -38,7 +38,7 @@ interface ClaimChoiceDeps {
   keys: DueKeys;
   dispatcher: Dispatcher;
   rateLeases: RateLeases;
-  decideGate(projectId: string, key: string): GateDecision;
+  decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
   clock: Clock;
   /** Probes of an earlier round that are still being claimed. The next begin after them. */
   probesUnderWay(): number;
@@ -49,8 +49,8 @@ interface ClaimChoiceDeps {
 
 const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
-/** Shares of a round: first tries, retries, replays. The unused part of a lane goes to the others. */
-export const LANE_SHARES = [0.6, 0.3, 0.1];
+/** Shares of a round: first tries, retries, replays, leases that ended. The unused part of a lane goes to the others. */
+export const LANE_SHARES = [0.6, 0.3, 0.1, 0.1];
 /** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
@@ -103,7 +103,7 @@ export class ClaimChoice {
   }
 
   #chooseKey(due: DueKey, round: Round): Chosen | null {
-    const gate = this.#deps.decideGate(due.projectId, due.key);
+    const gate = this.#deps.decideGate(due);
     if (!gate.open) {
       this.#deps.keys.shut(due, gate.endpointId, gate.againInMs);
       return null;

@@ -15,7 +15,7 @@ function claimerAsking(decideGate: (key: string) => void, deps: object = {}) {
     ...deps,
     lease,
     dispatcher: { free: 100, projectRoom: () => 75 },
-    decideGate: (_projectId: string, key: string) => {
+    decideGate: ({ key }: { key: string }) => {
       decideGate(key);
       return closed(key);
     },
@@ -147,7 +147,7 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
       },
     },
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: (_projectId: string, key: string): GateDecision => ({
+    decideGate: ({ key }: { key: string }): GateDecision => ({
       open: true,
       endpointId: key,
       limits: [],

@@ -38,7 +38,7 @@ export interface ClaimerDeps {
   nodeId: string;
   dispatcher: Dispatcher;
   lease: Lease;
-  decideGate(projectId: string, key: string): GateDecision;
+  decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
   expansionStored(): void;
   rateLeases: RateLeases;
   clock: Clock;

@@ -1,6 +1,8 @@
 import { breakerState, halfOpenAt } from '../../domain/circuit-breaker.ts';
+import { LANE } from '../../domain/delivery.ts';
 import type { RateLimit } from '../../domain/rate-limit.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';
 
 /**
@@ -34,7 +36,7 @@ type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
 export function decideGate(
   cache: Config,
   projectId: string,
-  context: { key: string; nowMs: number },
+  context: { key: string; lane: number; nowMs: number },
 ): GateDecision {
   const routing = cache.peek(projectId);
   // Waiting deliveries of a deleted project are claimed and end as discarded.
@@ -44,12 +46,16 @@ export function decideGate(
     void cache.load(projectId);
     return { open: false, endpointId: context.key, againInMs: LOAD_AGAIN_MS };
   }
-  const { key, nowMs } = context;
+  const { key, lane, nowMs } = context;
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
   const row = routing.endpoints.get(endpointId)?.row;
   const status = row?.status;
+  // The lease of a consumer has ended: the attempt is recorded, whatever the endpoint is like now.
+  if (lane === LANE.leased) return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
   if (status === 'paused') return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
   if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
+  if (row?.delivery === 'pull' && isCurrentKey(routing, key))
+    return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
   const settings = routing.project.config.circuit_breaker;
   const breaker = routing.breaker(endpointId);
   const state = breakerState(breaker, settings, nowMs);
@@ -61,4 +67,10 @@ export function decideGate(
     isProbe: state === 'half-open',
     probeSeconds: (row?.http_timeout || DEFAULT_TIMEOUT_SECONDS) + PROBE_SLACK_SECONDS,
   };
+}
+
+/** Rows of a subscription that lost its rate limit are claimed once, and handed back under the key of the endpoint. */
+function isCurrentKey(routing: ProjectRouting, key: string): boolean {
+  const subscription = routing.subscriptions.get(key);
+  return subscription === undefined || routing.queueKey(subscription) === key;
 }

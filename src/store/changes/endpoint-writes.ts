@@ -80,6 +80,7 @@ function endpointData(
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
+    delivery: row.delivery,
     ...rowTimes(row),
   };
 }

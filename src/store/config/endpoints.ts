@@ -1,4 +1,4 @@
-import type { EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
+import type { DeliveryKind, EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { EndpointId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
@@ -20,6 +20,7 @@ export interface EndpointFields {
   rate_limit: number;
   rate_limit_duration: number;
   support_email: string;
+  delivery: DeliveryKind;
 }
 
 export interface EndpointRow extends VersionedRow, EndpointFields {
@@ -40,6 +41,7 @@ const fields = fieldNames<EndpointFields>({
   rate_limit: true,
   rate_limit_duration: true,
   support_email: true,
+  delivery: true,
 });
 
 export class EndpointStore extends SealedTable<EndpointRow> {

@@ -10,6 +10,8 @@ export interface GateSets {
   nowMs: number;
   /** Endpoints. */
   paused: string[];
+  /** Active pull endpoints. */
+  pulled: string[];
   /** Active endpoints whose breaker is not closed, and the time at which it becomes half open; 0: it is. */
   breakers: Record<string, number>;
   /** Active endpoints. */
@@ -26,10 +28,11 @@ export function gateColumn(where: Where, sets: GateSets): string {
   const { nowMs } = sets;
   const otherwise: DeliveryGate = 'node';
   const cases: [DeliveryGate, string, ...unknown[]][] = [
-    ['sending', 'q.node_id is not null'],
+    ['sending', 'q.node_id is not null or q.pulled_at is not null'],
     ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
     ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],
     ['retry', `${due} > ?::float8`, nowMs, nowMs],
+    ['pull', 'd.endpoint_id = any(?::text[])', sets.pulled],
     ['circuit_breaker', `${breaker} is not null`, breakers],
     ['rate_limit', 'd.endpoint_id = any(?::text[])', sets.limitedEndpoints],
     ['rate_limit', "d.subscription_id || ' ' || d.endpoint_id = any(?::text[])", sets.limitedSubscriptions],

@@ -14,7 +14,7 @@ import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
 import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
 
 /** Claims due deliveries for this node, with everything the dispatcher needs. */
-interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
+export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   endpoint_id: EndpointId;
   subscription_id: SubscriptionId | null;
   event_type: string;
@@ -31,20 +31,22 @@ interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   source_id: SourceId | null;
 }
 
-const CLAIM = holdStatement(
-  `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
-    d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from, d.body,
-    e.payload, e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
-    e.idempotency_key, e.acknowledged_at, e.source_id`,
-  `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
-  join events e on ${byKey('e.id', 'held.event_id')}`,
-);
+/** What an attempt needs of a delivery and its event, without the bodies. */
+export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
+    d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from,
+    e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
+    e.idempotency_key, e.acknowledged_at, e.source_id`;
+export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
+export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
+  join events e on ${byKey('e.id', 'held.event_id')}`;
+
+const CLAIM = holdStatement(CLAIMED_COLUMNS, CLAIMED_JOIN);
 
 export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim<HeldDelivery>[]> {
   return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
-function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
+export function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
   return {
     kind: 'delivery',
     id: asId(row.delivery_id),
@@ -65,6 +67,7 @@ function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
     body: row.body ?? row.payload,
     hasOwnBody: row.body !== null,
     isStarted: row.is_started,
+    pulled: row.pulled_at === null ? null : { atMs: row.pulled_at, headers: row.pulled_headers ?? '{}' },
     isSecondRequest: row.is_second_request,
     probeFence: null,
     contentType: row.content_type,

@@ -1,7 +1,7 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
 import { insertMetaEvents } from '../history/meta-events.ts';
-import { type Finish, finishDeliveries } from './finish-deliveries.ts';
+import { type Finish, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertTwice } from './insert-twice.ts';
 
@@ -16,8 +16,17 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
   // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
   // nothing.
   const ended = await finishMetaEvents(db, nodeId, metaEvents);
-  const moved = await recordDeliveries(db, nodeId, deliveries);
+  const moved = await recordDeliveries(db, nodeId, deliveries, finishDeliveries);
   return new Set([...ended, ...moved]);
+}
+
+/** Records results of consumers of pull endpoints. A result is of a row that no node holds. */
+export function finishPulledBatch(
+  db: Database,
+  nodeId: string,
+  batch: readonly Finish<HeldDelivery>[],
+): Promise<Set<string>> {
+  return recordDeliveries(db, nodeId, batch, finishPulled);
 }
 
 const isOfDelivery = (finish: Finish): finish is Finish<HeldDelivery> => finish.delivery.kind === 'delivery';
@@ -26,17 +35,18 @@ async function recordDeliveries(
   db: Database,
   nodeId: string,
   finishes: readonly Finish<HeldDelivery>[],
+  finish: typeof finishDeliveries,
 ): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();
   if (finishes.every((finish) => finish.metaEvent === null)) {
-    return insertTwice((onConflict) => finishDeliveries(db, nodeId, finishes, onConflict));
+    return insertTwice((onConflict) => finish(db, nodeId, finishes, onConflict));
   }
   return db.hotTransaction(async (tx) => {
-    const moved = await finishDeliveries(tx, nodeId, finishes);
-    const recorded = finishes.filter((finish) => moved.has(finish.delivery.id));
+    const moved = await finish(tx, nodeId, finishes);
+    const recorded = finishes.filter(({ delivery }) => moved.has(delivery.id));
     await insertMetaEvents(
       tx,
-      recorded.flatMap((finish) => finish.metaEvent ?? []),
+      recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
     );
     return moved;
   });

@@ -4,7 +4,7 @@ import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
-import { inIdOrder, moveQueueRows } from './move-queue-rows.ts';
+import { HELD_BY_CONSUMER, heldByNode, inIdOrder, moveQueueRows } from './move-queue-rows.ts';
 
 /**
  * Records the outcomes of a batch of deliveries: the attempts, the deliveries' new states, and the queue
@@ -96,12 +96,11 @@ const f = parameters.rows(
   ],
 );
 
-const FINISH = bothForms(
-  'finish-deliveries',
-  (onConflict) => `
+const finishText = (isHeld: string) => (onConflict: OnConflict) =>
+  `
 with f as materialized (
   select * from ${f.as('f')}
-), ${moveQueueRows(nodeId)}, attempts as (
+), ${moveQueueRows(isHeld)}, attempts as (
   insert into delivery_attempts (${f.names(ATTEMPT)}, is_stale)
   select ${f.stored({}, ATTEMPT)}, not coalesce(delivery_id in (select delivery_id from moved), false)
   from f where id is not null
@@ -126,17 +125,38 @@ with f as materialized (
     successes = endpoint_counters.successes + excluded.successes,
     failures = endpoint_counters.failures + excluded.failures
 )
-select delivery_id from moved`,
-);
+select delivery_id from moved`;
+
+const FINISH = {
+  node: bothForms('finish-deliveries', finishText(heldByNode(nodeId))),
+  consumer: bothForms('finish-pulled', finishText(HELD_BY_CONSUMER)),
+};
 
 /** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
-export async function finishDeliveries(
+export function finishDeliveries(
   db: HotQueryable,
   nodeId: string,
   finishes: readonly Finish<HeldDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
-  const { name, text } = FINISH[onConflict];
+  return run(db, FINISH.node[onConflict], { nodeId, finishes });
+}
+
+/** The same for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
+export function finishPulled(
+  db: HotQueryable,
+  nodeId: string,
+  finishes: readonly Finish<HeldDelivery>[],
+  onConflict: OnConflict = 'on conflict do nothing',
+): Promise<Set<string>> {
+  return run(db, FINISH.consumer[onConflict], { nodeId, finishes });
+}
+
+async function run(
+  db: HotQueryable,
+  { name, text }: { name: string; text: string },
+  { nodeId, finishes }: Batch,
+): Promise<Set<string>> {
   const values = parameters.values({ nodeId, finishes: inIdOrder(finishes) });
   const rows = await db.hot<{ delivery_id: string }>(name, text, values);
   return new Set(rows.map((row) => row.delivery_id));

@@ -25,6 +25,7 @@ export const HELD_CHOICES: readonly Choice[] = [
   ['paused,circuit_breaker,rate_limit', 'Held by anything'],
   ['paused', 'Held: endpoint paused'],
   ['circuit_breaker', 'Held: circuit breaker'],
+  ['pull', 'Waits to be pulled'],
   ['rate_limit', 'Held: rate limit'],
 ];
 

@@ -1,0 +1,155 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
+import { AppError, found } from '../../domain/errors.ts';
+import { resultStates } from '../../domain/pull.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { ApiContext } from '../http/context.ts';
+import { iso, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+const path = '/api/v1/projects/:projectID/endpoints/:endpointID/pull';
+const tag = 'Endpoints';
+
+export const MAX_PULLED = 100;
+const DEFAULT_PULLED = 10;
+const DEFAULT_LEASE_SECONDS = 30;
+
+const PullBody = Type.Object({
+  max: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PULLED, description: 'Deliveries at most; 10 by default.' }),
+  ),
+  wait_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 30, description: 'How long to wait for the first; 0 by default.' }),
+  ),
+  lease_seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 43_200, description: 'Time for the results; 30 by default.' }),
+  ),
+});
+
+/** Not a record of texts, because portals see header values of records masked. A consumer needs them. */
+const RequestHeaders = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'The headers that a push would have had, with its signatures.',
+});
+
+const Pulled = Type.Object({
+  deliveries: Type.Array(
+    Type.Object({
+      uid: Type.String(),
+      lease: Type.String({ description: 'Send it back with the result.' }),
+      event_id: Type.String(),
+      event_type: Type.String(),
+      attempt: Type.Integer({ description: 'From 1.' }),
+      leased_until: Time,
+      headers: RequestHeaders,
+      body: Type.String({ description: 'The exact bytes, in base64.' }),
+    }),
+  ),
+});
+
+const ResultsBody = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      uid: RequiredText(64),
+      lease: RequiredText(128),
+      ok: Type.Boolean(),
+      reason: Type.Optional(Text(1024, 'Why it failed.')),
+    }),
+    { minItems: 1, maxItems: MAX_PULLED },
+  ),
+});
+
+const Results = Type.Object({
+  results: Type.Array(Type.Object({ uid: Type.String(), state: oneOf(resultStates) })),
+});
+
+/** Pull endpoints: a consumer takes deliveries under a lease and reports the results. See docs/pull.md. */
+export function registerPull(app: FastifyInstance, context: ApiContext): void {
+  app.addHook('preClose', () => context.pull.stop());
+  registerOperation(app, {
+    method: 'POST',
+    path,
+    id: 'pullDeliveries',
+    tag,
+    summary: 'Take deliveries of a pull endpoint under a lease.',
+    body: PullBody,
+    status: 200,
+    message: 'Deliveries taken',
+    data: Pulled,
+    portal: 'resend',
+    access: 'developer',
+    handle: async ({ project, params, scope, body }, _request, reply) => {
+      const endpoint = await pullEndpoint(context, project.id, { id: params.endpointID, scope });
+      const request = {
+        projectId: project.id,
+        endpointId: endpoint.id,
+        max: body.max ?? DEFAULT_PULLED,
+        waitMs: (body.wait_seconds ?? 0) * 1000,
+        leaseSeconds: body.lease_seconds ?? DEFAULT_LEASE_SECONDS,
+      };
+      const deliveries = await context.pull.pull(request, goneSignal(reply));
+      return {
+        deliveries: deliveries.map((delivery) => ({
+          uid: delivery.id,
+          lease: delivery.lease,
+          event_id: delivery.eventId,
+          event_type: delivery.eventType,
+          attempt: delivery.attempt,
+          leased_until: iso(delivery.leasedUntilMs),
+          headers: delivery.headers,
+          body: delivery.body.toString('base64'),
+        })),
+      };
+    },
+  });
+  registerOperation(app, {
+    method: 'POST',
+    path: `${path}/results`,
+    id: 'reportPulledDeliveries',
+    tag,
+    summary: 'Report the results of deliveries that were taken.',
+    body: ResultsBody,
+    status: 200,
+    message: 'Results recorded',
+    data: Results,
+    portal: 'resend',
+    access: 'developer',
+    handle: async ({ project, params, scope, body }) => {
+      const known = await context.endpoints.get(context.db, project.id, params.endpointID);
+      const endpoint = found(owned(scope, known), 'endpoint', params.endpointID);
+      const results = body.results.map(({ uid, lease, ok, reason = '' }) => ({
+        id: uid,
+        lease,
+        ok,
+        reason,
+        answer: null,
+      }));
+      const states = await context.pull.report({ projectId: project.id, endpointId: endpoint.id }, results);
+      return { results: results.map(({ id }, n) => ({ uid: id, state: states[n] ?? 'unknown' })) };
+    },
+  });
+}
+
+async function pullEndpoint(
+  { db, endpoints }: ApiContext,
+  projectId: string,
+  { id, scope }: { id: string; scope: EndpointScope | undefined },
+): Promise<EndpointRow> {
+  const endpoint = found(owned(scope, await endpoints.get(db, projectId, id)), 'endpoint', id);
+  if (scope !== undefined && scope.eventTypes.length > 0)
+    throw new AppError('portal_forbidden', { what: 'pulling, because it is limited to event types' });
+  if (endpoint.delivery !== 'pull')
+    throw new AppError('wrong_state', {
+      detail: 'The endpoint is not a pull endpoint; set delivery to pull.',
+    });
+  return endpoint;
+}
+
+/** Fires when the caller has gone, so that nothing more is handed out. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  return gone.signal;
+}

@@ -1,0 +1,60 @@
+import type { DeliveryId, EndpointId, EventId, ProjectId } from './ids.ts';
+
+/** What a consumer of a pull endpoint asks for. */
+export interface PullRequest {
+  projectId: ProjectId;
+  endpointId: EndpointId;
+  max: number;
+  waitMs: number;
+  leaseSeconds: number;
+}
+
+/** A delivery that a consumer has until its lease ends. */
+export interface PulledDelivery {
+  id: DeliveryId;
+  eventId: EventId;
+  eventType: string;
+  /** Names this lease in the result. */
+  lease: string;
+  /** From 1. */
+  attempt: number;
+  leasedUntilMs: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** What came of it. */
+export interface PullResult {
+  id: string;
+  lease: string;
+  ok: boolean;
+  /** Why it failed. */
+  reason: string;
+  /** The answer that a device got from its local server. Null: the consumer called none. */
+  answer: LocalAnswer | null;
+}
+
+export interface LocalAnswer {
+  url: string;
+  status: number;
+  headers: Record<string, string[]>;
+  body: Buffer;
+  ms: number;
+}
+
+/** `recorded`: it counts; `late`: recorded, and it changed nothing; `unknown`: there is no such lease. */
+export const resultStates = ['recorded', 'late', 'unknown'] as const;
+export type ResultState = (typeof resultStates)[number];
+
+/** Hands out deliveries of pull endpoints and takes results. */
+export interface PullDoor {
+  /** Resolves when deliveries are there, the time is over, or the signal fires. */
+  pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]>;
+  /** One state per result, in order. */
+  report(
+    at: { projectId: ProjectId; endpointId: EndpointId },
+    results: readonly PullResult[],
+  ): Promise<ResultState[]>;
+  /** Calls that wait are answered, and none waits from now on. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,132 @@
+import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
+import { type HeldDelivery, httpOutcome, LANE, REPORTED_OK } from '../../domain/delivery.ts';
+import type { LocalAnswer, PullResult } from '../../domain/pull.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { queueKeyOf } from '../../routing/queue-key.ts';
+import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import { judgeOutcome } from './judge-outcome.ts';
+import { handedBack, type Sent, triedAs, untried } from './sent.ts';
+
+/**
+ * The outcome of an attempt that a consumer made: what it reported, or that it reported nothing within its lease. It is
+ * judged by the same rules as the answer to a request.
+ */
+interface Context {
+  routing: ProjectRouting;
+  attemptId: string;
+  nowMs: number;
+}
+
+const NO_RESULT = 'No result within the lease';
+const NO_REASON = 'Its consumer reported a failure';
+
+/** A lease ended. A row that was never handed out goes back untried. */
+export function lapsed(delivery: HeldDelivery, context: Context): Sent {
+  if (delivery.pulled === null) {
+    const lane = delivery.numTrials === 0 ? LANE.first : LANE.retry;
+    return untried({ ...handedBack(delivery, null), lane, key: keyOf(delivery, context.routing) });
+  }
+  return attempted(
+    delivery,
+    { outcome: failure('no_result', NO_RESULT, delivery, context), url: '' },
+    context,
+  );
+}
+
+export function reported(delivery: HeldDelivery, report: PullResult, context: Context): Sent {
+  const { answer } = report;
+  const url = answer?.url ?? '';
+  const isAnswered = answer !== null && (report.ok || answer.status < 200 || answer.status > 299);
+  if (isAnswered || report.ok) {
+    const outcome = response(answer, delivery, context);
+    return attempted(delivery, { outcome, url, isBare: answer === null }, context);
+  }
+  const reason = report.reason.replaceAll('\0', '').trim() || NO_REASON;
+  return attempted(
+    delivery,
+    { outcome: failure('reported_failure', reason, delivery, context), url },
+    context,
+  );
+}
+
+function attempted(
+  delivery: HeldDelivery,
+  made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean },
+  context: Context,
+): Sent {
+  const { outcome } = made;
+  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, {
+    nowMs: context.nowMs,
+    random: Math.random(),
+  });
+  const key = keyOf(delivery, context.routing);
+  const attempt = record(delivery, { ...made, succeeded: verdict === 'success' }, context);
+  const finish = { ...handedBack(delivery, null), ...judgement, key, attempt };
+  return triedAs(verdict, finish, {
+    exchange: { outcome, requestBytes: delivery.body.length, trace: null },
+    isStrain: false,
+  });
+}
+
+/** `isBare`: reported without an answer, so there is none to show. */
+function record(
+  delivery: HeldDelivery,
+  made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean; succeeded: boolean },
+  { attemptId }: Context,
+): AttemptRow {
+  const { outcome, url, succeeded } = made;
+  const answer = outcome.kind === 'response' && made.isBare !== true ? outcome : null;
+  return {
+    id: attemptId,
+    url,
+    ipAddress: null,
+    httpStatus: answer?.statusText ?? null,
+    outcome:
+      outcome.kind === 'error' ? outcome.code : answer === null ? REPORTED_OK : httpOutcome(answer.status),
+    error: outcome.kind === 'error' ? outcome.message : null,
+    succeeded,
+    requestHeaders: delivery.pulled?.headers ?? '{}',
+    responseHeaders: answer === null ? null : JSON.stringify(answer.headers),
+    responseBody: answer?.body ?? null,
+    timings: JSON.stringify(outcome.timings),
+    requestedAtMs: outcome.startedAt,
+    respondedAtMs: outcome.kind === 'response' ? outcome.startedAt + outcome.timings.totalMs : null,
+  };
+}
+
+const times = ({ pulled }: HeldDelivery, { nowMs }: Context) => {
+  const startedAt = pulled?.atMs ?? nowMs;
+  return {
+    startedAt,
+    timings: { totalMs: Math.max(0, nowMs - startedAt) },
+    address: null,
+    certificates: null,
+  };
+};
+
+function failure(
+  code: ErrorOutcome['code'],
+  message: string,
+  delivery: HeldDelivery,
+  context: Context,
+): ErrorOutcome {
+  return { kind: 'error', code, message, ours: false, dropped: false, ...times(delivery, context) };
+}
+
+function response(answer: LocalAnswer | null, delivery: HeldDelivery, context: Context): ResponseOutcome {
+  const base = times(delivery, context);
+  return {
+    kind: 'response',
+    status: answer?.status ?? 200,
+    statusText: String(answer?.status ?? ''),
+    headers: answer?.headers ?? {},
+    body: answer?.body ?? Buffer.alloc(0),
+    truncated: false,
+    ...base,
+    ...(answer !== null && { timings: { totalMs: answer.ms } }),
+  };
+}
+
+function keyOf({ endpointId, subscriptionId }: HeldDelivery, routing: ProjectRouting): HeldDelivery['key'] {
+  return queueKeyOf(routing, { endpoint_id: endpointId, subscription_id: subscriptionId });
+}

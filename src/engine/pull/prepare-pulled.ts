@@ -1,0 +1,77 @@
+import { HIDDEN, isCredential, visibleHeaders } from '../../domain/credential-headers.ts';
+import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { runFunction } from '../../routing/run-function.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { openHeaders } from '../../store/database/stored-headers.ts';
+import { storedTrace } from '../../tracing/trace-context.ts';
+import { buildRequest } from '../attempt/build-request.ts';
+import { encodeBody } from '../attempt/delivery-sender.ts';
+import { ended, ourFault, type Sent } from '../attempt/sent.ts';
+
+/** The request that a push would have been, for a consumer. Or why there is none. */
+export type Prepared =
+  | {
+      kind: 'ready';
+      delivery: HeldDelivery;
+      headers: Record<string, string>;
+      /** JSON of the headers, with credentials hidden. */
+      recorded: string;
+      body: Buffer;
+      /** The body from a function, to be kept. */
+      made: Buffer | null;
+    }
+  | { kind: 'not ready'; sent: Sent };
+
+export interface PrepareDeps {
+  sandbox: Pick<Sandbox, 'run'>;
+  sealer: Sealer;
+  now(): number;
+}
+
+const INTERRUPTED = 'It was sent before. The delivery mode is at most once, so it is not tried again.';
+
+export async function preparePulled(
+  { sandbox, sealer, now }: PrepareDeps,
+  delivery: HeldDelivery,
+  routing: ProjectRouting,
+): Promise<Prepared> {
+  const notReady = (sent: Sent): Prepared => ({ kind: 'not ready', sent });
+  const endpoint = routing.endpoints.get(delivery.endpointId);
+  if (endpoint === undefined) return notReady(ended(delivery, 'Discarded', 'The endpoint was deleted.'));
+  if (delivery.isStarted) return notReady(ended(delivery, 'Failure', INTERRUPTED));
+  if (endpoint.row.secret.revealOrNull() === null)
+    return notReady(ourFault(delivery, 'the secrets of its endpoint cannot be opened'));
+  const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
+  let made: Buffer | null = null;
+  if (code !== '' && !delivery.hasOwnBody) {
+    const run = await runFunction(sandbox, code, delivery);
+    if (run.kind === 'failed') return notReady(ended(delivery, 'Failure', run.reason));
+    if (run.kind === 'unavailable') return notReady(ourFault(delivery, run.reason));
+    made = run.body;
+  }
+  const event = openHeaders(sealer, delivery.headers, delivery.eventId);
+  const { config } = routing.project;
+  const request = buildRequest(
+    { ...delivery, ...encodeBody(delivery, made, endpoint.row.content_type) },
+    endpoint,
+    {
+      config,
+      nowMs: now(),
+      authHeaders: [],
+      eventHeaders: event.headers,
+      trace: storedTrace(delivery.headers),
+    },
+  );
+  const owner = { credentials: event.credentials, visible: visibleHeaders(config) };
+  const shown = request.headers.map(([name, value]) => [name, isCredential(name, owner) ? HIDDEN : value]);
+  return {
+    kind: 'ready',
+    delivery,
+    headers: Object.fromEntries(request.headers),
+    recorded: JSON.stringify(Object.fromEntries(shown)),
+    body: request.body,
+    made,
+  };
+}

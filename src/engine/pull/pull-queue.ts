@@ -1,0 +1,189 @@
+import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { EndpointId, IdFactory } from '../../domain/ids.ts';
+import type { PulledDelivery, PullRequest } from '../../domain/pull.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import { SharedRoom } from '../../platform/shared-room.ts';
+import { Turns } from '../../platform/turns.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Database } from '../../store/database/database.ts';
+import {
+  dueRows,
+  handOutDeliveries,
+  putBackDeliveries,
+  takeForConsumer,
+} from '../../store/queue/pull-deliveries.ts';
+import type { Sent } from '../attempt/sent.ts';
+import { leaseToken } from './lease-token.ts';
+import { type Prepared, preparePulled } from './prepare-pulled.ts';
+import { PullLimits } from './pull-limits.ts';
+import { PullWaiters } from './pull-waiters.ts';
+
+/**
+ * Hands out deliveries of pull endpoints. Steps of a call: take due rows, ask the rate limits, prepare the requests, begin
+ * the leases, answer. The states of the rows are in src/store/queue/pull-deliveries.ts. A node that dies between the
+ * steps loses nothing: a row that was not handed out goes back untried after 30 s.
+ *
+ * A call that finds nothing waits (pull-waiters.ts), for as long as its caller is there.
+ */
+export interface PullQueueDeps {
+  db: Database;
+  cache: ConfigCache;
+  sandbox: Pick<Sandbox, 'run'>;
+  sealer: Sealer;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+  clock: Clock;
+  log: Logger;
+  /** Records what ended or failed before it was handed out. */
+  record(sent: readonly Sent[]): Promise<unknown>;
+  /** Leases under a key end after so long. */
+  leased(projectId: string, where: { key: QueueKey; lane: number }, inMs: number): void;
+}
+
+const LANES = [LANE.first, LANE.retry, LANE.replay];
+/** Which lane is looked through first, in turns: as often as rounds of claims give it room. */
+const LANE_TURNS = [0, 0, 1, 0, 0, 1, 0, 0, 1, 2];
+const MAX_BYTES = 8 * 1024 * 1024;
+/** Takes at a time on this node, of which a project has at most half. With 8 MB each that bounds the memory. */
+const TAKES_AT_A_TIME = 8;
+/** An endpoint that is paused, or whose limit is used up, is looked at again after this. */
+const LOOK_AGAIN_MS = 1_000;
+/** Calls that wait at a time on this node, of which a project has at most half. */
+const MAX_CALLS = 10_000;
+
+type Ready = Extract<Prepared, { kind: 'ready' }>;
+
+export class PullQueue {
+  readonly #deps: PullQueueDeps;
+  readonly #limits: PullLimits;
+  readonly #waiters: PullWaiters;
+  readonly #turns = new Turns(TAKES_AT_A_TIME);
+  readonly #calls = new SharedRoom(MAX_CALLS);
+  readonly #limitedKeys = new WeakMap<object, Map<string, QueueKey[]>>();
+  #takes = 0;
+  #isStopped = false;
+
+  constructor(deps: PullQueueDeps) {
+    this.#deps = deps;
+    this.#limits = new PullLimits(deps);
+    this.#waiters = new PullWaiters({ ...deps, due: (places) => dueRows(deps.db, places), lanes: LANES });
+  }
+
+  /** This node stored a row that waits. */
+  stored(key: string): void {
+    this.#waiters.stored(key);
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.#waiters.stop();
+  }
+
+  async pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]> {
+    if (!this.#calls.enter(request.projectId)) throw new AppError('overloaded', { retry: 1 });
+    try {
+      return await this.#pull(request, signal);
+    } finally {
+      this.#calls.leave(request.projectId);
+    }
+  }
+
+  async #pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]> {
+    const { clock, cache } = this.#deps;
+    const until = clock.elapsed() + request.waitMs;
+    for (;;) {
+      const routing = await cache.get(request.projectId);
+      const endpoint = routing.endpoints.get(request.endpointId)?.row;
+      if (endpoint?.delivery !== 'pull' || signal.aborted) return [];
+      const isOpen = endpoint.status === 'active' && this.#limits.waitMs(endpoint.id) === 0;
+      if (isOpen) {
+        const taken = await this.#turns.run(request.projectId, () => this.#take(request, routing, signal));
+        if (taken.length > 0) return taken;
+      }
+      const leftMs = until - clock.elapsed();
+      if (leftMs <= 0 || this.#isStopped) return [];
+      const keys = isOpen && this.#limits.waitMs(endpoint.id) === 0 ? this.#keys(routing, endpoint.id) : [];
+      await this.#waiters.wait(keys, keys.length > 0 ? leftMs : Math.min(leftMs, LOOK_AGAIN_MS), signal);
+    }
+  }
+
+  async #take(request: PullRequest, routing: ProjectRouting, signal: AbortSignal): Promise<PulledDelivery[]> {
+    if (signal.aborted || this.#isStopped) return [];
+    const { db, record } = this.#deps;
+    const taken = await takeForConsumer(db, {
+      wants: this.#wants(routing, request.endpointId),
+      max: request.max,
+      maxBytes: MAX_BYTES,
+    });
+    if (taken.length === 0) return [];
+    const allowed = await this.#limits.allowed(request.endpointId, taken, routing);
+    const over = taken.filter((delivery) => !allowed.has(delivery));
+    if (over.length > 0) await putBackDeliveries(db, over);
+    const prepared = await this.#prepare([...allowed], routing);
+    const failed = prepared.flatMap((one) => (one.kind === 'not ready' ? one.sent : []));
+    if (failed.length > 0) await record(failed);
+    return this.#handOut(prepared.filter(isReady), request, signal);
+  }
+
+  #prepare(deliveries: readonly HeldDelivery[], routing: ProjectRouting): Promise<Prepared[]> {
+    return Promise.all(deliveries.map((delivery) => preparePulled(this.#deps, delivery, routing)));
+  }
+
+  async #handOut(
+    ready: readonly Ready[],
+    { projectId, leaseSeconds }: PullRequest,
+    signal: AbortSignal,
+  ): Promise<PulledDelivery[]> {
+    if (ready.length === 0) return [];
+    const { db, sealer, ids, leased } = this.#deps;
+    // The caller has gone: its deliveries go to the next one, without an attempt.
+    if (signal.aborted) {
+      await putBackDeliveries(
+        db,
+        ready.map(({ delivery }) => delivery),
+      );
+      return [];
+    }
+    const rows = ready.map(({ delivery, recorded, made }) => ({
+      ...delivery,
+      headers: recorded,
+      body: made,
+    }));
+    const until = await handOutDeliveries(db, { leaseSeconds, rows });
+    for (const key of new Set(ready.map(({ delivery }) => delivery.key)))
+      leased(projectId, { key, lane: LANE.leased }, leaseSeconds * 1000);
+    return ready.flatMap(({ delivery, headers, body }) => {
+      const leasedUntilMs = until.get(delivery.id);
+      if (leasedUntilMs === undefined) return [];
+      const lease = leaseToken(sealer, delivery.id, { fence: delivery.fence, attemptId: ids.next() });
+      const { id, eventId, eventType, numTrials } = delivery;
+      return { id, eventId, eventType, lease, attempt: numTrials + 1, leasedUntilMs, headers, body };
+    });
+  }
+
+  #wants(routing: ProjectRouting, endpointId: EndpointId): { key: QueueKey; lane: number }[] {
+    const first = LANE_TURNS[this.#takes++ % LANE_TURNS.length] as number;
+    const lanes = [first, ...LANES.filter((lane) => lane !== first)];
+    return lanes.flatMap((lane) => this.#keys(routing, endpointId).map((key) => ({ key, lane })));
+  }
+
+  /** The endpoint, and those of its subscriptions that have a rate limit. */
+  #keys({ subscriptions }: ProjectRouting, endpointId: EndpointId): QueueKey[] {
+    let limited = this.#limitedKeys.get(subscriptions);
+    if (limited === undefined) {
+      limited = new Map();
+      for (const { row, limit } of subscriptions.values())
+        if (limit !== null) limited.set(row.endpoint_id, [...(limited.get(row.endpoint_id) ?? []), row.id]);
+      this.#limitedKeys.set(subscriptions, limited);
+    }
+    return [endpointId, ...(limited.get(endpointId) ?? [])];
+  }
+}
+
+const isReady = (prepared: Prepared): prepared is Ready => prepared.kind === 'ready';

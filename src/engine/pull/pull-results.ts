@@ -1,0 +1,139 @@
+import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type { PullResult, ResultState } from '../../domain/pull.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { ObserverGuard } from '../../metrics/observer-guard.ts';
+import type { Traffic } from '../../metrics/traffic.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { Database } from '../../store/database/database.ts';
+import { finishPulledBatch } from '../../store/queue/finish-batch.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import { countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
+import { countOutcome, countTraffic } from '../attempt/count-outcome.ts';
+import { outcomeMetaEvent } from '../attempt/outcome-meta-event.ts';
+import { reported } from '../attempt/reported.ts';
+import type { Sent, Tried } from '../attempt/sent.ts';
+import { type PullLease, readLease } from './lease-token.ts';
+
+/**
+ * Records the results of consumers: attempt, state of the delivery, queue row and meta event in one commit, as for a
+ * request. A result whose lease has ended is stored as a stale attempt and changes nothing. The attempt's id is in the
+ * lease, so a result that comes again adds nothing.
+ */
+export interface PullResultsDeps {
+  db: Database;
+  nodeId: string;
+  cache: ConfigCache;
+  sealer: Sealer;
+  metaEvents: MetaEventRecorder;
+  metrics: Metrics;
+  traffic: Pick<Traffic, 'finished'>;
+  guard: ObserverGuard;
+  /** The database's time in milliseconds. */
+  now(): number;
+  /** A consumer's attempt, for alerts. */
+  attempted(delivery: HeldDelivery, sent: Tried): void;
+  /** A delivery waits for its next try, or a meta event was stored. */
+  waiting(sent: Sent): void;
+}
+
+interface Known {
+  result: PullResult;
+  lease: PullLease;
+}
+
+/** So many bodies are in memory at a time, where a project wants meta events. */
+const WITH_BODIES_AT_A_TIME = 10;
+
+export class PullResults {
+  readonly #deps: PullResultsDeps;
+
+  constructor(deps: PullResultsDeps) {
+    this.#deps = deps;
+  }
+
+  async report(
+    at: { projectId: ProjectId; endpointId: EndpointId },
+    results: readonly PullResult[],
+  ): Promise<ResultState[]> {
+    const routing = await this.#deps.cache.get(at.projectId);
+    const withBodies = routing.project.config.meta_event.is_enabled;
+    // Two results of one delivery cannot be in one statement; the first one counts.
+    const known = new Map<string, Known>();
+    for (const result of results) {
+      const lease = readLease(this.#deps.sealer, result.id, result.lease);
+      if (lease !== null && !known.has(result.id)) known.set(result.id, { result, lease });
+    }
+    const states = new Map<string, ResultState>();
+    const size = withBodies ? WITH_BODIES_AT_A_TIME : Math.max(1, known.size);
+    for (let from = 0; from < known.size; from += size) {
+      const some = [...known.values()].slice(from, from + size);
+      for (const [token, state] of await this.#record(some, { ...at, withBodies, routing }))
+        states.set(token, state);
+    }
+    return results.map(({ lease }) => states.get(lease) ?? 'unknown');
+  }
+
+  /** By lease. */
+  async #record(
+    some: readonly Known[],
+    at: { projectId: ProjectId; endpointId: EndpointId; withBodies: boolean; routing: ProjectRouting },
+  ): Promise<Map<string, ResultState>> {
+    const { db, now } = this.#deps;
+    const stored = await reportedDeliveries(db, { ...at, ids: some.map(({ result }) => result.id) });
+    const mine = some.filter(({ result }) => stored.has(result.id));
+    const sent = mine.map(({ result, lease }) => {
+      const row = stored.get(result.id) as HeldDelivery;
+      // What the row says of another lease is not about this one.
+      const delivery = { ...row, fence: lease.fence, pulled: row.fence === lease.fence ? row.pulled : null };
+      return reported(delivery, result, { ...lease, routing: at.routing, nowMs: now() });
+    });
+    const moved = await this.record(sent);
+    const late = mine.filter(({ result }) => !moved.has(result.id));
+    const counted =
+      late.length === 0
+        ? new Set<string>()
+        : await countedAttempts(
+            db,
+            at.projectId,
+            late.map(({ result, lease }) => ({ deliveryId: result.id, attemptId: lease.attemptId })),
+          );
+    return new Map(
+      mine.map(({ result, lease }) => [
+        result.lease,
+        moved.has(result.id) || counted.has(lease.attemptId) ? 'recorded' : 'late',
+      ]),
+    );
+  }
+
+  /** Records outcomes of rows that consumers have, or that are prepared for one. Returns the ids of those that moved. */
+  async record(outcomes: readonly Sent[]): Promise<Set<string>> {
+    if (outcomes.length === 0) return new Set();
+    const { db, nodeId, metrics, traffic, guard, attempted, waiting } = this.#deps;
+    const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
+    const finishes = withMeta.map(({ finish }) => finish as Finish<HeldDelivery>);
+    const moved = await finishPulledBatch(db, nodeId, finishes);
+    for (const sent of withMeta) {
+      const delivery = sent.finish.delivery as HeldDelivery;
+      const hasMoved = moved.has(delivery.id);
+      countOutcome(metrics, delivery, sent, hasMoved);
+      countTraffic(traffic, delivery, sent, hasMoved);
+      if (!hasMoved) continue;
+      waiting(sent);
+      if (sent.kind === 'success' || sent.kind === 'failure') attempted(delivery, sent);
+    }
+    return moved;
+  }
+
+  #withMetaEvent(sent: Sent): Sent {
+    const { cache, metaEvents, now } = this.#deps;
+    const delivery = sent.finish.delivery as HeldDelivery;
+    const project = cache.peek(delivery.projectId)?.project;
+    if (project === undefined || !project.config.meta_event.is_enabled) return sent;
+    const metaEvent = outcomeMetaEvent(metaEvents, project, { delivery, finish: sent.finish, nowMs: now() });
+    return { ...sent, finish: { ...sent.finish, metaEvent } };
+  }
+}

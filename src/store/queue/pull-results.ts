@@ -1,0 +1,43 @@
+import type { HeldDelivery } from '../../domain/delivery.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Queryable } from '../database/database.ts';
+import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
+
+/**
+ * The deliveries of an endpoint that results name, whether or not a lease still runs. Without its queue row a delivery
+ * has ended, and its result is late. The bodies are read only for meta events, because they may be large.
+ */
+export async function reportedDeliveries(
+  db: Queryable,
+  at: { projectId: string; endpointId: string; ids: readonly string[]; withBodies: boolean },
+): Promise<Map<string, HeldDelivery>> {
+  const rows = await db.query<ClaimedDeliveryRow>(
+    `select held.*, ${CLAIMED_FIELDS}, case when $4 then d.body end as body,
+       case when $4 then e.payload else '' end as payload
+     from (
+       select d.id as delivery_id, d.event_id, d.project_id, coalesce(q.key, d.endpoint_id) as key,
+         coalesce(q.lane, 0) as lane, coalesce(q.fence, 0) as fence, false as is_started, false as is_second_request,
+         q.pulled_at, q.pulled_headers, 0::float8 as late_ms
+       from event_deliveries d
+       left join delivery_queue q on ${byKey('q.delivery_id', 'd.id')}
+       where d.project_id = $1 and d.id = any($3) and d.endpoint_id = $2
+     ) held ${CLAIMED_JOIN}`,
+    [at.projectId, at.endpointId, at.ids, at.withBodies],
+  );
+  return new Map(rows.map((row) => [row.delivery_id, fromRow(row)]));
+}
+
+/** Which of the attempts are recorded and counted. */
+export async function countedAttempts(
+  db: Queryable,
+  projectId: string,
+  attempts: readonly { deliveryId: string; attemptId: string }[],
+): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `select a.id from unnest($2::text[], $3::text[]) as r(delivery_id, id)
+     join delivery_attempts a on a.project_id = $1 and a.delivery_id = r.delivery_id and a.id = r.id
+     where not a.is_stale`,
+    [projectId, attempts.map((a) => a.deliveryId), attempts.map((a) => a.attemptId)],
+  );
+  return new Set(rows.map((row) => row.id));
+}
