@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { firstIdAt } from '../../src/domain/ids.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { clientOf, Program, readCredentials } from '../support/program.ts';
+
+const DELIVERIES = 10_000;
+const KILL_NODE_AT = 4_000;
+const LEASE_SECONDS = 3;
+
+async function startNode({ onTestFinished }: TestContext, database: TestDatabase) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-pull-'));
+  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const program = new Program({
+    args: ['serve'],
+    env: {
+      DATABASE_URL: database.url,
+      POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
+      POSTHORN_DATA_DIR: dataDir,
+      POSTHORN_PORT: '0',
+    },
+  });
+  onTestFinished(() => program.end());
+  return { program, url: await program.ready(), dataDir };
+}
+
+/** Rows as an accept stores them, without 10,000 calls. */
+async function storeDeliveries(database: TestDatabase, projectId: string, endpoint: Json): Promise<void> {
+  const time = firstIdAt(Date.now()).slice(0, 10);
+  const event = `${time}E${endpoint.uid.slice(11)}`;
+  await database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     values ($1, $2, 'many', 'Success', false, array[$3], $4, now())`,
+    [event, projectId, endpoint.uid, JSON.stringify({ text: 'x'.repeat(4_000) })],
+  );
+  await database.query(
+    `with d as (
+       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+         interval_seconds, max_retry_seconds, retry_limit, updated_at, next_send_at)
+       select $1 || lpad(n::text, 16, '0'), $2, $3, $4, 'many', 'Scheduled', 'at_least_once', 'linear', 1, 60, 50, now(), now()
+       from generate_series(1, $5::int) n returning id
+     )
+     insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
+     select id, $3, $2, $4, 0, now() from d`,
+    [time, projectId, event, endpoint.uid, DELIVERIES],
+  );
+}
+
+/**
+ * A consumer that loses part of what it takes: it reports most deliveries, some as failures, and dies with the rest in
+ * every `diesEvery`th round. Then another takes its place.
+ */
+class Consumer {
+  readonly #clients: readonly ApiClient[];
+  readonly #path: string;
+  readonly #diesEvery: number;
+  #rounds = 0;
+  /** Successes that were recorded, by delivery. */
+  readonly recorded = new Map<string, number>();
+
+  constructor(clients: readonly ApiClient[], endpoint: Json, diesEvery: number) {
+    this.#clients = clients;
+    this.#path = `/endpoints/${endpoint.uid}/pull`;
+    this.#diesEvery = diesEvery;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const client = this.#clients[this.#rounds % this.#clients.length] as ApiClient;
+      this.#rounds += 1;
+      // A node that was killed refuses the connection: the next round asks the other one.
+      await this.#round(client).catch((error: unknown) => {
+        if (!(error instanceof TypeError)) throw error;
+      });
+    }
+  }
+
+  async #round(client: ApiClient): Promise<void> {
+    const take = { max: 100, wait_seconds: 1, lease_seconds: LEASE_SECONDS };
+    const { deliveries } = await client.post(this.#path, take, 200);
+    if (deliveries.length === 0 || this.#rounds % this.#diesEvery === 0) return;
+    const results = deliveries.map(({ uid, lease }: Json, n: number) =>
+      n % 50 === 7 ? { uid, lease, ok: false, reason: 'it failed' } : { uid, lease, ok: true },
+    );
+    const answer = await client.post(`${this.#path}/results`, { results }, 200);
+    for (const [n, { uid, state }] of answer.results.entries())
+      if (state === 'recorded' && results[n].ok) this.recorded.set(uid, (this.recorded.get(uid) ?? 0) + 1);
+  }
+}
+
+const memoryOf = (program: Program): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1]);
+
+test('three consumers that die, on two nodes of which one is killed, lose none of 10,000 deliveries', async (context) => {
+  const database = await createTestDatabase();
+  context.onTestFinished(() => database.stop());
+  const first = await startNode(context, database);
+  const second = await startNode(context, database);
+  const credentials = readCredentials(first.dataDir);
+  const client = clientOf(first.url, credentials);
+  const clients = [clientOf(second.url, credentials), client];
+  const endpoint = await client.post('/endpoints', { name: 'pulled', delivery: 'pull' });
+  await storeDeliveries(database, credentials.project_id, endpoint);
+  const atStart = memoryOf(first.program);
+
+  const count = async (where: string): Promise<number> => {
+    const [row] = await database.query(`select count(*)::int as n from event_deliveries where ${where}`);
+    return Number(row?.['n']);
+  };
+  let isOver = false;
+  const consumers = [5, 7, 9].map((diesEvery) => new Consumer(clients, endpoint, diesEvery));
+  const running = Promise.all(consumers.map((consumer) => consumer.run(() => isOver)));
+  await eventually(
+    () => count("status = 'Success'"),
+    (done) => done >= KILL_NODE_AT,
+  );
+  await second.program.kill();
+  await eventually(
+    () => count("status = 'Success'"),
+    (done) => done === DELIVERIES,
+  );
+  isOver = true;
+  await running;
+
+  const all = consumers.flatMap(({ recorded }) => [...recorded]);
+  // A killed node may have recorded results whose answers were lost. No result counted twice.
+  expect(all.length).toBeGreaterThan(DELIVERIES - 300);
+  expect(new Set(all.map(([uid]) => uid)).size).toBe(all.length);
+  expect(all.every(([, times]) => times === 1)).toBe(true);
+  const [counted] = await database.query(
+    `select count(*)::int as n, count(distinct delivery_id)::int as deliveries from delivery_attempts
+     where succeeded and not is_stale`,
+  );
+  expect(counted).toEqual({ n: DELIVERIES, deliveries: DELIVERIES });
+  expect(await database.query('select count(*)::int as n from delivery_queue')).toEqual([{ n: 0 }]);
+  expect(memoryOf(first.program) / atStart).toBeLessThan(3);
+});
