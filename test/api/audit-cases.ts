@@ -556,6 +556,8 @@ export const exempt: Record<string, string> = {
   'POST /events/fanout': 'plain events are not audited: they have lists of their own',
   'POST /endpoints/oauth2/test': 'stores nothing',
   'POST /endpoints/test': 'stores nothing',
+  'POST /endpoints/{endpointID}/pull': 'deliveries are not audited: they have lists of their own',
+  'POST /endpoints/{endpointID}/pull/results': 'deliveries are not audited: they have lists of their own',
   'POST /subscriptions/test_filter': 'stores nothing',
   'POST /subscriptions/test_function': 'stores nothing',
   'POST /sources/test_function': 'stores nothing',

@@ -160,6 +160,15 @@ describe('the further operations', () => {
     expect(await posthorn.endpoints.testOAuth2({ oauth2 })).toMatchObject({ success: true });
   });
 
+  it('pull endpoints', async () => {
+    const pulled = await posthorn.endpoints.create({ name: 'p', delivery: 'pull' });
+    await posthorn.events.create({ endpoint_id: pulled.uid, event_type: 'pulled', data: { n: 1 } });
+    const { deliveries } = await posthorn.endpoints.pull(pulled.uid, { wait_seconds: 30 });
+    const results = deliveries.map(({ uid, lease }) => ({ uid, lease, ok: true }));
+    const answer = await posthorn.endpoints.reportResults(pulled.uid, { results });
+    expect(answer.results.map(({ state }) => state)).toEqual(['recorded']);
+  });
+
   it('jobs', async () => {
     const job = await posthorn.eventDeliveries.cancel({ endpointId: ['none'] });
     expect((await posthorn.jobs.cancel(job.uid)).status).toBe('cancelled');
@@ -264,6 +273,11 @@ describe('a portal link', () => {
     await portal.endpoints.expireSecret(made.uid, { expiration: 1, secret: 'next' });
     await portal.endpoints.test(made.uid);
     await portal.endpoints.getPeriodFailureRates({ endpointId: [made.uid] });
+    const pulled = await portal.endpoints.create({ name: 'p', delivery: 'pull' });
+    await portal.events.create({ endpoint_id: pulled.uid, event_type: 'pulled', data: 1 });
+    const { deliveries: taken } = await portal.endpoints.pull(pulled.uid, { wait_seconds: 30 });
+    const results = taken.map(({ uid, lease }) => ({ uid, lease, ok: true }));
+    await portal.endpoints.reportResults(pulled.uid, { results });
     const sub = await portal.subscriptions.create({
       name: 's',
       endpoint_id: made.uid,

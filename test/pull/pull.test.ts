@@ -204,6 +204,7 @@ test('a result needs the lease of its own delivery and endpoint', async () => {
   expect(await scene.report([resultOf(forged)])).toEqual(['unknown']);
   expect(await scene.report([resultOf(guessed)])).toEqual(['unknown']);
   expect(await other.report([resultOf(one)])).toEqual(['unknown']);
+  await project.post(`${scene.path}/results`, { results: [] }, 400);
   expect(await scene.report([resultOf(two), resultOf(one)])).toEqual(['recorded', 'recorded']);
 });
 
@@ -230,6 +231,7 @@ test('a portal link pulls for its owner, and for no other', async () => {
   expect(taken.headers['Content-Type']).toBe('application/json');
   expect(await scene.report([resultOf(taken)], portal)).toEqual(['recorded']);
   await portal.post(stranger.path, {}, 404);
+  await portal.post(`${stranger.path}/results`, { results: [resultOf(taken)] }, 404);
 });
 
 test('a push endpoint needs a url, a pull endpoint does not', async () => {

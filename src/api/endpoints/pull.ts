@@ -71,7 +71,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
   registerOperation(app, {
     method: 'POST',
     path,
-    id: 'pullDeliveries',
+    id: 'pullEndpoint',
     tag,
     summary: 'Take deliveries of a pull endpoint under a lease.',
     body: PullBody,
@@ -107,7 +107,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
   registerOperation(app, {
     method: 'POST',
     path: `${path}/results`,
-    id: 'reportPulledDeliveries',
+    id: 'reportResults',
     tag,
     summary: 'Report the results of deliveries that were taken.',
     body: ResultsBody,
