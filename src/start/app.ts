@@ -237,7 +237,8 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const stop = async () => {
     isReady = false;
     const stopBy = performance.now() + config.graceSeconds * 1000;
-    await Promise.all([closeServer(server, stopBy), brokers.runner.stop()]);
+    // Calls that wait for deliveries end, so that the server can close.
+    await Promise.all([engine.pull.stop(), closeServer(server, stopBy), brokers.runner.stop()]);
     await acceptor.drain();
     await jobs.stop();
     await engine.stop(stopBy);

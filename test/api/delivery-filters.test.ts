@@ -71,7 +71,15 @@ async function typesOf(query: string): Promise<string[]> {
 test('deliveries are listed and counted by what they wait for, as each of them says', async () => {
   const { content } = await project.get('/eventdeliveries?perPage=100');
   const totals = await project.get('/eventdeliveries/waitingtotals');
-  expect(totals).toEqual({ paused: 1, circuit_breaker: 0, rate_limit: 2, retry: 2, sending: 1, node: 0 });
+  expect(totals).toEqual({
+    paused: 1,
+    circuit_breaker: 0,
+    rate_limit: 2,
+    retry: 2,
+    sending: 1,
+    pull: 0,
+    node: 0,
+  });
   for (const gate of deliveryGates) {
     const waiting = content.filter((row: Json) => row.waiting_for?.gate === gate);
     const listed = await project.get(`/eventdeliveries?waitingFor=${gate}`);

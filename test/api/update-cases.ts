@@ -86,6 +86,7 @@ const endpoint: Resource = {
     http_timeout: field(11, 12, ZERO),
     rate_limit: field(5, 6, ZERO),
     rate_limit_duration: field(60, 61, ZERO),
+    delivery: field('push', 'pull', keeps()),
     support_email: field('first@example.org', 'next@example.org', leaves('')),
     slack_webhook_url: field('http://127.0.0.1:9/slack', 'http://127.0.0.1:9/slack2', leaves('')),
     teams_webhook_url: field('http://127.0.0.1:9/teams', 'http://127.0.0.1:9/teams2', leaves('')),

@@ -14,6 +14,10 @@ const { project } = app;
 test('a consumer gets the bytes and signatures of a push, and its result ends the delivery', async () => {
   const scene = await PullScene.make(project);
   await scene.send(1, { text: 'ü' });
+  const listed = async (gate: string) =>
+    (await project.get(`/eventdeliveries?waitingFor=${gate}&endpointId=${scene.endpoint.uid}`)).content
+      .length;
+  expect(await listed('pull')).toBe(1);
   const [taken] = await scene.pull({ max: 5 });
   const body = Buffer.from(taken.body, 'base64');
   expect(JSON.parse(body.toString())).toEqual({ n: 0, text: 'ü' });
@@ -28,6 +32,7 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
     gate: 'sending',
     until: taken.leased_until,
   });
+  expect([await listed('pull'), await listed('sending')]).toEqual([0, 1]);
   expect(await scene.report([resultOf(taken)])).toEqual(['recorded']);
   expect(await scene.delivery(taken.uid)).toMatchObject({ status: 'Success', last_outcome: 'reported_ok' });
   const [attempt, ...others] = await scene.attempts(taken.uid);

@@ -67,7 +67,6 @@ const Results = Type.Object({
 
 /** Pull endpoints: a consumer takes deliveries under a lease and reports the results. See docs/pull.md. */
 export function registerPull(app: FastifyInstance, context: ApiContext): void {
-  app.addHook('preClose', () => context.pull.stop());
   registerOperation(app, {
     method: 'POST',
     path,
