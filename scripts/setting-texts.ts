@@ -91,6 +91,8 @@ export const settingTexts: Record<string, Record<string, string>> = {
     http_timeout: 'Seconds for a whole exchange. A slower response counts as failed. 0: 10 s.',
     rate_limit: 'Sends in any interval of `rate_limit_duration`. 0: no limit.',
     rate_limit_duration: 'Length of that interval in seconds.',
+    delivery:
+      '`push`: the URL is called. `pull`: [consumers](pull.md) fetch the deliveries, and `url` is optional.',
     support_email: 'Address that gets the alerts of the endpoint by mail.',
     slack_webhook_url: 'Slack webhook that gets the alerts.',
     teams_webhook_url: 'Teams webhook that gets the alerts.',
@@ -178,6 +180,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
 export const settingDefaults: Record<string, Record<string, string>> = {
   Endpoints: {
     advanced_signatures: 'true',
+    delivery: 'push',
     content_type: 'application/json',
     http_timeout: '0',
     rate_limit: '0',

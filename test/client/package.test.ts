@@ -94,8 +94,8 @@ describe('the package', () => {
       export const all = sendAll([1], async (n, { signal }) => (signal.aborted ? 0 : n));
       // @ts-expect-error the direction is ASC or DESC
       posthorn.events.list({ sort: 'up' });
-      // @ts-expect-error an endpoint needs a url
-      void posthorn.endpoints.create({ name: 'n' });
+      // @ts-expect-error an endpoint needs a name
+      void posthorn.endpoints.create({ url: 'https://example.com' });
     `;
     writeFileSync(join(project, 'index.ts'), source);
     const typeRoots = [join(ROOT, 'node_modules/@types')];

@@ -264,6 +264,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/engine/settings.test.ts',
       'rate_limit_duration is the interval of a limit',
     ),
+    delivery: seen('test/pull/pull.test.ts', 'a change of delivery moves what waits, both ways'),
     support_email: seen(
       'test/engine/alerts.test.ts',
       'is raised once for many failures over two nodes, everywhere, and cleared after a success',

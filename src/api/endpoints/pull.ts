@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
-import { resultStates } from '../../domain/pull.ts';
+import { resultStates } from '../../routing/pull-door.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, oneOf, RequiredText, Text, Time } from '../http/fields.ts';

@@ -3,7 +3,6 @@ import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-tok
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
-import type { PullDoor } from '../../domain/pull.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';
@@ -11,6 +10,7 @@ import type { PeopleDeps } from '../../people/people-deps.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { PullDoor } from '../../routing/pull-door.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EndpointRow, EndpointStore } from '../../store/config/endpoints.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';

@@ -1,7 +1,7 @@
 import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
 import { type HeldDelivery, httpOutcome, LANE, REPORTED_OK } from '../../domain/delivery.ts';
-import type { LocalAnswer, PullResult } from '../../domain/pull.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import { queueKeyOf } from '../../routing/queue-key.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { judgeOutcome } from './judge-outcome.ts';

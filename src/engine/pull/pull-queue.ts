@@ -1,7 +1,6 @@
 import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory } from '../../domain/ids.ts';
-import type { PulledDelivery, PullRequest } from '../../domain/pull.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -9,6 +8,7 @@ import { SharedRoom } from '../../platform/shared-room.ts';
 import { Turns } from '../../platform/turns.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { PulledDelivery, PullRequest } from '../../routing/pull-door.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../store/database/database.ts';
 import {

@@ -1,12 +1,12 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
-import type { PullResult, ResultState } from '../../domain/pull.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { PullResult, ResultState } from '../../routing/pull-door.ts';
 import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { Database } from '../../store/database/database.ts';
 import { finishPulledBatch } from '../../store/queue/finish-batch.ts';
