@@ -134,6 +134,8 @@ create table delivery_queue (
   fence integer not null default 1,
   is_started boolean not null default false,
   is_second_request boolean not null default false,
+  pulled_at timestamp with time zone,
+  pulled_headers text,
   constraint delivery_queue_pkey PRIMARY KEY (project_id, delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
@@ -177,6 +179,7 @@ create table endpoints (
   rate_limit integer not null,
   rate_limit_duration integer not null,
   support_email text not null,
+  delivery text not null default 'push'::text,
   sealed bytea not null,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,

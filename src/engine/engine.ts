@@ -1,7 +1,7 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import { type HeldDelivery, LANE } from '../domain/delivery.ts';
+import { type HeldDelivery, LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
@@ -33,8 +33,7 @@ import { CertificateAlerts } from './health/certificate-alerts.ts';
 import { EndpointHealth } from './health/endpoint-health.ts';
 import { SubscriptionAlerts } from './health/subscription-alerts.ts';
 import { RateLeases } from './limits/rate-leases.ts';
-import { PullQueue } from './pull/pull-queue.ts';
-import { PullResults } from './pull/pull-results.ts';
+import { Pull } from './pull/pull.ts';
 import { Claimer } from './queue/claimer.ts';
 import { Dispatcher, type OutcomeListener, type QueueListener } from './queue/dispatcher.ts';
 import { DueNotifier } from './queue/due-notifier.ts';
@@ -99,9 +98,7 @@ export class Engine {
   readonly #certificates: CertificateAlerts;
   readonly #expander: Expander;
   readonly #trafficWriter: TrafficWriter;
-  readonly #queue: QueueListener;
-  readonly #pullQueue: PullQueue;
-  readonly #pullResults: PullResults;
+  readonly #pull: Pull;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
@@ -154,8 +151,7 @@ export class Engine {
       log,
       expansionStored: () => this.#expander.wake(),
       rateLeases: this.#rateLeases,
-      decideGate: ({ projectId, key, lane }) =>
-        decideGate(cache, projectId, { key, lane, nowMs: databaseClock.now() }),
+      decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
     this.#expander = new Expander({
       db,
@@ -170,16 +166,8 @@ export class Engine {
     this.#health = this.#createHealth();
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
-    this.#queue = this.#createQueue();
-    this.#pullResults = this.#createPullResults();
-    this.#pullQueue = new PullQueue({
-      ...deps,
-      now: databaseClock.now,
-      clock: systemClock,
-      record: (sent) => this.#pullResults.record(sent),
-      leased: (projectId, where, inMs) => this.#queue.waiting(projectId, where, inMs),
-    });
-    this.#dispatcher.listen(this.#queue, this.#outcomes());
+    this.#pull = this.#createPull();
+    this.#dispatcher.listen(this.#queue(), this.#outcomes());
     this.#heartbeat = new Heartbeat({
       nodes: this.#nodeTable(),
       clock: systemClock,
@@ -240,32 +228,37 @@ export class Engine {
     });
   }
 
-  /** Where rows wait, for the claims of this node or of others, and for consumers that wait here. */
-  #createQueue(): QueueListener {
+  /** Rows wait: for the claims of this node or of others, or for consumers that wait here. */
+  #waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
+    const queue = this.#delivers ? this.#claimer : this.#notifier;
+    queue.waiting(projectId, where, dueInMs);
+    if (dueInMs <= 0) this.#pull.stored(where.key);
+  }
+
+  #queue(): QueueListener {
     const queue = this.#delivers ? this.#claimer : this.#notifier;
     return {
-      waiting: (projectId, where, dueInMs) => {
-        queue.waiting(projectId, where, dueInMs);
-        if (dueInMs <= 0) this.#pullQueue.stored(where.key);
-      },
+      waiting: (projectId, where, dueInMs) => this.#waiting(projectId, where, dueInMs),
       roomFreed: () => queue.roomFreed(),
       expansionStored: () => queue.expansionStored(),
       unsure: () => queue.unsure(),
     };
   }
 
-  #createPullResults(): PullResults {
+  #createPull(): Pull {
     const { guard, databaseClock } = this.#deps;
-    return new PullResults({
+    return new Pull({
       ...this.#deps,
       nodeId: this.nodeId,
       now: databaseClock.now,
+      clock: systemClock,
+      leased: (projectId, where, inMs) => this.#waiting(projectId, where, inMs),
       attempted: (delivery, sent) =>
         guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)
-          this.#queue.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
+          this.#waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
     });
@@ -291,11 +284,7 @@ export class Engine {
 
   /** Consumers of pull endpoints. */
   get pull(): PullDoor {
-    return {
-      pull: (request, signal) => this.#pullQueue.pull(request, signal),
-      report: (at, results) => this.#pullResults.report(at, results),
-      stop: () => this.#pullQueue.stop(),
-    };
+    return this.#pull;
   }
 
   /** A test request, apart from the queue. */
@@ -335,7 +324,7 @@ export class Engine {
     const leftMs = () => Math.max(0, stopBy - performance.now());
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
     const parts = Promise.all([
-      this.#pullQueue.stop(),
+      this.#pull.stop(),
       this.#janitor.stop(),
       this.#expander.stop(),
       this.#claimer.stop(),

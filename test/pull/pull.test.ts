@@ -24,7 +24,7 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
   expect(taken).toMatchObject({ event_type: scene.eventType, attempt: 1 });
   const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = taken.headers;
   const key = Buffer.from(scene.endpoint.standard_webhooks_secret.replace('whsec_', ''), 'base64');
-  const signed = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64');
+  const signed = createHmac('sha256', key).update(`${id}.${at}.${body.toString()}`).digest('base64');
   expect(signature.split(' ')).toContain(`v1,${signed}`);
   expect(id).toBe(taken.uid);
 
@@ -127,7 +127,7 @@ test('a pause, a limit, a function and a filter hold', async () => {
   const second = await scene.pull({ max: 10 });
   expect([first.length, second.length]).toEqual([2, 1]);
   const bodies = [...first, ...second].map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
-  expect(bodies.map(({ made }) => made).sort()).toEqual([0, 1, 2]);
+  expect(new Set(bodies.map(({ made }) => made))).toEqual(new Set([0, 1, 2]));
   const at = ({ headers }: { headers: Record<string, string> }) => Number(headers['webhook-timestamp']);
   expect(at(second[0]) - at(first[0])).toBeGreaterThanOrEqual(1);
   expect(await scene.report([...first, ...second].map((taken) => resultOf(taken)))).toEqual(

@@ -96,8 +96,12 @@ import type {
   PreviewSubscriptionBody,
   PreviewSubscriptionResult,
   Project,
+  PullEndpointBody,
+  PullEndpointResult,
   RemoveSecondFactorBody,
   RenewRecoveryCodesBody,
+  ReportResultsBody,
+  ReportResultsResult,
   RequestResetBody,
   SaveViewBody,
   SaveViewResult,
@@ -254,6 +258,20 @@ export class Endpoints extends Resource {
   /** Request a token from the token server and report the result. */
   testOAuth2(body: TestOAuth2Body, options?: CallOptions): Promise<TestOAuth2Result> {
     return this.scope.data('POST', this.scope.at`/endpoints/oauth2/test`, { body, options });
+  }
+
+  /** Take deliveries of a pull endpoint under a lease. */
+  pull(endpointId: string, body: PullEndpointBody, options?: CallOptions): Promise<PullEndpointResult> {
+    return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/pull`, { body, options });
+  }
+
+  /** Report the results of deliveries that were taken. */
+  reportResults(
+    endpointId: string,
+    body: ReportResultsBody,
+    options?: CallOptions,
+  ): Promise<ReportResultsResult> {
+    return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/pull/results`, { body, options });
   }
 }
 
@@ -956,6 +974,8 @@ export class PortalResources {
     | 'test'
     | 'try'
     | 'getPeriodFailureRates'
+    | 'pull'
+    | 'reportResults'
   >;
   readonly subscriptions: Subscriptions;
   readonly filters: Filters;

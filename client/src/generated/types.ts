@@ -57,7 +57,7 @@ export interface WholeEventDelivery {
   description: string;
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
-    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
+    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node';
     until: string | null;
   } | null;
   /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
@@ -358,7 +358,7 @@ export interface EventDelivery {
   description: string;
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
-    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node';
+    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node';
     until: string | null;
   } | null;
   /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
@@ -421,7 +421,8 @@ export interface RetryMetadata {
 
 export interface CreateEndpoint {
   name: string;
-  url: string;
+  /** Required unless delivery is pull. */
+  url?: string;
   app_id?: string;
   description?: string;
   owner_id?: string;
@@ -456,6 +457,8 @@ export interface CreateEndpoint {
   rate_limit?: number;
   rate_limit_duration?: number;
   support_email?: string;
+  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
+  delivery?: 'push' | 'pull' | '';
   slack_webhook_url?: string;
   teams_webhook_url?: string;
   /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
@@ -516,6 +519,8 @@ export interface Endpoint {
   /** Seconds. */
   rate_limit_duration: number;
   support_email: string;
+  /** push: the url is called; pull: a consumer fetches the deliveries. */
+  delivery: 'push' | 'pull';
   slack_webhook_url: string;
   teams_webhook_url: string;
   /** Deliveries created so far. */
@@ -618,6 +623,8 @@ export interface UpdateEndpoint {
   rate_limit?: number;
   rate_limit_duration?: number;
   support_email?: string;
+  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
+  delivery?: 'push' | 'pull' | '';
   slack_webhook_url?: string;
   teams_webhook_url?: string;
   /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
@@ -1951,7 +1958,7 @@ export interface ListEventDeliveriesQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -1979,7 +1986,7 @@ export interface GetWaitingTotalsQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -1992,6 +1999,7 @@ export interface GetWaitingTotalsResult {
   rate_limit: number;
   retry: number;
   sending: number;
+  pull: number;
   node: number;
 }
 
@@ -2025,7 +2033,7 @@ export interface BatchRetryEventDeliveriesQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -2057,7 +2065,7 @@ export interface CountBatchRetryEventDeliveriesQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -2089,7 +2097,7 @@ export interface CancelEventDeliveriesQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'node'>;
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -2299,6 +2307,50 @@ export interface TestOAuth2Result {
   expires_at: string | null;
   error?: string;
   message?: string;
+}
+
+export interface PullEndpointBody {
+  /** Deliveries at most; 10 by default. */
+  max?: number;
+  /** How long to wait for the first; 0 by default. */
+  wait_seconds?: number;
+  /** Time for the results; 30 by default. */
+  lease_seconds?: number;
+}
+
+export interface PullEndpointResult {
+  deliveries: Array<{
+    uid: string;
+    /** Send it back with the result. */
+    lease: string;
+    event_id: string;
+    event_type: string;
+    /** From 1. */
+    attempt: number;
+    /** RFC 3339, UTC, milliseconds. */
+    leased_until: string;
+    /** The headers that a push would have had, with its signatures. */
+    headers: Record<string, string>;
+    /** The exact bytes, in base64. */
+    body: string;
+  }>;
+}
+
+export interface ReportResultsBody {
+  results: Array<{
+    uid: string;
+    lease: string;
+    ok: boolean;
+    /** Why it failed. */
+    reason?: string;
+  }>;
+}
+
+export interface ReportResultsResult {
+  results: Array<{
+    uid: string;
+    state: 'recorded' | 'late' | 'unknown';
+  }>;
 }
 
 export interface GetDashboardSummaryQuery {

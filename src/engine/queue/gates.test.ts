@@ -5,18 +5,18 @@ import type { Breaker } from '../../domain/circuit-breaker.ts';
 import { decideGate } from './gates.ts';
 
 const decide = (fields: RoutingFields, key = 'e', nowMs = NOON) =>
-  decideGate(new OneProject(routingOf(fields)), 'p', { key, lane: 0, nowMs });
+  decideGate(new OneProject(routingOf(fields)), { projectId: 'p', key, lane: 0 }, nowMs);
 const open = { open: true, endpointId: 'e', limits: [], isProbe: false, probeSeconds: 0 };
 
 test('the rows of a deleted project are claimed, so that they end as discarded', () => {
   const cache = new OneProject(null);
-  expect(decideGate(cache, 'p', { key: 'e', lane: 0, nowMs: NOON })).toEqual(open);
+  expect(decideGate(cache, { projectId: 'p', key: 'e', lane: 0 }, NOON)).toEqual(open);
   expect(cache.loads).toBe(0);
 });
 
 test('the rows of a project whose config is not read wait for a second, and the config is read', () => {
   const cache = new OneProject(undefined);
-  const gate = decideGate(cache, 'p', { key: 'e', lane: 0, nowMs: NOON });
+  const gate = decideGate(cache, { projectId: 'p', key: 'e', lane: 0 }, NOON);
   expect(gate).toEqual({ open: false, endpointId: 'e', againInMs: 1_000 });
   expect(cache.loads).toBe(1);
 });

@@ -35,18 +35,17 @@ type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
 /** A deleted or inactive endpoint has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
   cache: Config,
-  projectId: string,
-  context: { key: string; lane: number; nowMs: number },
+  { projectId, key, lane }: { projectId: string; key: string; lane: number },
+  nowMs: number,
 ): GateDecision {
   const routing = cache.peek(projectId);
   // Waiting deliveries of a deleted project are claimed and end as discarded.
   if (cache.isGone(projectId))
-    return { open: true, endpointId: context.key, limits: [], isProbe: false, probeSeconds: 0 };
+    return { open: true, endpointId: key, limits: [], isProbe: false, probeSeconds: 0 };
   if (routing === undefined) {
     void cache.load(projectId);
-    return { open: false, endpointId: context.key, againInMs: LOAD_AGAIN_MS };
+    return { open: false, endpointId: key, againInMs: LOAD_AGAIN_MS };
   }
-  const { key, lane, nowMs } = context;
   const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
   const row = routing.endpoints.get(endpointId)?.row;
   const status = row?.status;

@@ -1,0 +1,41 @@
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type {
+  PullDoor,
+  PulledDelivery,
+  PullRequest,
+  PullResult,
+  ResultState,
+} from '../../routing/pull-door.ts';
+import { PullQueue, type PullQueueDeps } from './pull-queue.ts';
+import { PullResults, type PullResultsDeps } from './pull-results.ts';
+
+/** Pull endpoints on this node: deliveries are handed out here, and results are taken. */
+export class Pull implements PullDoor {
+  readonly #queue: PullQueue;
+  readonly #results: PullResults;
+
+  constructor(deps: Omit<PullQueueDeps, 'record'> & PullResultsDeps) {
+    this.#results = new PullResults(deps);
+    this.#queue = new PullQueue({ ...deps, record: (sent) => this.#results.record(sent) });
+  }
+
+  pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]> {
+    return this.#queue.pull(request, signal);
+  }
+
+  report(
+    at: { projectId: ProjectId; endpointId: EndpointId },
+    results: readonly PullResult[],
+  ): Promise<ResultState[]> {
+    return this.#results.report(at, results);
+  }
+
+  /** This node stored a row that waits under a key. */
+  stored(key: string): void {
+    this.#queue.stored(key);
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+}
