@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
-import { helpText } from '../src/cli/commands.ts';
+import { commands } from '../src/cli/commands.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
@@ -9,6 +9,8 @@ import { CircuitBreaker, defaultProjectConfig } from '../src/domain/project-conf
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
+import { isCommonFlag, usageOf } from '../src/remote/command.ts';
+import { flagRow } from '../src/remote/help.ts';
 import { settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */
@@ -99,8 +101,41 @@ export function metricSection(): string {
   return `## The service\n\n${service}\n## The process\n\n${process}`;
 }
 
+/** The commands of the server. */
 export function commandSection(): string {
-  return `\`\`\`text\n${helpText()}\n\`\`\`\n`;
+  return table(
+    ['command', 'what it does'],
+    Object.entries(commands)
+      .filter(([, { group }]) => group === 'Server')
+      .map(([name, command]) => [code(`posthorn ${usageOf(name, command)}`), command.summary]),
+  );
+}
+
+/** Every command with its arguments, from the table that --help is made from. */
+export function commandReference(): string {
+  const groups = Map.groupBy(Object.entries(commands), ([, { group }]) => group);
+  return [...groups]
+    .map(([group, rows]) => `### ${group}\n\n${rows.map(([name]) => commandText(name)).join('\n')}`)
+    .join('\n');
+}
+
+function commandText(name: string): string {
+  const command = commands[name];
+  if (command === undefined) throw new Error(`there is no command ${name}`);
+  const { summary, details = '', operands = [], flags = {}, examples } = command;
+  const rows = [
+    ...operands.map((operand) => [code(operand.name), operand.summary]),
+    ...Object.entries(flags)
+      .filter(([flag]) => !isCommonFlag(flag))
+      .map((flag) => flagRow(flag))
+      .map(([left, right]) => [code(left), right]),
+  ];
+  return [
+    `#### posthorn ${name}\n`,
+    `${`${summary} ${details}`.trim()}\n`,
+    ...(rows.length === 0 ? [] : [table(['argument', 'meaning'], rows)]),
+    `\`\`\`text\n${examples.join('\n')}\n\`\`\`\n`,
+  ].join('\n');
 }
 
 /** The allowed imports of each folder, from the same file as the import rules. */

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import {
   actionSection,
   breakerSection,
+  commandReference,
   commandSection,
   configSection,
   errorSection,
@@ -32,6 +33,7 @@ const files: Record<string, () => Promise<string>> = {
   'client/src/generated/types.ts': makeClientTypes,
   'schema.sql': makeSchema,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
+  'docs/cli.md': withSection('docs/cli.md', 'commands', commandReference),
   'docs/compatibility.md': withSection('docs/compatibility.md', 'operations', async () =>
     operationSection(await makeOpenApi()),
   ),

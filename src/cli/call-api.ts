@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { CLI_USER_HEADER } from '../domain/audit.ts';
-import { StartupError } from '../platform/startup-error.ts';
+import { StartupError, usageError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 
 /** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
@@ -49,6 +49,6 @@ export function printJson(value: unknown): void {
 export function required(values: Record<string, string | undefined>, name: string): string {
   const value = values[name];
   if (value === undefined || value === '')
-    throw new StartupError(`--${name} is required; posthorn help shows how`);
+    throw usageError(`--${name} is required; add --help to see how the command is used`);
   return value;
 }

@@ -276,8 +276,11 @@ export type Config = Readonly<Parsed> & {
   readonly given: Readonly<Record<string, string | null>>;
 };
 
+/** Where commands find a service (src/remote/connect.ts). A shell that has them may start a server all the same. */
+const OF_COMMANDS = ['POSTHORN_URL', 'POSTHORN_API_KEY', 'POSTHORN_PROJECT'];
+
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const known = new Set<string>(Object.values(settings).map((setting) => setting.env));
+  const known = new Set<string>([...Object.values(settings).map((setting) => setting.env), ...OF_COMMANDS]);
   const unknown = Object.keys(env).find((name) => name.startsWith('POSTHORN_') && !known.has(name));
   if (unknown !== undefined)
     throw new StartupError(`unknown setting ${unknown}; docs/config.md lists every setting`);

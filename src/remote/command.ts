@@ -1,0 +1,171 @@
+import { parseArgs } from 'node:util';
+import { usageError } from '../platform/startup-error.ts';
+
+/** A row of the table of commands. Help, the reference in docs/cli.md and the completion are made from it. */
+export interface Command {
+  group: Group;
+  summary: string;
+  /** Further sentences for the help of the command. */
+  details?: string;
+  operands?: readonly Operand[];
+  flags?: Readonly<Record<string, Flag>>;
+  examples: readonly string[];
+  /** Reads the code of the command. Commands that call a service read nothing of the server. */
+  load(): Promise<Run>;
+}
+
+export type Group = 'Server' | 'Setup' | 'Events' | 'Config' | 'A project as a file' | 'Tools';
+
+export interface Operand {
+  name: string;
+  summary: string;
+  optional?: boolean;
+  many?: boolean;
+}
+
+export interface Flag {
+  summary: string;
+  /** The name of the value in the help. Absent: a switch. */
+  value?: string;
+  /** The values that are allowed. */
+  oneOf?: readonly string[];
+  /** May be given several times. */
+  many?: boolean;
+  short?: string;
+}
+
+/** Runs a command. The number is the exit code, 0 by default. */
+export type Run = (given: Given) => Promise<number | undefined>;
+
+export type Commands = Readonly<Record<string, Command>>;
+
+/** What the user gave. */
+export class Given {
+  readonly operands: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly #values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+  constructor(
+    values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>,
+    operands: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ) {
+    this.#values = values;
+    this.operands = operands;
+    this.env = env;
+  }
+
+  text(flag: string): string | undefined {
+    return this.texts(flag).at(-1);
+  }
+
+  texts(flag: string): string[] {
+    return [this.#values[flag] ?? []].flat().map(String);
+  }
+
+  has(flag: string): boolean {
+    return this.#values[flag] === true;
+  }
+
+  required(flag: string): string {
+    const value = this.text(flag);
+    if (value === undefined || value === '')
+      throw usageError(`--${flag} is required; add --help to see how the command is used`);
+    return value;
+  }
+
+  /** A whole number from 1 on. */
+  count(flag: string): number | undefined {
+    const value = this.text(flag);
+    if (value === undefined) return undefined;
+    if (!/^[1-9]\d{0,8}$/.test(value)) throw usageError(`--${flag} must be a whole number from 1 on`);
+    return Number(value);
+  }
+
+  operand(index = 0): string {
+    return this.operands[index] ?? '';
+  }
+
+  /** Texts by name, as the commands of the server take them. A switch that is set is 'true'. */
+  named(operands: readonly Operand[]): Record<string, string | undefined> {
+    const flags = Object.keys(this.#values).map((name) => [name, this.text(name)]);
+    const named = operands.map(({ name }, index) => [name.toLowerCase(), this.operands[index]]);
+    return Object.fromEntries([...flags, ...named]) as Record<string, string | undefined>;
+  }
+}
+
+export function readArguments(
+  name: string,
+  command: Command,
+  { args, env }: { args: string[]; env: NodeJS.ProcessEnv },
+): Given {
+  const { operands = [], flags = {} } = command;
+  const options = Object.entries(flags).map(([flag, { value, many = false, short }]) => [
+    flag,
+    {
+      type: value === undefined ? 'boolean' : 'string',
+      multiple: many,
+      ...(short !== undefined && { short }),
+    },
+  ]);
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: Object.fromEntries(options) as Record<string, { type: 'string' | 'boolean' }>,
+      allowPositionals: operands.length > 0,
+    });
+    checkOperands(operands, positionals);
+    const given = new Given(values, positionals, env);
+    for (const [flag, { oneOf }] of Object.entries(flags)) checkValue(flag, oneOf, given.texts(flag));
+    return given;
+  } catch (error) {
+    // parseArgs explains some errors in further sentences; the first is enough.
+    const [problem = ''] = (error as Error).message.split('. ');
+    throw usageError(`${problem.replace(/\.$/, '')}. Usage: posthorn ${usageOf(name, command)}`);
+  }
+}
+
+function checkOperands(operands: readonly Operand[], given: readonly string[]): void {
+  const missing = operands.find(({ optional }, index) => optional !== true && (given[index] ?? '') === '');
+  if (missing !== undefined) throw new Error(`${missing.name} is missing`);
+  if (given.length > operands.length && operands.at(-1)?.many !== true)
+    throw new Error(`Unexpected argument '${given[operands.length]}'`);
+}
+
+function checkValue(flag: string, oneOf: readonly string[] | undefined, given: readonly string[]): void {
+  const wrong = given.find((value) => oneOf !== undefined && !oneOf.includes(value));
+  if (wrong !== undefined) throw new Error(`--${flag} must be one of ${oneOf?.join(', ')}, not '${wrong}'`);
+}
+
+/** The flags that every command of a service has. The usage names only the others. */
+export const connectionFlags: Readonly<Record<string, Flag>> = {
+  url: { value: 'URL', summary: 'Address of the service, instead of POSTHORN_URL or the profile.' },
+  project: { value: 'ID', summary: 'The project, instead of POSTHORN_PROJECT or the profile.' },
+  profile: { value: 'NAME', summary: 'The profile of posthorn login to use.' },
+};
+
+export const outputFlags: Readonly<Record<string, Flag>> = {
+  output: {
+    value: 'FORMAT',
+    oneOf: ['table', 'json', 'yaml'],
+    summary: 'How to print: table, json or yaml; table by default.',
+    short: 'o',
+  },
+  quiet: { summary: 'Print only the ids, one a line.', short: 'q' },
+};
+
+export function isCommonFlag(flag: string): boolean {
+  return Object.hasOwn(connectionFlags, flag) || Object.hasOwn(outputFlags, flag);
+}
+
+export function usageOf(name: string, { operands = [], flags = {} }: Command): string {
+  const places = operands.map(({ name: place, optional, many }) => {
+    const text = many === true ? `${place}...` : place;
+    return optional === true ? `[${text}]` : text;
+  });
+  const options = Object.entries(flags)
+    .filter(([flag]) => !isCommonFlag(flag))
+    .map(([flag, { value }]) => (value === undefined ? `[--${flag}]` : `[--${flag} ${value}]`));
+  const shown = options.length > 4 ? ['[FLAGS]'] : options;
+  return [name, ...places, ...shown].join(' ');
+}

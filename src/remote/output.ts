@@ -1,0 +1,107 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type { Given } from './command.ts';
+
+/** What comes from the service is from strangers in part: no character of it may control the terminal. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return stripVTControlCharacters(text).replaceAll(
+    /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    ' ',
+  );
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colours only on a terminal, and not under NO_COLOR. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout });
+}
+
+const STATUS_STYLES: Record<string, Style> = {
+  Success: 'green',
+  active: 'green',
+  Failure: 'red',
+  inactive: 'red',
+  Discarded: 'gray',
+  Retry: 'yellow',
+  paused: 'yellow',
+};
+
+export function styledStatus(status: string): string {
+  const style = STATUS_STYLES[status];
+  return style === undefined ? printable(status) : styled(style, status);
+}
+
+export function line(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** For people, next to the result: it does not get into a pipe. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+export type Column<T> = readonly [title: string, value: (item: T) => unknown];
+
+/** Prints a list as the user asked. */
+export async function printList<T extends object>(
+  given: Given,
+  items: readonly T[],
+  columns: readonly Column<T>[],
+): Promise<void> {
+  if (given.has('quiet')) return printIds(items);
+  if (isTable(given)) return printTable(items, columns);
+  return printValue(given, items);
+}
+
+/** Prints one thing as the user asked. As a table: its fields, one a line. */
+export async function printOne(given: Given, item: object): Promise<void> {
+  if (given.has('quiet')) return printIds([item]);
+  if (!isTable(given)) return printValue(given, item);
+  const rows = Object.entries(item).filter(([, value]) => value !== null && value !== '');
+  printTable(rows, [
+    ['FIELD', ([name]) => name],
+    ['VALUE', ([, value]) => (typeof value === 'object' ? JSON.stringify(value) : value)],
+  ]);
+}
+
+function printIds(items: readonly object[]): void {
+  for (const item of items) if ('uid' in item) line(String(item.uid));
+}
+
+function isTable(given: Given): boolean {
+  return (given.text('output') ?? 'table') === 'table';
+}
+
+async function printValue(given: Given, value: unknown): Promise<void> {
+  if (given.text('output') === 'json') return line(jsonText(value, 2));
+  const { stringify } = await import('yaml');
+  process.stdout.write(stringify(value));
+}
+
+/** JSON leaves the control characters from U+007F on as they are. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replaceAll(
+    /[\u007f-\u009f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export function printTable<T>(items: readonly T[], columns: readonly Column<T>[]): void {
+  const rows = items.map((item) => columns.map(([, value]) => printable(String(value(item) ?? ''))));
+  const widths = columns.map(([title], index) =>
+    Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
+  );
+  const padded = (row: readonly string[]) =>
+    row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)));
+  line(styled('bold', padded(columns.map(([title]) => title)).join('  ')));
+  for (const row of rows)
+    line(
+      padded(row)
+        .map((cell) => {
+          const style = STATUS_STYLES[cell.trim()];
+          return style === undefined ? cell : styled(style, cell);
+        })
+        .join('  '),
+    );
+}
