@@ -47,12 +47,15 @@ create table endpoints (
   support_email text not null,
   -- push: its URL is called; pull: a consumer fetches its deliveries
   delivery text not null default 'push',
+  -- its name in the file of a project (docs/cli.md); empty: none
+  key text not null default '',
   -- signing secrets, authentication, client certificate and addresses of chat channels, sealed together
   sealed bytea not null,
   updated_at timestamptz not null default now(),
   deleted_at timestamptz
 );
 create index endpoints_list on endpoints (project_id, id) where deleted_at is null;
+create unique index endpoints_by_key on endpoints (project_id, key) where key <> '' and deleted_at is null;
 create index endpoints_version on endpoints (project_id, version);
 create index endpoints_owner on endpoints (project_id, owner_id, id) where deleted_at is null;
 -- A hash, because a URL may be longer than an index entry can be.
@@ -76,12 +79,14 @@ create table subscriptions (
   alert_config jsonb,
   rate_limit_config jsonb,
   retry_config jsonb,
+  key text not null default '',
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
   -- one record per event type; see src/domain/subscription.ts
   filters json not null default '[]'
 );
 create index subscriptions_list on subscriptions (project_id, id) where deleted_at is null;
+create unique index subscriptions_by_key on subscriptions (project_id, key) where key <> '' and deleted_at is null;
 create index subscriptions_version on subscriptions (project_id, version);
 create index subscriptions_endpoint on subscriptions (endpoint_id, id) where deleted_at is null;
 create index subscriptions_source on subscriptions (project_id, source_id) where deleted_at is null and source_id <> '';
@@ -105,12 +110,14 @@ create table sources (
   provider_config jsonb,
   rate_limit integer not null,
   rate_limit_duration integer not null,
+  key text not null default '',
   -- verifier and broker settings, sealed together
   sealed bytea not null,
   updated_at timestamptz not null default now(),
   deleted_at timestamptz
 );
 create index sources_list on sources (project_id, id) where deleted_at is null;
+create unique index sources_by_key on sources (project_id, key) where key <> '' and deleted_at is null;
 create index sources_version on sources (project_id, version);
 -- nodes look for these in all projects
 create index sources_brokers on sources (id) where type in ('pub_sub', 'db_change_stream') and deleted_at is null;

@@ -93,6 +93,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     rate_limit_duration: 'Length of that interval in seconds.',
     delivery:
       '`push`: the URL is called. `pull`: [consumers](pull.md) fetch the deliveries, and `url` is optional.',
+    key: 'Its name in the file of a project ([export, plan, apply](cli.md)), unique per kind. Empty: none.',
     support_email: 'Address that gets the alerts of the endpoint by mail.',
     slack_webhook_url: 'Slack webhook that gets the alerts.',
     teams_webhook_url: 'Teams webhook that gets the alerts.',
@@ -107,6 +108,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     source_id: 'Only events of this source. Empty: events of any origin.',
     function: 'JavaScript that returns the payload to send.',
     delivery_mode: '`at_most_once` never repeats a request that may have arrived.',
+    key: 'Its name in the file of a project ([export, plan, apply](cli.md)), unique per kind. Empty: none.',
     'alert_config.*':
       '`count` failed attempts within `threshold` (such as `1h`) raise an alert. An empty object removes it.',
     'rate_limit_config.count':
@@ -152,6 +154,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     name: 'Name for people.',
     type: '`http` receives webhooks. `rest_api` groups events sent by API. `pub_sub` takes messages from a broker: see [Brokers](brokers.md). `db_change_stream` takes changes of a PostgreSQL database: see [Change streams](change-streams.md).',
     provider: 'Preset for the signatures of a known sender. It cannot be changed later.',
+    key: 'Its name in the file of a project ([export, plan, apply](cli.md)), unique per kind. Empty: none.',
     is_disabled: 'The source refuses every request with 403.',
     body_function: 'JavaScript that changes the incoming payload.',
     header_function: 'JavaScript that changes the incoming headers.',

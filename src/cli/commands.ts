@@ -1,5 +1,6 @@
 import { StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
+import { projectFileCommands } from '../project-file/commands.ts';
 import { type Commands, readArguments } from '../remote/command.ts';
 import { remoteCommands } from '../remote/commands.ts';
 import { completionCommand } from '../remote/completion.ts';
@@ -10,6 +11,7 @@ import { serverCommands } from './server-commands.ts';
 export const commands: Commands = {
   ...serverCommands,
   ...remoteCommands,
+  ...projectFileCommands,
   completion: {
     group: 'Tools',
     summary: 'Prints a script that completes commands in a shell.',

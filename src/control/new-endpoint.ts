@@ -44,6 +44,7 @@ export function newEndpoint(
       rate_limit_duration: 0,
       support_email: '',
       delivery: 'push',
+      key: '',
     },
     secret: new Secret({
       secrets: [newSecret(deps, given.secret)],

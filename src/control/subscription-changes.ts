@@ -34,6 +34,7 @@ export function newSubscription(
     alert_config: null,
     rate_limit_config: null,
     retry_config: null,
+    key: '',
     ...given,
   };
 }

@@ -18,7 +18,7 @@ describe('the table of commands', () => {
     expect(command.examples.length).toBeGreaterThan(0);
     for (const flag of Object.values(command.flags ?? {})) expect(flag.summary).toMatch(/^[A-Z].*\.$/);
     for (const example of command.examples) {
-      const [, rest = ''] = /posthorn (.*?)( \||<|\)|$)/.exec(example) ?? [];
+      const [, rest = ''] = /posthorn (.*?)( \||<|>|\)|$)/.exec(example) ?? [];
       const args = spawnSync('sh', ['-c', `printf '%s\\n' ${rest}`])
         .stdout.toString()
         .trim()
@@ -75,7 +75,7 @@ describe('completion', () => {
 });
 
 test('text from strangers cannot control the terminal', () => {
-  expect(printable('a\u001b[31mb\u009bc\r\nd\u202ee')).toBe('ab c  d e'.replace('b c', 'b c'));
+  expect(printable('a\u001b[31mb\u009bc\r\nd\u202ee')).toBe('ab  d e');
 });
 
 test('a progress bar shows the share that is done', () => {

@@ -31,12 +31,17 @@ const endpointsFlag: Record<string, Flag> = {
   endpoint: { value: 'ID', summary: 'Only for this endpoint.', many: true },
 };
 
-const eventFilters: Record<string, Flag> = {
+/** The filters of events that a job can have. */
+const jobFilters: Record<string, Flag> = {
   ...timeFlags,
   ...endpointsFlag,
   source: { value: 'ID', summary: 'Only of this source.', many: true },
   ...ownerFlag,
   'idempotency-key': { value: 'KEY', summary: 'Only with this idempotency key.' },
+};
+
+const eventFilters: Record<string, Flag> = {
+  ...jobFilters,
   ...queryFlag,
   body: { value: 'JSON', summary: 'Only events whose payload contains this object.' },
 };
@@ -186,7 +191,7 @@ const events: Commands = {
     flags: {
       ...bulkFlags,
       'only-endpoint': { summary: 'Send only to the endpoints of the filter.' },
-      ...eventFilters,
+      ...jobFilters,
     },
     examples: [
       'posthorn replay 01KA2',
@@ -211,7 +216,7 @@ const events: Commands = {
   }),
 };
 
-type Verb = Pick<Command, 'summary' | 'flags' | 'examples'> & { operands?: Command['operands'] };
+type Verb = Pick<Command, 'summary' | 'flags' | 'examples' | 'operands'>;
 
 /** The commands of one kind of resource. `load` finds the verbs by name. */
 function resource(

@@ -265,6 +265,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'rate_limit_duration is the interval of a limit',
     ),
     delivery: seen('test/pull/pull.test.ts', 'a change of delivery moves what waits, both ways'),
+    key: seen(
+      'test/cli/project-file.test.ts',
+      'export, apply into an empty project, export again: the same file',
+    ),
     support_email: seen(
       'test/engine/alerts.test.ts',
       'is raised once for many failures over two nodes, everywhere, and cleared after a success',
@@ -288,6 +292,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
   },
   Subscriptions: {
     name: 'label',
+    key: seen(
+      'test/cli/project-file.test.ts',
+      'export, apply into an empty project, export again: the same file',
+    ),
     endpoint_id: seen('test/api/matching.test.ts', 'globs and exact names match as subscribed'),
     app_id: seen(
       'test/engine/settings.test.ts',
@@ -408,6 +416,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
   },
   Sources: {
     name: 'label',
+    key: seen(
+      'test/cli/project-file.test.ts',
+      'export, apply into an empty project, export again: the same file',
+    ),
     type: seen(
       'test/ingest/incoming-webhooks.test.ts',
       'a disabled source is 403, an unknown mask 404, another type 400; nothing is stored',

@@ -47,6 +47,7 @@ const endpoint = {
   rate_limit: integer,
   rate_limit_duration: integer,
   support_email: text,
+  key: text,
   ...times,
 };
 const delivery = {

@@ -71,6 +71,7 @@ function endpointRow(fields: Partial<EndpointRow>, secrets: Partial<EndpointSecr
     rate_limit_duration: 0,
     support_email: '',
     delivery: 'push',
+    key: '',
     secret: new Secret({
       secrets: [secret],
       authentication: null,
@@ -101,6 +102,7 @@ function subscriptionRow(fields: Partial<SubscriptionRow> = {}): SubscriptionRow
     alert_config: null,
     rate_limit_config: null,
     retry_config: null,
+    key: '',
     ...fields,
   };
 }

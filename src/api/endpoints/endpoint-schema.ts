@@ -4,7 +4,7 @@ import { idTime } from '../../domain/ids.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import type { EndpointHealth, EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 
 const Secret = Type.Object({
   uid: Type.String(),
@@ -103,6 +103,7 @@ export const Endpoint = Type.Object({
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
   support_email: Type.String(),
   delivery: oneOf(deliveryKinds, 'push: the url is called; pull: a consumer fetches the deliveries.'),
+  key: Type.String(),
   slack_webhook_url: Type.String(),
   teams_webhook_url: Type.String(),
   events: Type.Integer({ description: 'Deliveries created so far.' }),
@@ -146,6 +147,7 @@ const optionalFields = {
       'push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional.',
     ),
   ),
+  key: Type.Optional(Key),
   slack_webhook_url: Type.Optional(Text(2048)),
   teams_webhook_url: Type.Optional(Text(2048)),
   is_disabled: Type.Optional(
@@ -211,6 +213,7 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
     delivery: row.delivery,
+    key: row.key,
     slack_webhook_url: secret.slack_webhook_url,
     teams_webhook_url: secret.teams_webhook_url,
     events: health?.deliveries ?? 0,

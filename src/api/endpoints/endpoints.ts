@@ -43,7 +43,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     handle: async ({ project, by, scope, body }) => {
       checkEndpoint(context, project.config, body);
       const made = createdEndpoint(context, body);
-      if (scope !== undefined) made.fields.owner_id = scope.ownerId;
+      // A key belongs to the file of the project, so a portal link cannot claim one.
+      if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '' });
       return toEndpoint(await createEndpoint(changes, by, made));
     },
   });
@@ -111,8 +112,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       const one = { ...by, id: params.endpointID, scope };
       const row = await updateEndpoint(changes, one, (known) => ({
         ...changedEndpoint(context, known, body),
-        // The holder of a portal link cannot change the owner of an endpoint.
-        ...(scope !== undefined && { owner_id: known.owner_id }),
+        // The holder of a portal link cannot change the owner or the key of an endpoint.
+        ...(scope !== undefined && { owner_id: known.owner_id, key: known.key }),
       }));
       return show(row);
     },

@@ -37,6 +37,7 @@ export function newSource(input: Static<typeof CreateSource>): SourceContent {
     provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,
     rate_limit: 0,
     rate_limit_duration: 0,
+    key: '',
   };
   return merged({ fields, secret: new Secret(NO_SECRETS) }, input);
 }

@@ -6,7 +6,7 @@ import { providerPresets } from '../../ingest/verify/presets.ts';
 import { signatureEncodings } from '../../ingest/verify/signature.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 import { ChangeStream, ChangeStreamInput } from './change-stream-schema.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 import { SourceStatus } from './source-status.ts';
@@ -65,6 +65,7 @@ export const Source = Type.Object({
   header_function: Type.String(),
   rate_limit: Type.Integer({ description: 'Events accepted per rate_limit_duration; 0 = no limit.' }),
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
+  key: Type.String(),
   status: Type.Union([SourceStatus, Type.Null()], { description: 'Of a source of a broker.' }),
   created_at: Time,
   updated_at: Time,
@@ -101,6 +102,7 @@ const optionalFields = {
   verifier: Type.Optional(VerifierInput),
   rate_limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
   rate_limit_duration: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
+  key: Type.Optional(Key),
 };
 
 export const CreateSource = Type.Object({
@@ -149,6 +151,7 @@ export function toSource(
     header_function: row.header_function,
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
+    key: row.key,
     status,
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),

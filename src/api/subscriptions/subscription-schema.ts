@@ -5,7 +5,17 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, Nothing, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import {
+  iso,
+  isoOrNull,
+  Key,
+  Nothing,
+  NullableTime,
+  oneOf,
+  RequiredText,
+  Text,
+  Time,
+} from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { Source, toSource } from '../sources/source-schema.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
@@ -34,6 +44,7 @@ export const Subscription = Type.Object({
   device_metadata: Nothing,
   function: Type.String(),
   delivery_mode: oneOf(deliveryModes),
+  key: Type.String(),
   alert_config: Type.Optional(AlertConfig),
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(
@@ -64,6 +75,7 @@ const optionalFields = {
   source_id: Type.Optional(Text(64, 'Only events of this source; without one, events of any origin.')),
   function: Type.Optional(Text(262_144, 'JavaScript that returns the payload to send.')),
   delivery_mode: Type.Optional(oneOf([...deliveryModes, ''])),
+  key: Type.Optional(Key),
   alert_config: Type.Optional(
     Type.Partial(AlertConfig, { description: 'Needs both members; an empty object removes the alert.' }),
   ),
@@ -116,6 +128,7 @@ export function toSubscription(
     device_metadata: null,
     function: row.function,
     delivery_mode: row.delivery_mode,
+    key: row.key,
     ...(row.alert_config !== null && { alert_config: row.alert_config }),
     ...(row.rate_limit_config !== null && { rate_limit_config: row.rate_limit_config }),
     ...(row.retry_config !== null && { retry_config: row.retry_config }),

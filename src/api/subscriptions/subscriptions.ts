@@ -6,12 +6,16 @@ import {
   toggleSubscription,
   updateSubscription,
 } from '../../control/subscription-changes.ts';
-import { visible } from '../../domain/endpoint-scope.ts';
+import { type EndpointScope, visible } from '../../domain/endpoint-scope.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
+import {
+  type SubscriptionFields,
+  type SubscriptionRow,
+  subscriptions,
+} from '../../store/config/subscriptions.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
@@ -47,7 +51,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: async ({ project, by, scope, body }) => {
       await check(project, body.function);
       const one = { ...by, id: ids.next(), scope };
-      return show(await createSubscription(changes, one, () => newSubscriptionFields(body, project.config)));
+      const make = () => withoutKey(scope, newSubscriptionFields(body, project.config), '');
+      return show(await createSubscription(changes, one, make));
     },
   });
   registerOperation(app, {
@@ -116,7 +121,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: async ({ project, by, params, scope, body }) => {
       await check(project, body.function);
       const one = { ...by, id: params.subscriptionID, scope };
-      const make = (row: SubscriptionRow) => changedSubscriptionFields(row, body, project.config);
+      const make = (row: SubscriptionRow) =>
+        withoutKey(scope, changedSubscriptionFields(row, body, project.config), row.key);
       return show(await updateSubscription(changes, one, make));
     },
   });
@@ -171,4 +177,13 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       return explanation.matched;
     },
   });
+}
+
+/** A key belongs to the file of the project, so a portal link cannot claim one. */
+function withoutKey(
+  scope: EndpointScope | undefined,
+  fields: SubscriptionFields,
+  key: string,
+): SubscriptionFields {
+  return scope === undefined ? fields : { ...fields, key };
 }

@@ -81,6 +81,7 @@ function endpointData(
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
     delivery: row.delivery,
+    key: row.key,
     ...rowTimes(row),
   };
 }

@@ -1,7 +1,11 @@
+import { invalid } from '../../domain/errors.ts';
 import type { VersionedRow, VersionedTable } from '../config/config-table.ts';
 import type { ConfigChange } from './config-change.ts';
 
-/** Inserts a row, or replaces what `saved` of its table names, under the version of the change. */
+/**
+ * Inserts a row, or replaces what `saved` of its table names, under the version of the change. A `key` is unique among
+ * the live rows of a project.
+ */
 export async function saveRow<Row extends VersionedRow>(
   change: ConfigChange,
   table: VersionedTable<Row>,
@@ -9,7 +13,7 @@ export async function saveRow<Row extends VersionedRow>(
 ): Promise<{ row: Row; isNew: boolean }> {
   const names = ['id', 'project_id', 'version', ...table.saved];
   const given = values as Record<string, unknown>;
-  const [stored] = await change.query<{ is_new: boolean }>(
+  const insert = change.query<{ is_new: boolean }>(
     `insert into ${table.name} (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
      on conflict (id) do update set ${names
        .slice(2)
@@ -19,6 +23,11 @@ export async function saveRow<Row extends VersionedRow>(
      returning ${table.columns}, xmax = 0 as is_new`,
     [id, change.projectId, change.version, ...table.saved.map((name) => given[name])],
   );
+  const [stored] = await insert.catch((error: unknown) => {
+    throw (error as { constraint?: string }).constraint === `${table.name}_by_key`
+      ? invalid('key', `another of the ${table.name} has the key "${String(given['key'])}"`)
+      : error;
+  });
   const { is_new: isNew, ...row } = stored as NonNullable<typeof stored>;
   return { row: table.toRow(row), isNew };
 }

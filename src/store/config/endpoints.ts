@@ -21,6 +21,8 @@ export interface EndpointFields {
   rate_limit_duration: number;
   support_email: string;
   delivery: DeliveryKind;
+  /** Its name in the file of a project (docs/cli.md). Empty: none. */
+  key: string;
 }
 
 export interface EndpointRow extends VersionedRow, EndpointFields {
@@ -42,6 +44,7 @@ const fields = fieldNames<EndpointFields>({
   rate_limit_duration: true,
   support_email: true,
   delivery: true,
+  key: true,
 });
 
 export class EndpointStore extends SealedTable<EndpointRow> {

@@ -22,6 +22,8 @@ export interface SourceFields {
   provider_config: SourceProviderConfig | null;
   rate_limit: number;
   rate_limit_duration: number;
+  /** Its name in the file of a project (docs/cli.md). Empty: none. */
+  key: string;
 }
 
 export interface SourceRow extends VersionedRow, SourceFields {
@@ -44,6 +46,7 @@ const fields = fieldNames<SourceFields>({
   provider_config: true,
   rate_limit: true,
   rate_limit_duration: true,
+  key: true,
 });
 
 export class SourceStore extends SealedTable<SourceRow> {

@@ -21,6 +21,8 @@ export interface SubscriptionFields {
   alert_config: { count: number; threshold: string } | null;
   rate_limit_config: { count: number; duration: number } | null;
   retry_config: RetryConfig | null;
+  /** Its name in the file of a project (docs/cli.md). Empty: none. */
+  key: string;
 }
 
 export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
@@ -43,6 +45,7 @@ const fields = fieldNames<SubscriptionFields>({
   alert_config: true,
   rate_limit_config: true,
   retry_config: true,
+  key: true,
 });
 
 class SubscriptionTable extends VersionedTable<SubscriptionRow> {

@@ -1,0 +1,103 @@
+import {
+  type Document,
+  type Fields,
+  fieldsOf,
+  type Item,
+  isFields,
+  isSame,
+  type Kind,
+  kinds,
+  singular,
+} from './document.ts';
+import type { ProjectState } from './read-project.ts';
+import { withSecrets } from './secrets.ts';
+
+export interface Change {
+  action: 'create' | 'update' | 'delete' | 'deprecate';
+  kind: Kind | 'settings';
+  key: string;
+  /** The fields that change, of an update. */
+  fields: string[];
+  /** As it is to be, with secrets. Absent: it goes. */
+  wanted?: Fields;
+}
+
+/** Parts that services complete with values of their own. Only what the file names is compared. */
+const COMPLETED = new Set(['authentication', 'pub_sub', 'db_change_stream', 'mtls_client_cert']);
+
+/** What an apply would do, in its order. Items without a stored key are not of the file, and stay as they are. */
+export async function makePlan(
+  state: ProjectState,
+  document: Document,
+  { env, prune }: { env: NodeJS.ProcessEnv; prune: boolean },
+): Promise<Change[]> {
+  const changes: Change[] = [];
+  const settings = await withSecrets('settings', document.settings, { stored: state.settings, env });
+  const changed = Object.keys(settings).filter((name) => !isPart(settings[name], state.settings[name]));
+  if (changed.length > 0)
+    changes.push({ action: 'update', kind: 'settings', key: '', fields: changed, wanted: settings });
+  for (const kind of kinds)
+    for (const item of document[kind]) {
+      const stored = managed(state, kind).get(item.key);
+      const wanted = await withSecrets(kind, { ...defaultsOf(kind), ...item }, { stored, env });
+      const change = changeOf(kind, wanted, stored);
+      if (change !== undefined) changes.push(change);
+    }
+  return prune ? [...changes, ...removals(state, document)] : changes;
+}
+
+function defaultsOf(kind: Kind): Fields {
+  return Object.fromEntries(Object.entries(fieldsOf[kind]).filter(([, usual]) => usual !== undefined));
+}
+
+function changeOf(kind: Kind, wanted: Item, stored: Item | undefined): Change | undefined {
+  if (stored === undefined) return { action: 'create', kind, key: wanted.key, fields: [], wanted };
+  const fields = Object.keys(fieldsOf[kind]).filter((name) => isChange(kind, name, { wanted, stored }));
+  return fields.length === 0 ? undefined : { action: 'update', kind, key: wanted.key, fields, wanted };
+}
+
+function isChange(kind: Kind, name: string, { wanted, stored }: { wanted: Item; stored: Item }): boolean {
+  const value = wanted[name];
+  // The status of an endpoint is also changed by the service, so a file that does not name it leaves it alone.
+  if (kind === 'endpoints' && name === 'status') return value !== '' && value !== (stored[name] || 'active');
+  // The API can neither remove a schema nor take a deprecation back.
+  if (kind === 'event_types' && (value === null || value === false)) return false;
+  if (kind === 'endpoints' && name === 'secret' && value === '') return false;
+  if (COMPLETED.has(name) && value !== null) return !isPart(value, stored[name]);
+  return !isSame(value, stored[name]);
+}
+
+/** Whether everything that `part` names is so in `whole`. */
+function isPart(part: unknown, whole: unknown): boolean {
+  if (!isFields(part)) return isSame(part, whole);
+  return isFields(whole) && Object.keys(part).every((name) => isPart(part[name], whole[name]));
+}
+
+function removals(state: ProjectState, document: Document): Change[] {
+  return [...kinds].reverse().flatMap((kind) => {
+    const kept = new Set(document[kind].map(({ key }) => key));
+    return [...managed(state, kind)]
+      .filter(([key, item]) => !kept.has(key) && item['deprecated'] !== true)
+      .map(
+        ([key]): Change => ({
+          action: kind === 'event_types' ? 'deprecate' : 'delete',
+          kind,
+          key,
+          fields: [],
+        }),
+      );
+  });
+}
+
+/** The items that have a stored key. */
+export function managed(state: ProjectState, kind: Kind): Map<string, Item> {
+  const made = new Set(state.newKeys.filter((one) => one.kind === kind).map(({ key }) => key));
+  return new Map([...state.whole[kind]].filter(([key]) => !made.has(key)));
+}
+
+const SIGNS = { create: '+', update: '~', delete: '-', deprecate: '-' } as const;
+
+export function changeLine({ action, kind, key, fields }: Change): string {
+  const what = kind === 'settings' ? 'settings' : `${singular[kind]} ${key}`;
+  return `${SIGNS[action]} ${action} ${what}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`;
+}

@@ -1,0 +1,106 @@
+import type { Posthorn } from '../../client/src/posthorn.ts';
+import { EXIT, StartupError } from '../platform/startup-error.ts';
+import type { Given } from '../remote/command.ts';
+import { connectionOf, withService } from '../remote/connect.ts';
+import { readInput } from '../remote/input.ts';
+import { line, note } from '../remote/output.ts';
+import { applyChange, type Target } from './apply-changes.ts';
+import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
+import { readConvoy } from './from-convoy.ts';
+import { type Change, changeLine, makePlan } from './make-plan.ts';
+import { forgetPlan, readPlan, savePlan } from './plan-record.ts';
+import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
+import { moveSecrets } from './secrets.ts';
+
+/** Prints a project as a file. Items without a key get one, which is stored. */
+export async function exportProject(given: Given): Promise<undefined> {
+  const isForeign = given.text('from') === 'convoy';
+  const state = isForeign
+    ? await readConvoy(given)
+    : await withService(given, async (posthorn, projectId) => {
+        const found = stateOf(await readAnswers(posthorn, projectId));
+        for (const { kind, id, key } of found.newKeys) await storeKey(posthorn, { kind, id, key });
+        return found;
+      });
+  const folder = given.text('secrets');
+  const document = folder === undefined ? state.document : await withSecretFiles(state, folder);
+  process.stdout.write(await documentText(document));
+  return undefined;
+}
+
+async function storeKey(
+  posthorn: Posthorn,
+  { kind, id, key }: ProjectState['newKeys'][number],
+): Promise<void> {
+  if (kind === 'sources') await posthorn.sources.update(id, { key });
+  if (kind === 'endpoints') await posthorn.endpoints.update(id, { key });
+  if (kind === 'subscriptions') await posthorn.subscriptions.update(id, { key });
+}
+
+async function withSecretFiles(state: ProjectState, folder: string): Promise<Document> {
+  const document = { ...state.document };
+  for (const kind of kinds) {
+    const items: Item[] = [];
+    for (const { key } of document[kind])
+      items.push(await moveSecrets(folder, kind, state.whole[kind].get(key) ?? { key }));
+    document[kind] = items;
+  }
+  note(
+    `posthorn: the secrets are in ${folder}, readable by you alone; delete it when they are no longer needed`,
+  );
+  return document;
+}
+
+interface Planned {
+  changes: Change[];
+  state: ProjectState;
+  place: { url: string; project: string; file: string; env: NodeJS.ProcessEnv };
+  target: Target;
+}
+
+async function planned(given: Given, posthorn: Posthorn, project: string): Promise<Planned> {
+  const { env } = given;
+  const file = given.required('file');
+  const document = await parseDocument((await readInput(file)).toString('utf8'));
+  const state = stateOf(await readAnswers(posthorn, project));
+  const changes = await makePlan(state, document, { env, prune: given.has('prune') });
+  const { url } = await connectionOf(given);
+  const target = { posthorn, projectId: project, ids: state.ids, generated: [] };
+  return { changes, state, place: { url, project, file, env }, target };
+}
+
+/** Shows what an apply would change. Exit code 2: something. */
+export function plan(given: Given): Promise<number> {
+  return withService(given, async (posthorn, project) => {
+    const { changes, state, place } = await planned(given, posthorn, project);
+    await savePlan(place, state.version);
+    for (const change of changes) line(changeLine(change));
+    line(
+      changes.length === 0 ? 'No changes.' : `${changes.length} changes, on config version ${state.version}.`,
+    );
+    return changes.length === 0 ? EXIT.done : EXIT.changes;
+  });
+}
+
+/** Makes the project as the file says. */
+export function apply(given: Given): Promise<number> {
+  return withService(given, async (posthorn, project) => {
+    const { changes, state, place, target } = await planned(given, posthorn, project);
+    const expected = given.text('config-version') ?? (await readPlan(place))?.config_version;
+    if (expected !== undefined && expected !== state.version)
+      throw new StartupError(
+        `the config changed since the plan (version ${expected} then, ${state.version} now); run posthorn plan again`,
+      );
+    for (const change of changes) {
+      await applyChange(target, change);
+      line(changeLine(change));
+    }
+    await forgetPlan(place);
+    for (const key of target.generated)
+      line(
+        `generated a secret for endpoint ${key}: posthorn endpoints get ${target.ids.endpoints.get(key)} shows it`,
+      );
+    line(changes.length === 0 ? 'No changes.' : `${changes.length} changes applied.`);
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,257 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { startTestApp } from '../support/app.ts';
+import type { ApiClient } from '../support/client.ts';
+import { runPosthorn } from '../support/command.ts';
+import { shared } from '../support/shared.ts';
+import { startRecordedConvoy } from './recorded-convoy.ts';
+
+const app = await shared(startTestApp());
+const folder = mkdtempSync(join(tmpdir(), 'posthorn-file-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const SECRET = 'a signing secret';
+
+const environment = (client: ApiClient) => ({
+  POSTHORN_URL: app.url,
+  POSTHORN_API_KEY: client.key,
+  XDG_STATE_HOME: join(folder, 'state'),
+  XDG_CONFIG_HOME: folder,
+  HOOK_SECRET: SECRET,
+  PASSWORD: 'a password',
+  VERIFIER: 'a verifier secret',
+});
+const posthorn = (client: ApiClient, ...args: string[]) => runPosthorn(args, { env: environment(client) });
+
+async function exported(client: ApiClient): Promise<string> {
+  const { code, stdout, stderr } = await posthorn(client, 'export');
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+function save(name: string, document: unknown): string {
+  const file = join(folder, name);
+  writeFileSync(file, typeof document === 'string' ? document : stringify(document));
+  return file;
+}
+
+/** A project with something of everything. */
+async function fillProject(client: ApiClient): Promise<void> {
+  await client.post('/event-types', {
+    name: 'invoice.paid',
+    description: 'An invoice was paid.',
+    json_schema: { type: 'object', properties: { id: { type: 'integer' } } },
+  });
+  const source = await client.post('/sources', {
+    name: 'My GitHub',
+    type: 'http',
+    provider: 'github',
+    verifier: { type: 'hmac', hmac: { secret: 'a verifier secret' } },
+    idempotency_keys: ['request.header.x-github-delivery'],
+  });
+  const billing = await client.post('/endpoints', {
+    name: 'Billing',
+    url: 'http://127.0.0.1:9/billing',
+    secret: SECRET,
+    rate_limit: 10,
+    rate_limit_duration: 1,
+    authentication: { type: 'basic_auth', basic_auth: { username: 'ann', password: 'a password' } },
+    signing_key: { type: 'ed25519' },
+  });
+  const paused = await client.post('/endpoints', { name: 'Billing', url: 'http://127.0.0.1:9/second' });
+  await client.put(`/endpoints/${paused.uid}/pause`, undefined);
+  const subscription = await client.post('/subscriptions', {
+    name: 'invoices',
+    endpoint_id: billing.uid,
+    source_id: source.uid,
+    filter_config: { event_types: ['invoice.paid', 'invoice.*'], filter: { body: { amount: { $gt: 5 } } } },
+    retry_config: { type: 'exponential', interval_seconds: 7, retry_count: 3 },
+    rate_limit_config: { count: 3, duration: 60 },
+    alert_config: { count: 4, threshold: '1h' },
+  });
+  const [filter] = await client.get(`/subscriptions/${subscription.uid}/filters`);
+  await client.put(`/subscriptions/${subscription.uid}/filters/${filter.uid}`, { body: { amount: 7 } }, 200);
+}
+
+describe('a project as a file', () => {
+  let from: ApiClient;
+  let file: string;
+  let text: string;
+
+  beforeAll(async () => {
+    from = await app.newProject({ strategy: { type: 'exponential', duration: 9, retry_count: 4 } });
+    await fillProject(from);
+    text = await exported(from);
+    const document = parse(text) as Record<string, Record<string, unknown>[]>;
+    Object.assign(document['sources']?.[0] ?? {}, {
+      verifier: { type: 'hmac', hmac: { header: '', hash: '', encoding: '', secret: 'env:VERIFIER' } },
+    });
+    const billing = document['endpoints']?.find(({ key }) => key === 'billing');
+    Object.assign(billing ?? {}, {
+      secret: 'env:HOOK_SECRET',
+      authentication: { type: 'basic_auth', basic_auth: { username: 'ann', password: 'env:PASSWORD' } },
+    });
+    file = save('shop.yaml', document);
+  });
+
+  it('has keys and references, and no secret', () => {
+    expect(text).not.toMatch(/a signing secret|a password|a verifier secret/);
+    expect(parse(text)).toMatchObject({
+      version: 1,
+      settings: { strategy: { type: 'exponential', duration: 9, retry_count: 4 } },
+      endpoints: [
+        { key: 'billing', rate_limit: 10 },
+        { key: 'billing-2', status: 'paused' },
+      ],
+      subscriptions: [{ key: 'invoices', endpoint: 'billing', source: 'my-github' }],
+    });
+  });
+
+  it('export, apply into an empty project, export again: the same file', async () => {
+    const empty = await app.newProject();
+    const planned = await posthorn(empty, 'plan', '-f', file);
+    expect([planned.code, planned.stderr]).toEqual([2, '']);
+    expect(planned.stdout).toContain('+ create endpoint billing\n');
+    const applied = await posthorn(empty, 'apply', '-f', file);
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    expect(applied.stdout).toContain('generated a secret for endpoint billing-2');
+    expect(applied.stdout).not.toContain('generated a secret for endpoint billing:');
+    expect(await exported(empty)).toBe(text);
+    // The values of the environment arrived.
+    const { content } = await empty.get('/endpoints');
+    const billing = content.find(({ key }: { key: string }) => key === 'billing');
+    expect(billing.secrets[0].value).toBe(SECRET);
+    expect(billing.authentication.basic_auth.password).toBe('a password');
+
+    // Twice changes nothing, also with the exported file, which has no secrets.
+    for (const same of [file, save('plain.yaml', text)]) {
+      expect(await posthorn(empty, 'plan', '-f', same)).toMatchObject({ code: 0, stdout: 'No changes.\n' });
+      expect(await posthorn(empty, 'apply', '-f', same)).toMatchObject({ code: 0, stdout: 'No changes.\n' });
+    }
+  });
+
+  it('is applied only on the config of its plan', async () => {
+    const target = await app.newProject();
+    expect((await posthorn(target, 'plan', '-f', file)).code).toBe(2);
+    await target.post('/endpoints', { name: 'other', url: 'http://127.0.0.1:9/other' });
+    const refused = await posthorn(target, 'apply', '-f', file);
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(
+      /^posthorn: the config changed since the plan .*run posthorn plan again\n$/,
+    );
+    expect((await target.get('/endpoints')).content).toHaveLength(1);
+    const again = await posthorn(target, 'plan', '-f', file);
+    const version = /config version (\w+)/.exec(again.stdout)?.[1] ?? '';
+    expect((await posthorn(target, 'apply', '-f', file, '--config-version', version)).code).toBe(0);
+  });
+
+  it('updates what differs, and deletes only with --prune, and never what has no key', async () => {
+    const target = await app.newProject();
+    await posthorn(target, 'apply', '-f', file);
+    const customers = await target.post('/endpoints', {
+      name: 'of a customer',
+      url: 'http://127.0.0.1:9/customer',
+    });
+    const document = parse(readFileSync(file, 'utf8')) as Record<string, Record<string, unknown>[]>;
+    const [billing] = document['endpoints'] ?? [];
+    const changed = save('changed.yaml', {
+      ...document,
+      endpoints: [{ ...billing, name: 'Invoices', status: 'paused' }],
+      subscriptions: document['subscriptions']?.map((one) => ({ ...one, filters: [], status: 'inactive' })),
+    });
+    const kept = await posthorn(target, 'apply', '-f', changed);
+    expect(kept.stdout).toBe(
+      '~ update endpoint billing: name, status\n~ update subscription invoices: status, filters\n2 changes applied.\n',
+    );
+    const pruned = await posthorn(target, 'apply', '-f', changed, '--prune');
+    expect(pruned.stdout).toBe('- delete endpoint billing-2\n1 changes applied.\n');
+    const { content } = await target.get('/endpoints');
+    expect(
+      content.map(({ uid, name, status }: Record<string, string>) => [uid === customers.uid, name, status]),
+    ).toEqual([
+      [true, 'of a customer', 'active'],
+      [false, 'Invoices', 'paused'],
+    ]);
+    expect(await posthorn(target, 'plan', '-f', changed, '--prune')).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['nonsense: [', 64, /not YAML/],
+    ['version: 2', 64, /must begin with "version: 1"/],
+    ['version: 1\nendpoints: [{name: x, url: y}]', 64, /item 1 of endpoints has no key/],
+    ['version: 1\nendpoints: [{key: a, name: x, url: y, ulr: z}]', 64, /unknown field "ulr"/],
+    [
+      'version: 1\nsubscriptions: [{key: a, name: x, endpoint: none}]',
+      64,
+      /names an endpoint that is not in the file/,
+    ],
+    [
+      'version: 1\nendpoints: [{key: a, name: x, url: "http://127.0.0.1:9", secret: plain}]',
+      1,
+      /is written in the file/,
+    ],
+    [
+      'version: 1\nendpoints: [{key: a, name: x, url: "http://127.0.0.1:9", secret: "env:UNSET"}]',
+      1,
+      /UNSET/,
+    ],
+  ])('%j is refused', async (content, code, problem) => {
+    const result = await posthorn(from, 'plan', '-f', save('wrong.yaml', content));
+    expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(problem)]);
+  });
+
+  it('comes with its secrets in files where that is asked for', async () => {
+    const secrets = join(folder, 'secrets');
+    const { stdout } = await posthorn(from, 'export', '--secrets', secrets);
+    expect(readFileSync(join(secrets, 'endpoints.billing.secret'), 'utf8')).toBe(SECRET);
+    for (const name of readdirSync(secrets)) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o600);
+    const target = await app.newProject();
+    expect((await posthorn(target, 'apply', '-f', save('with-secrets.yaml', stdout))).code).toBe(0);
+    const { content } = await target.get('/endpoints?q=Billing');
+    const values = content.map(({ secrets: [first] }: { secrets: { value: string }[] }) => first?.value);
+    expect(values).toContain(SECRET);
+  });
+
+  it('a key is unique per kind, and a portal link cannot take one', async () => {
+    const target = await app.newProject();
+    const body = { name: 'one', url: 'http://127.0.0.1:9/', key: 'same' };
+    await target.post('/endpoints', body);
+    const { fields } = await target.post('/endpoints', body, 400);
+    expect(fields).toEqual([{ field: 'key', problem: expect.stringContaining('same') }]);
+    const link = await target.post('/portal-links', { name: 'l', owner_id: 'o', can_manage_endpoint: true });
+    const response = await fetch(`${app.url}/portal-api/endpoints`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${link.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, key: 'billing' }),
+    });
+    expect(((await response.json()) as { data: { key: string } }).data.key).toBe('');
+  });
+});
+
+it('a Convoy is read, planned and applied, and what stays behind is listed', async () => {
+  const convoy = await shared(startRecordedConvoy());
+  const env = { CONVOY_API_KEY: convoy.key };
+  const args = ['export', '--from', 'convoy', '--url', convoy.url, '--project', convoy.project];
+  const secrets = join(folder, 'convoy');
+  const { code, stdout, stderr } = await runPosthorn([...args, '--secrets', secrets], { env });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('not carried over:')]);
+  expect(stderr).toContain('The ingest URL of the source github');
+  expect(stderr).toContain('The setting ');
+  expect(convoy.writes).toEqual([]);
+
+  const target = await app.newProject();
+  const file = save('convoy.yaml', stdout);
+  expect((await posthorn(target, 'plan', '-f', file)).code).toBe(2);
+  const applied = await posthorn(target, 'apply', '-f', file);
+  expect([applied.code, applied.stderr]).toEqual([0, '']);
+  expect((await posthorn(target, 'plan', '-f', file)).code).toBe(0);
+  const { content } = await target.get('/subscriptions');
+  expect(content[0]).toMatchObject({
+    name: 'invoices',
+    endpoint_metadata: { name: 'billing', secrets: [{ value: 'the secret of convoy' }] },
+    filter_config: { event_types: ['invoice.paid'] },
+  });
+  expect((await runPosthorn(args, { env: { CONVOY_API_KEY: 'wrong' } })).code).toBe(3);
+});

@@ -1,0 +1,195 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Answers of Convoy's public API, as its documentation and its handlers have them, served from a socket. */
+const PROJECT = '01H9ZZPROJECT0000000000000';
+const KEY = 'CO.mask.secret';
+const times = { created_at: '2024-01-31T12:00:00Z', updated_at: '2024-01-31T12:00:00Z', deleted_at: null };
+
+const endpoint = {
+  uid: '01H9ZZENDPOINT000000000000',
+  project_id: PROJECT,
+  owner_id: '',
+  url: 'http://127.0.0.1:9/billing',
+  name: 'billing',
+  secrets: [{ uid: '01H9ZZSECRET0000000000000', value: 'the secret of convoy', expires_at: null, ...times }],
+  advanced_signatures: true,
+  description: 'Invoices',
+  slack_webhook_url: '',
+  support_email: '',
+  content_type: 'application/json',
+  http_timeout: 30,
+  rate_limit: 0,
+  rate_limit_duration: 0,
+  events: 3,
+  status: 'active',
+  authentication: null,
+  failure_rate: 0,
+  ...times,
+};
+
+const source = {
+  uid: '01H9ZZSOURCE00000000000000',
+  project_id: PROJECT,
+  mask_id: 'abcdefgh',
+  name: 'github',
+  type: 'http',
+  url: 'https://convoy.example.com/ingest/abcdefgh',
+  provider: 'github',
+  is_disabled: false,
+  verifier: {
+    type: 'hmac',
+    hmac: { header: 'X-Hub-Signature-256', hash: 'SHA256', secret: 'of github', encoding: 'hex' },
+    basic_auth: null,
+    api_key: null,
+  },
+  custom_response: { body: '', content_type: '' },
+  provider_config: null,
+  forward_headers: null,
+  pub_sub: { type: '', workers: 0, sqs: null, google: null, kafka: null, amqp: null },
+  idempotency_keys: null,
+  event_type_location: '',
+  body_function: null,
+  header_function: null,
+  ...times,
+};
+
+const subscription = {
+  uid: '01H9ZZSUBSCRIPTION00000000',
+  project_id: PROJECT,
+  name: 'invoices',
+  type: 'api',
+  status: 'active',
+  function: null,
+  delivery_mode: 'at_least_once',
+  endpoint_metadata: { uid: endpoint.uid, name: endpoint.name, url: endpoint.url, secrets: null },
+  source_metadata: { uid: source.uid, name: source.name, verifier: source.verifier },
+  device_metadata: null,
+  filter_config: {
+    event_types: ['invoice.paid'],
+    filter: { is_flattened: true, headers: {}, body: { amount: { $gte: 5 } }, query: {}, path: {} },
+  },
+  ...times,
+};
+
+const filter = {
+  uid: '01H9ZZFILTER00000000000000',
+  subscription_id: subscription.uid,
+  event_type: 'invoice.paid',
+  enabled_at: '2024-01-31T12:00:00Z',
+  headers: {},
+  body: { amount: { $gte: 5 } },
+  query: {},
+  path: {},
+  raw_headers: {},
+  raw_body: { amount: { $gte: 5 } },
+  raw_query: {},
+  raw_path: {},
+};
+
+const project = {
+  uid: PROJECT,
+  name: 'shop',
+  organisation_id: '01H9ZZORGANISATION00000000',
+  type: 'outgoing',
+  logo_url: '',
+  config: {
+    max_payload_read_size: 51_200,
+    replay_attacks_prevention_enabled: true,
+    add_event_id_trace_headers: false,
+    disable_endpoint: false,
+    multiple_endpoint_subscriptions: true,
+    search_policy: '720h',
+    retention_policy_enabled: false,
+    ratelimit: { count: 1000, duration: 60 },
+    strategy: { type: 'linear', duration: 100, retry_count: 10 },
+    signature: {
+      header: 'X-Convoy-Signature',
+      versions: [
+        { uid: '01H9ZZVERSION0000000000000', hash: 'SHA256', encoding: 'hex', created_at: times.created_at },
+      ],
+    },
+    ssl: { enforce_secure_endpoints: false },
+    meta_event: null,
+  },
+  statistics: null,
+  retained_events: 0,
+  ...times,
+};
+
+const eventTypes = [
+  {
+    uid: '01H9ZZTYPE0000000000000000',
+    name: '*',
+    category: '',
+    description: '',
+    json_schema: {},
+    deprecated_at: null,
+  },
+  {
+    uid: '01H9ZZTYPE0000000000000001',
+    name: 'invoice.paid',
+    category: '',
+    description: 'Paid',
+    json_schema: {},
+    deprecated_at: null,
+  },
+];
+
+const page = (content: object[]) => ({
+  content,
+  pagination: {
+    per_page: 100,
+    has_next_page: false,
+    has_prev_page: false,
+    prev_page_cursor: '',
+    next_page_cursor: '',
+  },
+});
+
+const answers: Record<string, unknown> = {
+  '': project,
+  '/endpoints': page([endpoint]),
+  '/sources': page([source]),
+  '/subscriptions': page([subscription, { ...subscription, uid: '01H9ZZCLI', type: 'cli' }]),
+  [`/subscriptions/${subscription.uid}`]: subscription,
+  [`/subscriptions/${subscription.uid}/filters`]: [filter],
+  '/event-types': eventTypes,
+};
+
+export interface RecordedConvoy {
+  url: string;
+  key: string;
+  project: string;
+  /** Requests that would change something. */
+  writes: string[];
+  stop(): Promise<void>;
+}
+
+export async function startRecordedConvoy(): Promise<RecordedConvoy> {
+  const writes: string[] = [];
+  const server = createServer((request, response) => {
+    const { method = '', url = '', headers } = request;
+    if (method !== 'GET') writes.push(`${method} ${url}`);
+    const path = new URL(url, 'http://convoy').pathname.replace(`/api/v1/projects/${PROJECT}`, '');
+    const isKnown = headers.authorization === `Bearer ${KEY}`;
+    const answer = answers[path];
+    const [status, body] = !isKnown
+      ? [401, { status: false, message: 'authorization failed' }]
+      : answer === undefined
+        ? [404, { status: false, message: 'not found' }]
+        : [200, { status: true, message: 'fetched successfully', data: answer }];
+    response.writeHead(status as number, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    key: KEY,
+    project: PROJECT,
+    writes,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
