@@ -29,6 +29,10 @@ const declared: Record<string, Declared> = {
     summary: 'Migrates the database schema to the newest version.',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
+  doctor: {
+    summary: 'Looks at database, clock, partitions, disk, egress, brokers and versions, and says what to do.',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
   reseal: {
     summary: 'Reseals every stored secret with the current secret key.',
     flags: { 'new-key': { summary: 'First create a new key in the data directory.' } },

@@ -415,6 +415,13 @@ const body: Flag = {
 const simple: Flag = { summary: 'The Convoy scheme without a time.' };
 
 const tools: Commands = {
+  types: {
+    group: 'Tools',
+    summary: 'Prints TypeScript types of the payloads of event types with a JSON Schema.',
+    flags: connectionFlags,
+    examples: ['posthorn types > payloads.ts'],
+    load: async () => (await import('./payload-types.ts')).types,
+  },
   sign: {
     group: 'Tools',
     summary: 'Prints the signature headers of a body. Works offline.',
