@@ -1,7 +1,13 @@
-import { runCommand } from './cli/commands.ts';
 import { EXIT, StartupError } from './platform/startup-error.ts';
 
 /** argv in, exit code out. A StartupError is for the operator: one line. Anything else is a bug and keeps its stack. */
+
+// An installed package runs on any Node. bin/posthorn names the same version.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 7)) {
+  process.stderr.write(`posthorn: this is Node ${process.versions.node}; install Node 24.7 or newer\n`);
+  process.exit(EXIT.failed);
+}
 
 // `posthorn events | head` closes the pipe before everything is written. That is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -10,6 +16,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
+  // Read only now: an older Node cannot read all of it.
+  const { runCommand } = await import('./cli/commands.ts');
   process.exitCode = await runCommand(process.argv.slice(2), process.env);
 } catch (error) {
   const isForOperator = error instanceof StartupError;

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { fileURLToPath } from 'node:url';
+import { extname, join } from 'node:path';
 import { mergeMetricsPages } from '../metrics/merge-metrics-pages.ts';
 import { processMetricsPage } from '../metrics/process-metrics.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -44,7 +44,8 @@ export class Supervisor {
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
     cluster.setupPrimary({
-      exec: fileURLToPath(new URL('./worker-main.ts', import.meta.url)),
+      // TypeScript here, JavaScript in an installed package.
+      exec: join(import.meta.dirname, `worker-main${extname(import.meta.filename)}`),
       args: [],
       // Log lines of several processes on one pipe could mix, so they pass through this process.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],

@@ -7,6 +7,8 @@
  * The main thread writes the run's number and limits to shared memory. The thread of `watchdog-thread.ts`
  * reads them every few milliseconds. Number 0 means idle: the thread then sleeps until notified.
  */
+
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FunctionLimits } from './contract.ts';
 
@@ -17,7 +19,9 @@ export class Watchdog {
   #runs = 0;
 
   constructor() {
-    const thread = new Worker(new URL('./watchdog-thread.ts', import.meta.url), { workerData: this.#words });
+    // TypeScript here, JavaScript in an installed package.
+    const file = new URL(`./watchdog-thread${extname(import.meta.filename)}`, import.meta.url);
+    const thread = new Worker(file, { workerData: this.#words });
     thread.unref();
   }
 

@@ -9,7 +9,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { CallBatch, Role } from './call-queue.ts';
 import type { FunctionResult } from './contract.ts';
 import { type FromWorker, lastWords, type ToWorker } from './protocol.ts';
@@ -38,7 +38,8 @@ function readablePaths(): string[] {
 }
 
 function startProcess(role: Role): ChildProcess {
-  return fork(join(import.meta.dirname, 'worker-main.ts'), [role], {
+  // TypeScript here, JavaScript in an installed package.
+  return fork(join(import.meta.dirname, `worker-main${extname(import.meta.filename)}`), [role], {
     // Isolates made by isolated-vm cannot share a heap with Node's start-up snapshot.
     execArgv: [
       '--no-node-snapshot',
