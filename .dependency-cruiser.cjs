@@ -83,6 +83,13 @@ module.exports = {
     },
     ...webImports,
     {
+      name: 'client-only-in-commands',
+      severity: 'error',
+      comment: 'the server does not call itself',
+      from: { path: '^src/', pathNot: ['^src/(remote|project-file)/', '\\.test\\.ts$'] },
+      to: { path: '^client/' },
+    },
+    {
       name: 'config-changes-only-in-control',
       severity: 'error',
       comment:

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ApiClient, Json } from '../support/client.ts';
 
@@ -88,7 +89,7 @@ const endpoint: Resource = {
     rate_limit_duration: field(60, 61, ZERO),
     delivery: field('push', 'pull', keeps()),
     support_email: field('first@example.org', 'next@example.org', leaves('')),
-    key: field('first', 'next', leaves('')),
+    key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
     slack_webhook_url: field('http://127.0.0.1:9/slack', 'http://127.0.0.1:9/slack2', leaves('')),
     teams_webhook_url: field('http://127.0.0.1:9/teams', 'http://127.0.0.1:9/teams2', leaves('')),
     // Clients send false with every change; activate is what makes an endpoint active.
@@ -143,7 +144,7 @@ const source: Resource = {
     }),
     rate_limit: field(5, 6, ZERO),
     rate_limit_duration: field(60, 61, ZERO),
-    key: field('first', 'next', leaves('')),
+    key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
   }),
 };
 
@@ -166,7 +167,7 @@ const subscription: Resource = {
     }),
     function: field(code('first'), code('next'), leaves('')),
     delivery_mode: field('at_most_once', 'at_least_once', keeps()),
-    key: field('first', 'next', leaves('')),
+    key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
     alert_config: field({ count: 3, threshold: '1h' }, { count: 4, threshold: '2h' }, leaves(undefined, {})),
     rate_limit_config: field({ count: 3, duration: 60 }, { count: 4, duration: 61 }, leaves(undefined, {})),
     retry_config: field(

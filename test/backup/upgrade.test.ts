@@ -92,7 +92,9 @@ test('an upgrade is refused without the old programs or the old database', async
   onTestFinished(() => expect(existsSync(join(dataDir, 'postgres'))).toBe(false));
   const env = { POSTHORN_DATA_DIR: dataDir };
   expect(await refusal(UPGRADE, env)).toMatch(/^there is no database in /);
-  expect(await refusal(['upgrade'], env)).toBe('--binaries is required; posthorn help shows how');
+  expect(await refusal(['upgrade'], env)).toBe(
+    '--binaries is required; add --help to see how the command is used',
+  );
   const url = { DATABASE_URL: 'postgres://127.0.0.1/x', POSTHORN_SECRET_KEY: 'x'.repeat(32) };
   expect(await refusal(UPGRADE, url)).toMatch(/^DATABASE_URL is set/);
   mkdirSync(join(dataDir, 'postgres-none'));

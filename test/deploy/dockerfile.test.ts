@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { validate } from 'dockerfile-utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../src/settings/settings.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { SECRET_KEY, startTestApp, type TestApp } from '../support/app.ts';
 
 /**
  * No container engine is needed: the Dockerfile is read, its files are put together as it says, and its commands are
@@ -138,8 +138,17 @@ describe('the files it copies', () => {
 
     test('are enough to load the whole program', SLOW, async () => {
       expect(json(last('CMD'))).toEqual(['serve']);
-      const { stdout } = await run([...json(last('ENTRYPOINT')), 'help']);
-      expect(stdout).toContain('posthorn serve');
+      const entry = json(last('ENTRYPOINT'));
+      // A command of the client side, and the server, which is read before its database is looked for.
+      await expect(run([...entry, 'events'])).rejects.toThrow('there is no key');
+      const env = {
+        DATABASE_URL: 'postgres://127.0.0.1:1/none',
+        POSTHORN_SECRET_KEY: SECRET_KEY,
+        POSTHORN_PORT: '0',
+      };
+      await expect(run([...entry, 'serve'], env)).rejects.toThrow(
+        'the database at DATABASE_URL cannot be used',
+      );
     });
 
     test('are enough to migrate a database, and would not be without the migrations', SLOW, async () => {

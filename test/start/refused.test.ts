@@ -21,10 +21,10 @@ function temporaryDirectory(): string {
 }
 
 /** The line it is refused with. */
-async function refusal(env: Record<string, string>, args: string[] = ['serve']): Promise<string> {
+async function refusal(env: Record<string, string>, args: string[] = ['serve'], code = 1): Promise<string> {
   const program = new Program({ args, env });
   onTestFinished(() => program.end());
-  expect(await program.ended, program.stdout).toEqual({ code: 1, signal: null });
+  expect(await program.ended, program.stdout).toEqual({ code, signal: null });
   expect(program.stdout).toBe('');
   const [line = '', ...rest] = program.stderr.split('\n');
   expect(rest).toEqual(['']);
@@ -202,7 +202,7 @@ describe('a start is refused', () => {
     [['project'], 'there is no command "project"; posthorn help lists them'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
   ])('as %j, which is not a command', async (args, expected) => {
-    const line = await refusal({}, args);
+    const line = await refusal({}, args, 64);
     if (typeof expected === 'string') expect(line).toBe(expected);
     else expect(line).toMatch(expected);
   });

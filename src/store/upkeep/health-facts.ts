@@ -20,9 +20,7 @@ export interface HealthFacts {
 }
 
 export async function healthFacts(db: Queryable): Promise<HealthFacts> {
-  const [server] = await db.query<
-    Omit<HealthFacts, 'migrations' | 'partitionEnds' | 'waitingSources'>
-  >(
+  const [server] = await db.query<Omit<HealthFacts, 'migrations' | 'partitionEnds' | 'waitingSources'>>(
     `select current_setting('server_version') as "serverVersion",
        current_setting('server_version_num')::int as "serverVersionNumber",
        (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
