@@ -139,7 +139,7 @@ export function serverFindings(
     ),
     finding(
       'partitions',
-      soonest - facts.nowMs > AHEAD_MS,
+      Number.isFinite(soonest) && soonest - facts.nowMs > AHEAD_MS,
       `made until ${new Date(Number.isFinite(soonest) ? soonest : 0).toISOString()}`,
       'start a node with the role janitor, which makes them',
     ),

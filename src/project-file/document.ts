@@ -52,7 +52,8 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
   },
   endpoints: {
     name: undefined,
-    url: undefined,
+    url: '',
+    delivery: 'push',
     description: '',
     owner_id: '',
     advanced_signatures: true,

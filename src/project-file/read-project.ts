@@ -159,6 +159,7 @@ function endpointItem(key: string, endpoint: Endpoint): Item {
     key,
     name: endpoint.name,
     url: endpoint.url,
+    delivery: (endpoint as { delivery?: string }).delivery ?? 'push',
     description: endpoint.description ?? '',
     owner_id: endpoint.owner_id ?? '',
     advanced_signatures: endpoint.advanced_signatures ?? true,

@@ -98,7 +98,7 @@ export function apply(given: Given): Promise<number> {
     await forgetPlan(place);
     for (const key of target.generated)
       line(
-        `generated a secret for endpoint ${key}: posthorn endpoints get ${target.ids.endpoints.get(key)} shows it`,
+        `generated a secret for endpoint ${key}: posthorn endpoints get ${target.ids.endpoints.get(key)} --output json shows it`,
       );
     line(changes.length === 0 ? 'No changes.' : `${changes.length} changes applied.`);
     return EXIT.done;

@@ -443,13 +443,12 @@ const tools: Commands = {
       secret,
       data: body,
       header: { value: 'NAME:VALUE', summary: 'A header of the webhook.', many: true, short: 'H' },
+      headers: { value: 'FILE', summary: 'A file with the headers, one a line.' },
       tolerance: { value: 'SECONDS', summary: 'How old the signature may be; 300 by default.' },
       'any-time': { summary: 'Do not check the time.' },
       simple,
     },
-    examples: [
-      `posthorn verify --secret env:SECRET --data @body.json -H 'webhook-id: 1' -H 'webhook-timestamp: 2' -H 'webhook-signature: v1,3'`,
-    ],
+    examples: ['posthorn verify --secret env:SECRET --data @body.json --headers headers.txt'],
     load: async () => (await import('./signatures.ts')).verify,
   },
 };

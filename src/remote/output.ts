@@ -58,11 +58,22 @@ export async function printList<T extends object>(
 export async function printOne(given: Given, item: object): Promise<void> {
   if (given.has('quiet')) return printIds([item]);
   if (!isTable(given)) return printValue(given, item);
-  const rows = Object.entries(item).filter(([, value]) => value !== null && value !== '');
+  const rows = Object.entries(item).filter(
+    ([name, value]) => value !== null && value !== '' && !SECRET.test(name),
+  );
   printTable(rows, [
     ['FIELD', ([name]) => name],
-    ['VALUE', ([, value]) => (typeof value === 'object' ? JSON.stringify(value) : value)],
+    ['VALUE', ([, value]) => shortened(value)],
   ]);
+}
+
+/** Tables are for looking on. The other forms have everything. */
+const SECRET = /^(secrets|standard_webhooks_secret|authentication|verifier)$/;
+
+/** Another resource in it is shown by its id. */
+function shortened(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return 'uid' in value ? value.uid : JSON.stringify(value);
 }
 
 function printIds(items: readonly object[]): void {

@@ -3,7 +3,7 @@ import { verifyWebhook, WebhookError } from '../../client/src/posthorn.ts';
 import { StartupError, usageError } from '../platform/startup-error.ts';
 import { compileSigner } from '../signing/sign-delivery.ts';
 import type { Given } from './command.ts';
-import { readData, readSecret } from './input.ts';
+import { readData, readInput, readSecret } from './input.ts';
 import { jsonText, line } from './output.ts';
 
 /** Prints the headers that a delivery of this body would have. Nothing is sent. */
@@ -30,7 +30,9 @@ export async function sign(given: Given): Promise<undefined> {
 
 /** Checks the signature of a webhook that was received. Nothing is called. */
 export async function verify(given: Given): Promise<undefined> {
-  const headers = given.texts('header').map((header): [string, string] => {
+  const file = given.text('headers');
+  const listed = file === undefined ? [] : (await readInput(file)).toString('utf8').trim().split('\n');
+  const headers = [...listed, ...given.texts('header')].map((header): [string, string] => {
     const [, name, value] = /^([^:\s]+):\s*(.*?)\r?$/.exec(header) ?? [];
     if (name === undefined || value === undefined) throw usageError('a header is given as "Name: value"');
     return [name.toLowerCase(), value];
