@@ -1,4 +1,4 @@
-import { StartupError, usageError } from '../platform/startup-error.ts';
+import { type StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectFileCommands } from '../project-file/commands.ts';
 import { type Commands, readArguments } from '../remote/command.ts';

@@ -100,56 +100,44 @@ const OLDEST_SERVER = 150_000;
 const CLOCK_MS = 5_000;
 const AHEAD_MS = 12 * 3_600_000;
 
+/** What was seen, what to do if it is not well, and how bad that is. */
+type Advice = [text: string, advice: string, state?: Finding['state']];
+
 export function serverFindings(
   facts: HealthFacts,
   known: { files: readonly string[]; passedMs: number },
   nowMs: number = Date.now(),
 ): Finding[] {
-  const finding = (
-    topic: string,
-    isWell: boolean,
-    text: string,
-    advice: string,
-    state: Finding['state'] = 'problem',
-  ) => (isWell ? { topic, state: 'ok' as const, text } : { topic, state, text: `${text}; ${advice}` });
+  const finding = (topic: string, isWell: boolean, [text, advice, state = 'problem']: Advice): Finding =>
+    isWell ? { topic, state: 'ok', text } : { topic, state, text: `${text}; ${advice}` };
   const pending = known.files.filter((name) => !facts.migrations.includes(name));
   const apartMs = Math.max(0, Math.abs(nowMs - facts.nowMs) - known.passedMs);
   const soonest = Math.min(...facts.partitionEnds.values());
   const share = facts.connections / facts.maxConnections;
   const size = `${(facts.bytes / GIB).toFixed(2)} GiB`;
   return [
-    finding(
-      'database',
-      facts.serverVersionNumber >= OLDEST_SERVER,
+    finding('database', facts.serverVersionNumber >= OLDEST_SERVER, [
       `PostgreSQL ${facts.serverVersion}, ${size}`,
       'upgrade it to 15 or newer',
-    ),
-    finding(
-      'schema',
-      pending.length === 0,
+    ]),
+    finding('schema', pending.length === 0, [
       `${pending.length} migrations to do`,
       'run posthorn migrate, or start the service',
       'warning',
-    ),
-    finding(
-      'clock',
-      apartMs < CLOCK_MS,
+    ]),
+    finding('clock', apartMs < CLOCK_MS, [
       `${Math.round(apartMs / 1000)} s apart from the database`,
       'synchronise both clocks (NTP)',
-    ),
-    finding(
-      'partitions',
-      Number.isFinite(soonest) && soonest - facts.nowMs > AHEAD_MS,
+    ]),
+    finding('partitions', Number.isFinite(soonest) && soonest - facts.nowMs > AHEAD_MS, [
       `made until ${new Date(Number.isFinite(soonest) ? soonest : 0).toISOString()}`,
       'start a node with the role janitor, which makes them',
-    ),
-    finding(
-      'connections',
-      share < 0.9,
+    ]),
+    finding('connections', share < 0.9, [
       `${facts.connections} of ${facts.maxConnections} in use`,
       'raise max_connections, or lower POSTHORN_DATABASE_CONNECTIONS',
       'warning',
-    ),
+    ]),
     ...(facts.waitingSources.length === 0
       ? [{ topic: 'brokers', state: 'ok' as const, text: 'no source waits for its broker' }]
       : facts.waitingSources.map(({ source_id, reason }) => ({

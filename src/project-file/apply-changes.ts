@@ -105,7 +105,7 @@ function cleared(body: Fields): Fields {
 async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<void> {
   const { posthorn, ids, generated } = target;
   const { status, secret, ...rest } = body;
-  const fields = { ...cleared(rest), key, ...(secret ? { secret: String(secret) } : {}) };
+  const fields = { ...cleared(rest), key, ...(typeof secret === 'string' && secret !== '' && { secret }) };
   const saved =
     id === ''
       ? await posthorn.endpoints.create(fields as unknown as CreateEndpoint)
@@ -128,8 +128,8 @@ async function saveSubscription(
   const fields = {
     ...cleared(rest),
     key,
-    ...(endpoint !== undefined && { endpoint_id: ids.endpoints.get(String(endpoint)) }),
-    ...(source !== undefined && { source_id: ids.sources.get(String(source)) ?? '' }),
+    ...(endpoint !== undefined && { endpoint_id: ids.endpoints.get(endpoint as string) }),
+    ...(source !== undefined && { source_id: ids.sources.get(source as string) ?? '' }),
     ...(isMatched && { filter_config: { event_types: wanted['event_types'], filter: wanted['filter'] } }),
     ...(retry_config !== undefined && { retry_config: retryConfig(retry_config as Fields | null) }),
   };

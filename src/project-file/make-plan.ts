@@ -74,7 +74,7 @@ function isPart(part: unknown, whole: unknown): boolean {
 }
 
 function removals(state: ProjectState, document: Document): Change[] {
-  return [...kinds].reverse().flatMap((kind) => {
+  return kinds.toReversed().flatMap((kind) => {
     const kept = new Set(document[kind].map(({ key }) => key));
     return [...managed(state, kind)]
       .filter(([key, item]) => !kept.has(key) && item['deprecated'] !== true)

@@ -11,6 +11,7 @@ import type {
 import {
   type Document,
   type Fields,
+  fieldsOf,
   type Item,
   isFields,
   isSame,
@@ -117,7 +118,11 @@ function emptyMaps<T>(): Record<Kind, Map<string, T>> {
 
 /** A short hash of all the config, secrets included. It shows nothing of them. */
 function versionOf({ whole, settings, ids }: Pick<ProjectState, 'whole' | 'settings' | 'ids'>): string {
-  const items = kinds.map((kind) => [...whole[kind]].map(([key, item]) => [ids[kind].get(key), item]).sort());
+  const items = kinds.map((kind) =>
+    [...whole[kind]]
+      .map(([key, item]) => [ids[kind].get(key) ?? '', item] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
   return createHash('sha256')
     .update(JSON.stringify([settings, items]))
     .digest('hex')
@@ -157,25 +162,21 @@ function endpointItem(key: string, endpoint: Endpoint): Item {
   const live = (secrets ?? []).filter(({ expires_at }) => expires_at === null);
   return {
     key,
-    name: endpoint.name,
-    url: endpoint.url,
-    delivery: (endpoint as { delivery?: string }).delivery ?? 'push',
-    description: endpoint.description ?? '',
-    owner_id: endpoint.owner_id ?? '',
-    advanced_signatures: endpoint.advanced_signatures ?? true,
+    ...plainFields('endpoints', endpoint),
     authentication: authentication?.type ? chosen(authentication) : null,
     mtls_client_cert: mtls_client_cert ?? null,
     signing_key: signing_key?.type ? { type: signing_key.type } : null,
     content_type: endpoint.content_type || 'application/json',
-    http_timeout: endpoint.http_timeout ?? 0,
-    rate_limit: endpoint.rate_limit ?? 0,
-    rate_limit_duration: endpoint.rate_limit_duration ?? 0,
-    support_email: endpoint.support_email ?? '',
-    slack_webhook_url: endpoint.slack_webhook_url ?? '',
-    teams_webhook_url: endpoint.teams_webhook_url ?? '',
     secret: live.at(-1)?.value ?? '',
     status: status === 'active' ? '' : status,
   };
+}
+
+/** The fields of a resource, or their defaults: services may leave out what is empty. */
+function plainFields(kind: Kind, resource: object): Fields {
+  return Object.fromEntries(
+    Object.entries(fieldsOf[kind]).map(([name, usual]) => [name, (resource as Fields)[name] ?? usual]),
+  );
 }
 
 /** Of a choice such as {type: hmac, hmac: {...}, basic_auth: null}: the type and what belongs to it. */
@@ -186,27 +187,13 @@ function chosen(choice: { type?: string }): Fields {
 }
 
 function sourceItem(key: string, source: Source): Item {
-  const { pub_sub, db_change_stream, verifier } = source;
+  const { pub_sub, verifier, custom_response } = source;
   return {
     key,
-    name: source.name,
-    type: source.type,
-    provider: source.provider ?? '',
-    is_disabled: source.is_disabled ?? false,
-    body_function: source.body_function ?? '',
-    header_function: source.header_function ?? '',
-    idempotency_keys: source.idempotency_keys ?? [],
-    event_type_location: source.event_type_location ?? '',
-    forward_headers: source.forward_headers ?? [],
-    custom_response: {
-      body: source.custom_response?.body ?? '',
-      content_type: source.custom_response?.content_type ?? '',
-    },
+    ...plainFields('sources', source),
+    custom_response: { body: custom_response?.body ?? '', content_type: custom_response?.content_type ?? '' },
     verifier: verifier?.type ? chosen(verifier) : { type: 'noop' },
     pub_sub: pub_sub?.type ? brokerItem(pub_sub) : null,
-    db_change_stream: db_change_stream ?? null,
-    rate_limit: source.rate_limit ?? 0,
-    rate_limit_duration: source.rate_limit_duration ?? 0,
   };
 }
 

@@ -3,11 +3,7 @@ import type { Given } from './command.ts';
 
 /** What comes from the service is from strangers in part: no character of it may control the terminal. */
 export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return stripVTControlCharacters(text).replaceAll(
-    /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    ' ',
-  );
+  return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -98,8 +94,13 @@ export function jsonText(value: unknown, indent?: number): string {
   );
 }
 
+function cellText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
 export function printTable<T>(items: readonly T[], columns: readonly Column<T>[]): void {
-  const rows = items.map((item) => columns.map(([, value]) => printable(String(value(item) ?? ''))));
+  const rows = items.map((item) => columns.map(([, value]) => printable(cellText(value(item)))));
   const widths = columns.map(([title], index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );

@@ -58,7 +58,7 @@ function filterOf(given: Given): (row: Row) => boolean {
     const { kind: itsKind, data } = row;
     const itsEndpoints = itsKind === 'delivery' ? [data.endpoint_id] : data.endpoints;
     return (
-      (kind === undefined || `${itsKind === 'event' ? 'events' : 'deliveries'}` === kind) &&
+      (kind === undefined || (itsKind === 'event' ? 'events' : 'deliveries') === kind) &&
       (types.length === 0 || types.some((glob) => matchesGlob(glob, data.event_type))) &&
       (endpoints.length === 0 || endpoints.some((id) => itsEndpoints.includes(id))) &&
       (statuses.length === 0 || statuses.includes(data.status))

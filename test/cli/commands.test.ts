@@ -146,7 +146,9 @@ describe('an event', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^replayed: 4 \(job /)]);
     await receiver.received(before + 4);
     const [event] = await json('events', '--limit', '1');
-    expect((await posthorn('replay', String(event?.['uid']))).stdout).toBe(`replayed: ${event?.['uid']}\n`);
+    expect((await posthorn('replay', String(event?.['uid']))).stdout).toBe(
+      `replayed: ${String(event?.['uid'])}\n`,
+    );
     expect((await posthorn('retry', '--all')).stdout).toMatch(/^queued again: 0 /);
     expect((await posthorn('cancel', '--status', 'Retry')).stdout).toMatch(/^cancelled: 0 /);
   });
