@@ -180,11 +180,13 @@ create table endpoints (
   rate_limit_duration integer not null,
   support_email text not null,
   delivery text not null default 'push'::text,
+  key text not null default ''::text,
   sealed bytea not null,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   constraint endpoints_pkey PRIMARY KEY (id)
 );
+CREATE UNIQUE INDEX endpoints_by_key ON public.endpoints USING btree (project_id, key) WHERE ((key <> ''::text) AND (deleted_at IS NULL));
 CREATE INDEX endpoints_list ON public.endpoints USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_owner ON public.endpoints USING btree (project_id, owner_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX endpoints_url ON public.endpoints USING btree (project_id, md5(url)) WHERE (deleted_at IS NULL);
@@ -505,6 +507,7 @@ create table sources (
   provider_config jsonb,
   rate_limit integer not null,
   rate_limit_duration integer not null,
+  key text not null default ''::text,
   sealed bytea not null,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
@@ -512,6 +515,7 @@ create table sources (
   constraint sources_mask_id_key UNIQUE (mask_id)
 );
 CREATE INDEX sources_brokers ON public.sources USING btree (id) WHERE ((type = ANY (ARRAY['pub_sub'::text, 'db_change_stream'::text])) AND (deleted_at IS NULL));
+CREATE UNIQUE INDEX sources_by_key ON public.sources USING btree (project_id, key) WHERE ((key <> ''::text) AND (deleted_at IS NULL));
 CREATE INDEX sources_list ON public.sources USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX sources_version ON public.sources USING btree (project_id, version);
 
@@ -531,11 +535,13 @@ create table subscriptions (
   alert_config jsonb,
   rate_limit_config jsonb,
   retry_config jsonb,
+  key text not null default ''::text,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   filters json not null default '[]'::json,
   constraint subscriptions_pkey PRIMARY KEY (id)
 );
+CREATE UNIQUE INDEX subscriptions_by_key ON public.subscriptions USING btree (project_id, key) WHERE ((key <> ''::text) AND (deleted_at IS NULL));
 CREATE INDEX subscriptions_endpoint ON public.subscriptions USING btree (endpoint_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX subscriptions_list ON public.subscriptions USING btree (project_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX subscriptions_source ON public.subscriptions USING btree (project_id, source_id) WHERE ((deleted_at IS NULL) AND (source_id <> ''::text));

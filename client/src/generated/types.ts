@@ -459,6 +459,8 @@ export interface CreateEndpoint {
   support_email?: string;
   /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
   delivery?: 'push' | 'pull' | '';
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
   slack_webhook_url?: string;
   teams_webhook_url?: string;
   /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
@@ -521,6 +523,7 @@ export interface Endpoint {
   support_email: string;
   /** push: the url is called; pull: a consumer fetches the deliveries. */
   delivery: 'push' | 'pull';
+  key: string;
   slack_webhook_url: string;
   teams_webhook_url: string;
   /** Deliveries created so far. */
@@ -625,6 +628,8 @@ export interface UpdateEndpoint {
   support_email?: string;
   /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
   delivery?: 'push' | 'pull' | '';
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
   slack_webhook_url?: string;
   teams_webhook_url?: string;
   /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
@@ -1220,6 +1225,8 @@ export interface CreateSource {
   verifier?: VerifierInput;
   rate_limit?: number;
   rate_limit_duration?: number;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
 }
 
 export interface Source {
@@ -1291,6 +1298,7 @@ export interface Source {
   rate_limit: number;
   /** Seconds. */
   rate_limit_duration: number;
+  key: string;
   /** Of a source of a broker. */
   status: {
     /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
@@ -1346,6 +1354,8 @@ export interface UpdateSource {
   verifier?: VerifierInput;
   rate_limit?: number;
   rate_limit_duration?: number;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
 }
 
 export interface VerifierInput {
@@ -1391,6 +1401,8 @@ export interface CreateSubscription {
   /** JavaScript that returns the payload to send. */
   function?: string;
   delivery_mode?: 'at_least_once' | 'at_most_once' | '';
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
   /** Needs both members; an empty object removes the alert. */
   alert_config?: {
     /** Failed attempts that raise the alert. */
@@ -1437,6 +1449,7 @@ export interface Subscription {
   device_metadata: null;
   function: string;
   delivery_mode: 'at_least_once' | 'at_most_once';
+  key: string;
   alert_config?: {
     /** Failed attempts that raise the alert. */
     count: number;
@@ -1483,6 +1496,8 @@ export interface UpdateSubscription {
   /** JavaScript that returns the payload to send. */
   function?: string;
   delivery_mode?: 'at_least_once' | 'at_most_once' | '';
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string;
   /** Needs both members; an empty object removes the alert. */
   alert_config?: {
     /** Failed attempts that raise the alert. */
