@@ -8,7 +8,7 @@ import type {
   UpdateSource,
 } from '../../client/src/posthorn.ts';
 import { StartupError } from '../platform/startup-error.ts';
-import { type Fields, fieldsOf, isFields, isSame, type Kind } from './document.ts';
+import { type Fields, isFields, isSame, type Kind } from './document.ts';
 import type { Change } from './make-plan.ts';
 import type { ProjectState } from './read-project.ts';
 
@@ -32,7 +32,7 @@ export async function applyChange(target: Target, change: Change): Promise<void>
   const id = ids[kind].get(key) ?? '';
   if (action === 'delete') return remove(posthorn, kind, id);
   if (action === 'deprecate') return void (await posthorn.eventTypes.deprecate(id));
-  const body = pick(wanted, action === 'create' ? notDefault(kind, wanted) : change.fields);
+  const body = pick(wanted, action === 'create' ? Object.keys(wanted) : change.fields);
   if (kind === 'event_types') return saveEventType(target, { key, id, body });
   if (kind === 'sources') return saveSource(target, { key, id, body });
   if (kind === 'endpoints') return saveEndpoint(target, { key, id, body });
@@ -105,7 +105,11 @@ function cleared(body: Fields): Fields {
 async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<void> {
   const { posthorn, ids, generated } = target;
   const { status, secret, ...rest } = body;
-  const fields = { ...cleared(rest), key, ...(typeof secret === 'string' && secret !== '' && { secret }) };
+  const fields = {
+    ...cleared(rest),
+    key,
+    ...(typeof secret === 'string' && secret !== '' && { secret }),
+  };
   const saved =
     id === ''
       ? await posthorn.endpoints.create(fields as unknown as CreateEndpoint)
@@ -167,11 +171,6 @@ async function saveFilters(posthorn: Posthorn, subscription: string, wanted: Fie
       ...(isEnabled !== enabled && { enabled_at: enabled ? new Date().toISOString() : null }),
     });
   }
-}
-
-/** A new item has the defaults by itself. */
-function notDefault(kind: Kind, wanted: Fields): string[] {
-  return Object.keys(wanted).filter((name) => !isSame(wanted[name], fieldsOf[kind][name]));
 }
 
 function pick(fields: Fields, names: readonly string[]): Fields {

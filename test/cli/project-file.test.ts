@@ -62,6 +62,7 @@ async function fillProject(client: ApiClient): Promise<void> {
   });
   const paused = await client.post('/endpoints', { name: 'Billing', url: 'http://127.0.0.1:9/second' });
   await client.put(`/endpoints/${paused.uid}/pause`, undefined);
+  await client.post('/endpoints', { name: 'pulled', delivery: 'pull' });
   const subscription = await client.post('/subscriptions', {
     name: 'invoices',
     endpoint_id: billing.uid,
@@ -104,6 +105,7 @@ describe('a project as a file', () => {
       endpoints: [
         { key: 'billing', rate_limit: 10 },
         { key: 'billing-2', status: 'paused' },
+        { key: 'pulled', delivery: 'pull' },
       ],
       subscriptions: [{ key: 'invoices', endpoint: 'billing', source: 'my-github' }],
     });
@@ -166,7 +168,7 @@ describe('a project as a file', () => {
       '~ update endpoint billing: name, status\n~ update subscription invoices: status, filters\n2 changes applied.\n',
     );
     const pruned = await posthorn(target, 'apply', '-f', changed, '--prune');
-    expect(pruned.stdout).toBe('- delete endpoint billing-2\n1 changes applied.\n');
+    expect(pruned.stdout).toBe('- delete endpoint billing-2\n- delete endpoint pulled\n2 changes applied.\n');
     const { content } = await target.get('/endpoints');
     expect(
       content.map(({ uid, name, status }: Record<string, string>) => [uid === customers.uid, name, status]),
