@@ -31,15 +31,25 @@ const onlyIn = (name, packages, folders) => ({
 });
 
 // The pages: ui knows nothing of the product, data speaks to the server, parts join the two, a page is a folder of routes,
-// and app puts them together. Pages do not import each other.
-const webLayers = { ui: [], data: [], parts: ['ui', 'data'], routes: ['ui', 'data', 'parts'] };
+// and app puts them together. Pages do not import each other. The portal is a page of its own on the same ui.
+const webLayers = {
+  ui: [],
+  data: [],
+  parts: ['ui', 'data'],
+  routes: ['ui', 'data', 'parts'],
+  portal: ['ui', 'data'],
+  embed: [],
+};
 const webImports = [
   ...Object.entries(webLayers).map(([place, allowed]) => ({
     name: `web-${place}-imports`,
     severity: 'error',
     comment: `web/src/${place} may import only: ${[place, ...allowed].join(', ')}`,
     from: { path: `^web/src/${place}/`, pathNot: '\\.test\\.ts$' },
-    to: { path: '^web/src/', pathNot: [place, ...allowed].map((folder) => `^web/src/${folder}/`) },
+    to: {
+      path: '^web/src/',
+      pathNot: [...[place, ...allowed].map((folder) => `^web/src/${folder}/`), '\\.css$'],
+    },
   })),
   {
     name: 'web-pages-apart',

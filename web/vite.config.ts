@@ -13,8 +13,13 @@ export default defineConfig({
     target: ['chrome123', 'firefox120', 'safari17.5'],
     // The policy of the server allows no inline data.
     assetsInlineLimit: 0,
-    manifest: true,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // Pages of others name it in their HTML.
+        entryFileNames: ({ name }) => (name === 'embed' ? 'portal/embed.js' : 'assets/[name]-[hash].js'),
+      },
+    },
   },
   // `npm run dev -w web` beside a running server.
   server: {

@@ -112,7 +112,7 @@ export async function registerRoutes(
     await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
   registerReference(app);
-  registerPages(app);
+  registerPages(app, context);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { DEFAULT_PORTAL_THEME, PortalTheme } from './portal-theme.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -133,6 +134,7 @@ export const ProjectConfig = Type.Object({
   }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,
+  portal: PortalTheme,
 });
 
 export type ProjectConfig = Static<typeof ProjectConfig>;
@@ -174,5 +176,6 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       observability_window: 5,
       consecutive_failure_threshold: 10,
     },
+    portal: DEFAULT_PORTAL_THEME,
   };
 }

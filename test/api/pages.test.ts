@@ -90,7 +90,7 @@ it('without a build the addresses of the pages say how to get one', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-pages-'));
   const server = Fastify();
   try {
-    registerPages(server, folder);
+    registerPages(server, {} as never, folder);
     const response = await server.inject('/');
     expect(response.statusCode).toBe(503);
     expect(response.body).toContain('npm ci');

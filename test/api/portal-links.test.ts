@@ -30,7 +30,7 @@ describe('a portal link', () => {
       token: expect.stringMatching(/^[A-Za-z0-9]{24}$/),
       auth_type: 'static_token',
       auth_key: '',
-      url: `${app.url}/portal#token=${made.token}`,
+      url: `${app.url}/portal?project=${app.projectId}#token=${made.token}`,
       expires_at: null,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -165,7 +165,7 @@ describe('tokens', () => {
       expect(token).toMatch(/^PRT\.[A-Za-z0-9]{16}\.[A-Za-z0-9]{64}$/);
       await portal(token).get('/portal_link');
     }
-    expect(made.url).toBe(`${app.url}/portal#token=${made.auth_key}`);
+    expect(made.url).toBe(`${app.url}/portal?project=${app.projectId}#token=${made.auth_key}`);
     await portal(made.token).get('/portal_link', 401);
   });
 

@@ -145,6 +145,34 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/engine/breaker-settings.test.ts',
       'consecutive_failure_threshold: with disable_endpoint the breaker disables its endpoint',
     ),
+    'portal.title': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.logo_url': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.accent': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.radius': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.color_scheme': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.language': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, colours, corners and language of the project of the address',
+    ),
+    'portal.frame_origins': seen(
+      'test/api/portal-page.test.ts',
+      'may be embedded by the frame_origins of the project of the address, and by default by none',
+    ),
   },
   Endpoints: {
     name: 'label',

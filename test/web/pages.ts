@@ -1,21 +1,6 @@
-import axe from 'axe-core';
 import { describe, expect, it } from 'vitest';
+import { violations } from './axe.ts';
 import type { World } from './world.ts';
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-/** What axe finds against WCAG 2.2 AA. The policy of the page allows no script of others, so axe comes by the debugger. */
-export async function violations({ page }: Pick<World, 'page'>): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = (await page.evaluate(`axe.run(document, {
-    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    rules: { region: { enabled: false } },
-  })`)) as { violations: Violation[] };
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-}
 
 /** Each page: its address, a heading, and what shows that its data has come. */
 const PAGES: [path: string, shows: RegExp][] = [
@@ -57,7 +42,7 @@ export function pageTests(get: () => World): void {
         await world.page.emulateMedia({ colorScheme });
         await world.open(path);
         await world.page.getByText(shows).first().waitFor();
-        expect(await violations(world)).toEqual([]);
+        expect(await violations(world.page)).toEqual([]);
       }
       await world.page.emulateMedia({ colorScheme: 'light' });
     });
@@ -89,14 +74,14 @@ export function pageTests(get: () => World): void {
       await world.page.getByText(shows).first().waitFor();
       expect(await world.page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
     }
-    expect(await violations(world)).toEqual([]);
+    expect(await violations(world.page)).toEqual([]);
   });
 
   it.each(EMPTY)('%s of an empty project says so, and how to fill it', async (path, says) => {
     const world = get();
     await world.open(path, world.emptyProject);
     await world.page.locator('main').getByText(says).first().waitFor();
-    expect(await violations(world)).toEqual([]);
+    expect(await violations(world.page)).toEqual([]);
   });
 
   it.each(['deliveries', 'endpoints', 'subscriptions', 'sources', 'events', 'audit'])(
@@ -114,7 +99,7 @@ export function pageTests(get: () => World): void {
         .getByText(/Loading/)
         .first()
         .waitFor({ state: 'detached' });
-      expect(await violations(world)).toEqual([]);
+      expect(await violations(world.page)).toEqual([]);
       await world.page.goBack();
       await first.waitFor();
     },

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { member, PASSWORD, signIn } from '../support/session-client.ts';
-import { violations } from './pages.ts';
+import { violations } from './axe.ts';
 import { fresh, type World } from './world.ts';
 
 /** The text of a block that can be copied, such as a link. */
@@ -32,7 +32,7 @@ export function peopleTests(get: () => World): void {
       const link = await textOf(page, 'Link');
       await page.getByRole('button', { name: 'Close' }).click();
       await page.getByText('Invited').waitFor();
-      expect(await violations(world)).toEqual([]);
+      expect(await violations(world.page)).toEqual([]);
       expect(await fitsPhone(page)).toBe(true);
 
       const ann = await fresh(world);
@@ -63,7 +63,7 @@ export function peopleTests(get: () => World): void {
       await page.getByLabel('Name').fill('Boss of all');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Boss of all').waitFor();
-      expect(await violations({ page })).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       expect(await fitsPhone(page)).toBe(true);
       await page.getByRole('button', { name: `Reset: ${email}` }).click();
       await page.getByRole('button', { name: 'Make link' }).click();
@@ -115,7 +115,7 @@ export function peopleTests(get: () => World): void {
       expect(codes.length).toBe(10);
       await page.getByRole('button', { name: 'I have kept them' }).click();
       await page.getByRole('button', { name: 'Switch off…' }).waitFor();
-      expect(await violations({ page })).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       expect(await fitsPhone(page)).toBe(true);
 
       const password = `${PASSWORD} and more`;

@@ -155,6 +155,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 202,
     message: 'Endpoint activated',
     data: Endpoint,
+    portal: 'manage',
     changes: endpointChanges,
     access: 'developer',
     handle: async ({ by, params, scope }) =>

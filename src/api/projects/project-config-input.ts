@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { mayBeVisible } from '../../domain/credential-headers.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
+import { checkPortalTheme, PortalTheme } from '../../domain/portal-theme.ts';
 import {
   CircuitBreaker,
   MetaEventConfig,
@@ -26,6 +27,7 @@ const plain = Type.Omit(ProjectConfig, [
   'ssl',
   'circuit_breaker',
   'retention_policy',
+  'portal',
 ]);
 
 const SignatureInput = Type.Object({
@@ -53,6 +55,7 @@ export const PartialProjectConfig = Type.Object({
   meta_event: Type.Optional(Type.Partial(MetaEventConfig)),
   circuit_breaker: Type.Optional(Type.Partial(CircuitBreaker)),
   retention_policy: Type.Optional(Type.Partial(RetentionPolicy)),
+  portal: Type.Optional(Type.Partial(PortalTheme)),
 });
 export type PartialProjectConfig = Static<typeof PartialProjectConfig>;
 
@@ -76,6 +79,7 @@ export function mergeProjectConfig(
     circuit_breaker: updated(base.circuit_breaker, CircuitBreaker, given.circuit_breaker ?? {}),
     retention_policy: mergeRetention(base.retention_policy, given.retention_policy ?? {}),
     signature: mergeSignature(base.signature, given.signature ?? {}, deps),
+    portal: updated(base.portal, PortalTheme, given.portal ?? {}),
   };
   if (merged.meta_event.is_enabled && merged.meta_event.secret === '')
     merged.meta_event.secret = generateSecret();
@@ -177,4 +181,5 @@ function checkProjectConfig(config: ProjectConfig): void {
   if (config.meta_event.is_enabled && !/^https?:\/\/[^/]/.test(config.meta_event.url)) {
     throw invalid('config.meta_event.url', 'must be an http or https URL when meta events are enabled');
   }
+  checkPortalTheme(config.portal);
 }

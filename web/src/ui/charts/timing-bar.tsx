@@ -8,8 +8,14 @@ const TONES: Readonly<Record<string, string>> = {
   'No answer': 'bg-bad',
 };
 
+interface Props {
+  parts: readonly (readonly [name: string, ms: number])[];
+  /** Other words for the names. */
+  names?: Readonly<Record<string, string>>;
+}
+
 /** How long each part of a request took, in milliseconds, drawn to scale. */
-export function TimingBar({ parts }: { parts: readonly (readonly [name: string, ms: number])[] }) {
+export function TimingBar({ parts, names = {} }: Props) {
   const total = parts.reduce((sum, [, ms]) => sum + ms, 0);
   return (
     <div className="grid gap-1.5">
@@ -22,7 +28,7 @@ export function TimingBar({ parts }: { parts: readonly (readonly [name: string, 
         {parts.map(([name, ms]) => (
           <li key={name} className="inline-flex items-center gap-1.5">
             <span className={`size-2 rounded-sm ${TONES[name]}`} aria-hidden="true" />
-            {name} <span className="font-mono text-ink">{formatMs(ms)}</span>
+            {names[name] ?? name} <span className="font-mono text-ink">{formatMs(ms)}</span>
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../controls/button.tsx';
 import { CopyButton, CopyIcon } from '../text/copy.tsx';
+import { useUiWords } from '../text/words.ts';
 
 /** The largest text that is shown as a tree. Above it is shown as it is. */
 const MAX_TREE_CHARS = 200_000;
@@ -19,14 +20,15 @@ export function JsonView({ value, raw, label }: Props) {
   const isTree = typeof value === 'object' && value !== null && text.length <= MAX_TREE_CHARS;
   const [asText, setAsText] = useState(!isTree);
   const [find, setFind] = useState('');
+  const words = useUiWords();
   return (
     <div className="rounded-md border border-line">
       <div className="flex flex-wrap items-center gap-2 border-b border-line bg-panel p-1.5 pl-3">
         <span className="grow text-xs text-muted">{size(text)}</span>
         {!asText && (
           <input
-            aria-label={`Search in ${label.toLowerCase()}`}
-            placeholder="Search in it"
+            aria-label={`${words.searchIn}: ${label}`}
+            placeholder={words.searchIn}
             value={find}
             onChange={(event) => setFind(event.target.value)}
             className="field h-7 w-36 text-xs"
@@ -34,10 +36,10 @@ export function JsonView({ value, raw, label }: Props) {
         )}
         {isTree && (
           <Button className="h-7" onClick={() => setAsText(!asText)}>
-            {asText ? 'As tree' : 'Raw'}
+            {asText ? words.asTree : words.raw}
           </Button>
         )}
-        <CopyButton text={text}>Copy</CopyButton>
+        <CopyButton text={text}>{words.copy}</CopyButton>
       </div>
       <div
         tabIndex={0}
@@ -56,6 +58,7 @@ export function JsonView({ value, raw, label }: Props) {
 }
 
 function Node({ value, path, name, find }: { value: unknown; path: string; name?: string; find: string }) {
+  const words = useUiWords();
   if (typeof value !== 'object' || value === null) return <Leaf {...{ value, path, find }} name={name} />;
   const entries = Object.entries(value);
   const isArray = Array.isArray(value);
@@ -68,7 +71,7 @@ function Node({ value, path, name, find }: { value: unknown; path: string; name?
         {open}
         <span className="text-muted">
           {' '}
-          {entries.length} {isArray ? 'items' : 'fields'}{' '}
+          {isArray ? words.items(entries.length) : words.fields(entries.length)}{' '}
         </span>
         {close}
       </summary>
@@ -77,7 +80,7 @@ function Node({ value, path, name, find }: { value: unknown; path: string; name?
           <Node key={key} value={one} name={key} path={path === '' ? key : `${path}.${key}`} find={find} />
         ))}
         {entries.length > MAX_ENTRIES && (
-          <p className="text-muted">{entries.length - MAX_ENTRIES} more: see Raw</p>
+          <p className="text-muted">{words.more(entries.length - MAX_ENTRIES)}</p>
         )}
       </div>
     </details>

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { useUiWords } from '../text/words.ts';
 import { Button, IconButton } from './button.tsx';
 
 interface Props {
@@ -12,6 +13,7 @@ interface Props {
 export function Dialog({ title, onClose, children, wide = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const words = useUiWords();
   useEffect(() => element.current?.showModal(), []);
   return (
     <dialog
@@ -24,7 +26,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
         <h2 id={id} className="text-base">
           {title}
         </h2>
-        <IconButton icon="cross" label="Close" onClick={() => element.current?.close()} />
+        <IconButton icon="cross" label={words.close} onClick={() => element.current?.close()} />
       </div>
       <div className="p-4">{children}</div>
     </dialog>
@@ -43,6 +45,7 @@ interface FormProps extends Props {
 export function FormDialog({ action, danger = false, onSubmit, explain, children, ...rest }: FormProps) {
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);
+  const words = useUiWords();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setBusy(true);
@@ -62,8 +65,8 @@ export function FormDialog({ action, danger = false, onSubmit, explain, children
           </p>
         )}
         <div className="flex justify-end gap-2">
-          <Button onClick={rest.onClose}>Cancel</Button>
-          <Button type="submit" look={danger ? 'danger' : 'main'} busy={busy && 'Working'}>
+          <Button onClick={rest.onClose}>{words.cancel}</Button>
+          <Button type="submit" look={danger ? 'danger' : 'main'} busy={busy && words.working}>
             {action}
           </Button>
         </div>

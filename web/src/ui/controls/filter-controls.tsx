@@ -1,13 +1,15 @@
 import { type ReactNode, useRef } from 'react';
 import { Icon } from '../text/icon.tsx';
+import { useUiWords } from '../text/words.ts';
 import type { Choice } from './fields.tsx';
 
 export function FilterBar({ children }: { children: ReactNode }) {
+  const words = useUiWords();
   return (
     <div className="@container mb-2 shrink-0">
       <search
         className="flex shrink-0 items-center gap-2 overflow-x-auto p-0.5 @2xl:flex-wrap *:shrink-0"
-        aria-label="Filters"
+        aria-label={words.filters}
       >
         {children}
       </search>
@@ -46,6 +48,7 @@ export function FilterSelect({
 /** A typed value. It applies on Enter and when the field is left. */
 export function FilterText({ label, value, onChange, wide = false }: FilterProps & { wide?: boolean }) {
   const box = useRef<HTMLInputElement>(null);
+  const words = useUiWords();
   const apply = () => {
     const typed = box.current?.value.trim() ?? '';
     if (typed !== value) onChange(typed);
@@ -66,7 +69,7 @@ export function FilterText({ label, value, onChange, wide = false }: FilterProps
       {value !== '' && (
         <button
           type="button"
-          aria-label={`Clear ${label.toLowerCase()}`}
+          aria-label={words.clear(label.toLowerCase())}
           onClick={() => onChange('')}
           className="absolute top-1 right-1 inline-flex size-6 items-center justify-center text-muted hover:text-ink"
         >

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
+import { useUiWords } from '../text/words.ts';
 import { IconButton } from './button.tsx';
 
 interface Toast {
@@ -15,6 +16,7 @@ let nextId = 0;
 export const useToast = (): Show => useContext(Context);
 
 export function ToastProvider({ children }: { children: ReactNode }) {
+  const words = useUiWords();
   const [toasts, setToasts] = useState<Toast[]>([]);
   const drop = useCallback((id: number) => setToasts((all) => all.filter((one) => one.id !== id)), []);
   const show = useCallback<Show>(
@@ -35,7 +37,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
             className={`flex items-center gap-3 rounded-md border bg-raised py-1 pr-1 pl-3 shadow-md ${bad ? 'border-bad text-bad' : 'border-line'}`}
           >
             <span>{text}</span>
-            <IconButton icon="cross" label="Dismiss" onClick={() => drop(id)} />
+            <IconButton icon="cross" label={words.dismiss} onClick={() => drop(id)} />
           </div>
         ))}
       </div>

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../code/code-block.tsx';
 import { Button } from '../controls/button.tsx';
+import { useUiWords } from '../text/words.ts';
 
 /** Rows of the height that the content will have. */
 export function Skeleton({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) {
@@ -45,6 +46,7 @@ interface Problem {
 }
 
 export function ErrorPanel({ title, text, requestId, onRetry }: Problem) {
+  const words = useUiWords();
   return (
     <section
       role="alert"
@@ -54,13 +56,13 @@ export function ErrorPanel({ title, text, requestId, onRetry }: Problem) {
       <p>{text}</p>
       {requestId !== undefined && requestId !== '' && (
         <p className="text-xs">
-          Request id <code className="font-mono">{requestId}</code>, also in the log of the server.
+          {words.requestId} <code className="font-mono">{requestId}</code>
         </p>
       )}
       {onRetry !== undefined && (
         <div>
           <Button onClick={onRetry} icon="again">
-            Try again
+            {words.tryAgain}
           </Button>
         </div>
       )}

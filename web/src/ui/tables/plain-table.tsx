@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { useUiWords } from '../text/words.ts';
 
 export interface TableColumn<T> {
   name: string;
@@ -17,6 +18,7 @@ export function PlainTable<T>({
   columns: readonly TableColumn<T>[];
   rowKey(row: T): string;
 }) {
+  const words = useUiWords();
   return (
     // It scrolls sideways on a narrow screen, so it must be reachable by keyboard.
     <div className="relative overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
@@ -25,7 +27,7 @@ export function PlainTable<T>({
           <tr>
             {columns.map(({ name }) => (
               <th key={name} scope="col" className="h-8 px-2 font-normal whitespace-nowrap">
-                {name === '' ? <span className="sr-only">Acts</span> : name}
+                {name === '' ? <span className="sr-only">{words.acts}</span> : name}
               </th>
             ))}
           </tr>

@@ -7,7 +7,8 @@ export async function copyText(text: string): Promise<boolean> {
     const area = document.createElement('textarea');
     area.value = text;
     area.className = 'fixed opacity-0';
-    document.body.append(area);
+    // Outside of an open dialog nothing can be selected.
+    (document.activeElement?.closest('dialog') ?? document.body).append(area);
     area.select();
     const done = document.execCommand('copy');
     area.remove();

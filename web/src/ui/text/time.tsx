@@ -1,4 +1,7 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
+import { useUiWords } from './words.ts';
+
+export { relative, span } from './words.ts';
 
 /** How times are shown: how long ago or exact, in the reader's zone or UTC. */
 export interface TimeStyle {
@@ -27,27 +30,8 @@ function subscribe(listener: () => void): () => void {
 }
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 
-const UNITS: [number, string][] = [
-  [86_400, 'd'],
-  [3_600, 'h'],
-  [60, 'min'],
-  [1, 's'],
-];
-
-/** "3 min", "2 h": the largest unit that fits. */
-export function span(seconds: number): string {
-  const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
-  return `${Math.floor(seconds / size)} ${unit}`;
-}
-
-export function relative(at: number, from: number): string {
-  const seconds = (from - at) / 1000;
-  if (Math.abs(seconds) < 2) return 'now';
-  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
-}
-
 /** "15 Nov 14:05:09.123 UTC". */
-export function exactTime(at: number, utc: boolean): string {
+export function exactTime(at: number, utc: boolean, locale = 'en-GB'): string {
   const time = new Date(at);
   const options: Intl.DateTimeFormatOptions = {
     day: 'numeric',
@@ -61,18 +45,19 @@ export function exactTime(at: number, utc: boolean): string {
     timeZoneName: 'short',
     ...(utc ? { timeZone: 'UTC' } : {}),
   };
-  return new Intl.DateTimeFormat('en-GB', options).format(time).replace(',', '');
+  return new Intl.DateTimeFormat(locale, options).format(time).replace(',', '');
 }
 
 export function Time({ at, none = '–' }: { at: string | null | undefined; none?: string }) {
   const style = useContext(TimeStyleContext);
   const from = useNow();
+  const words = useUiWords();
   if (at === null || at === undefined || at === '') return <span className="text-muted">{none}</span>;
   const ms = Date.parse(at);
-  const exact = exactTime(ms, style.utc);
+  const exact = exactTime(ms, style.utc, words.locale);
   return (
     <time dateTime={at} title={exact} className="whitespace-nowrap">
-      {style.exact ? exact : relative(ms, from)}
+      {style.exact ? exact : words.relative(ms, from)}
     </time>
   );
 }

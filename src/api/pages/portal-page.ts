@@ -1,0 +1,71 @@
+/*
+ * The portal page: one document for every link. The theme and the pages that may embed it come from the project of the
+ * address, because the token of the link is behind the `#` and never reaches the server:
+ *
+ *   known project      -> its theme and its frame_origins
+ *   unknown, or none   -> the default theme, and no page may embed it
+ *
+ * Nobody is signed in here. So a project that is not in memory costs one read by its key, bounded per address.
+ */
+import type { FastifyInstance } from 'fastify';
+import { isId } from '../../domain/ids.ts';
+import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/portal-theme.ts';
+import { CallRate } from '../http/call-rate.ts';
+import type { ApiContext } from '../http/context.ts';
+import type { BuiltFile } from './built-pages.ts';
+import { sendNotBuilt } from './send-file.ts';
+
+export type PortalPageDeps = Pick<ApiContext, 'cache' | 'db' | 'projects'>;
+
+const READS_PER_SECOND = 50;
+
+export function registerPortalPage(
+  app: FastifyInstance,
+  deps: PortalPageDeps & { document: BuiltFile | undefined },
+): void {
+  const html = deps.document?.plain.toString();
+  const reads = new CallRate(READS_PER_SECOND);
+  app.get('/portal', { schema: { hide: true } }, async (request, reply) => {
+    const { project } = request.query as { project?: unknown };
+    const theme = await themeOf(deps, project, () => reads.count(request.ip));
+    reply.header('cache-control', 'no-cache').header('referrer-policy', 'no-referrer');
+    reply.header('content-security-policy', policyOf(theme)).header('x-content-type-options', 'nosniff');
+    if (html === undefined) return sendNotBuilt(reply);
+    return reply
+      .type('text/html; charset=utf-8')
+      .serializer(String)
+      .send(html.replace('name="theme" content=""', () => `name="theme" content="${attribute(theme)}"`));
+  });
+}
+
+async function themeOf(
+  { cache, db, projects }: PortalPageDeps,
+  id: unknown,
+  countRead: () => void,
+): Promise<PortalTheme> {
+  if (typeof id !== 'string' || !isId(id) || cache.isGone(id)) return DEFAULT_PORTAL_THEME;
+  const known = cache.peek(id)?.project;
+  if (known !== undefined) return known.config.portal;
+  countRead();
+  return (await projects.get(db, id))?.config.portal ?? DEFAULT_PORTAL_THEME;
+}
+
+/** Hosts of stored URLs have only letters that end no part of a policy: checkPortalTheme. */
+function policyOf({ logo_url, frame_origins }: PortalTheme): string {
+  const logo = logo_url === '' ? '' : ` ${new URL(logo_url).origin}`;
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self'${logo}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${frame_origins.length === 0 ? "'none'" : frame_origins.join(' ')}`,
+  ].join('; ');
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
+
+const attribute = (value: unknown): string =>
+  JSON.stringify(value).replace(/[&"<>]/g, (letter) => ESCAPES[letter] ?? '');

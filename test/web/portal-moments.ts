@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { PortalWorld } from './portal-world.ts';
+
+export function portalMomentTests(get: () => PortalWorld): void {
+  describe('a customer', () => {
+    it('finds out why a delivery failed, retries it and copies it as curl', async () => {
+      const { visit, link, app, seed } = get();
+      const { url } = await link({ owner_id: 'customer-9' });
+      const { page, wrongs, close } = await visit(url);
+      await page.getByText('Your server answered 500').first().waitFor();
+      await page.getByRole('link', { name: 'Deliveries' }).click();
+      await page.getByLabel('State').selectOption('Failure');
+      await page.getByRole('button', { name: /Retry all \d+ that failed/ }).waitFor();
+      await page.getByRole('link', { name: 'payment.failed' }).first().click();
+      await page.getByText(/Your server has a fault/).waitFor();
+      await page.getByText('database is down, ticket 4711').waitFor();
+      const id = new URL(page.url()).hash.split('/').at(-1) ?? '';
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await page.getByRole('button', { name: 'Copy as curl' }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      const curl = await page.evaluate(() => navigator.clipboard.readText());
+      expect(curl).toContain(`curl -i -X POST '${seed.endpoints.broken.url}'`);
+      expect(curl).not.toContain('***');
+      const before = await app.project.get(`/eventdeliveries/${id}`);
+      await page.getByRole('button', { name: 'Retry', exact: true }).click();
+      await page.getByText('It is sent again.').waitFor();
+      await eventually(
+        () => app.project.get(`/eventdeliveries/${id}/deliveryattempts`),
+        (attempts) => attempts.length > before.metadata.num_trials,
+      );
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('adds an endpoint, chooses its events, sees the answer of the test, changes it and rolls its secret', async () => {
+      const { visit, link, app } = get();
+      const receiver = await Receiver.start();
+      const owner_id = 'customer-new';
+      const { url } = await link({ owner_id, can_manage_endpoint: true });
+      const { page, wrongs, close } = await visit(url);
+      await page.getByText('Where should we send your events?').waitFor();
+      await page.getByRole('button', { name: 'Add endpoint' }).click();
+      await page.getByLabel('Address').fill(`${receiver.url}/hook`);
+      await page.getByLabel('All event types').uncheck();
+      await page.getByLabel('invoice.overdue').check();
+      await page.getByRole('button', { name: 'Add and test' }).click();
+      await page.getByText('200 OK').first().waitFor();
+      expect((await receiver.received(1))[0]?.headers['webhook-signature']).toMatch(/^v1,/);
+      await page.getByRole('button', { name: 'Close' }).last().click();
+      await page.getByText('invoice.overdue').first().waitFor();
+
+      const stored = async (): Promise<Json> =>
+        (await app.project.get(`/endpoints?ownerId=${owner_id}`)).content[0];
+      await page.getByRole('button', { name: 'Edit…' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Shop');
+      await page.getByLabel('Header name').fill('X-Shop-Key');
+      await page.getByLabel('Header value').fill('k-1');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByRole('heading', { name: 'Shop' }).waitFor();
+      expect((await stored()).authentication).toMatchObject({
+        type: 'api_key',
+        api_key: { header_name: 'X-Shop-Key', header_value: 'k-1' },
+      });
+
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Paused. Deliveries wait.').waitFor();
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await page.getByText('Active. What waited is being sent.').waitFor();
+
+      const [{ value: old }] = (await stored()).secrets;
+      await page.getByRole('button', { name: 'Roll…' }).click();
+      await page.getByRole('button', { name: 'Roll secret' }).click();
+      await page.getByText(/ends in/).waitFor();
+      const { secrets } = await stored();
+      expect(secrets).toHaveLength(2);
+      await page.getByRole('button', { name: 'Show', exact: true }).click();
+      await page.getByText(old).waitFor();
+
+      await page.getByLabel('Event type').selectOption('invoice.overdue');
+      await page.getByRole('button', { name: 'Send a test event' }).click();
+      const [, request] = await receiver.received(2);
+      expect(request?.json).toEqual({ invoice: 4711, amount: 'text' });
+      expect(request?.headers['x-shop-key']).toBe('k-1');
+      await page.getByText('200 OK').first().waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+      await receiver.stop();
+    });
+
+    it('activates a disabled endpoint and sends what it missed', async () => {
+      const { visit, link, app } = get();
+      const receiver = await Receiver.start();
+      const owner_id = 'customer-off';
+      const { uid } = await app.project.post('/endpoints', { name: 'Off', url: receiver.url, owner_id });
+      await app.project.post('/subscriptions', {
+        name: 'off',
+        endpoint_id: uid,
+        filter_config: { event_types: ['off.event'] },
+      });
+      await app.project.put(`/endpoints/${uid}`, { is_disabled: true });
+      for (const n of [1, 2, 3])
+        await app.project.post('/events/broadcast', { event_type: 'off.event', data: { n } });
+      await eventually(
+        () => app.project.get(`/eventdeliveries?endpointId=${uid}&status=Discarded`),
+        ({ content }) => content.length === 3,
+      );
+      const { url } = await link({ owner_id, can_manage_endpoint: true });
+      const { page, wrongs, close } = await visit(`${url}`);
+      await page.getByRole('link', { name: 'Off' }).click();
+      await page.getByText('This endpoint is disabled').waitFor();
+      await page.getByRole('button', { name: 'Activate and send those 3' }).click();
+      await receiver.received(3);
+      await page.getByText('Active', { exact: true }).waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+      await receiver.stop();
+    });
+
+    it('tries the check of signatures against an endpoint that checks them, and one that does not', async () => {
+      const { visit, link, app } = get();
+      const receiver = await Receiver.start();
+      const owner_id = 'customer-verify';
+      const { uid } = await app.project.post('/endpoints', { name: 'Checks', url: receiver.url, owner_id });
+      const { url } = await link({ owner_id, can_manage_endpoint: true });
+      const { page, wrongs, close } = await visit(url);
+      await page.getByRole('link', { name: 'Verify' }).click();
+      await page.getByRole('button', { name: 'Send both' }).click();
+      await page.getByText(/accepts a request with a wrong signature/).waitFor();
+      const signatures = receiver.requests.map(({ headers }) => headers['webhook-signature']);
+      expect(new Set(signatures).size).toBe(2);
+      receiver.answerNext(200, 401);
+      await page.getByRole('button', { name: 'Send both' }).click();
+      await page.getByText(/refuses what is not/).waitFor();
+      expect(await app.project.get(`/eventdeliveries?endpointId=${uid}`)).toMatchObject({ content: [] });
+      expect(wrongs).toEqual([]);
+      await close();
+      await receiver.stop();
+    });
+  });
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { violations } from './axe.ts';
+import type { PortalWorld } from './portal-world.ts';
+
+export function portalPageTests(get: () => PortalWorld): void {
+  describe('its pages', () => {
+    /** Each page, and what shows that its data has come. */
+    const pages = ({ seed, deliveryId }: { seed: PortalWorld['seed']; deliveryId: string }) =>
+      [
+        ['#/endpoints', 'Broken receiver'],
+        [`#/endpoints/${seed.endpoints.broken.uid}`, 'This endpoint fails'],
+        ['#/deliveries', 'payment.failed'],
+        [`#/deliveries/${deliveryId}`, 'database is down, ticket 4711'],
+        ['#/types', 'An invoice was not paid in time.'],
+        ['#/numbers', 'Last 14 days'],
+        ['#/verify', 'Send both'],
+      ] as const;
+
+    const failedDelivery = async ({ app, seed }: PortalWorld): Promise<string> => {
+      const list = await app.project.get(`/eventdeliveries?eventId=${seed.failedEvent.uid}`);
+      return list.content[0].uid as string;
+    };
+
+    it.each([
+      ['light', false, 1280],
+      ['dark', true, 1280],
+      ['light on a phone', false, 360],
+    ] as const)(
+      'show their data without violations of WCAG 2.2 AA and without scrolling sideways, %s',
+      async (_name, dark, width) => {
+        const world = get();
+        const { url } = await world.link({ owner_id: 'customer-9', can_manage_endpoint: true });
+        const deliveryId = await failedDelivery(world);
+        const { page, wrongs, close } = await world.visit(url, { dark, width });
+        for (const [place, shows] of pages({ seed: world.seed, deliveryId })) {
+          await page.evaluate((hash) => void (location.hash = hash), place);
+          await page.getByText(shows).first().waitFor();
+          expect([place, await violations(page)]).toEqual([place, []]);
+          expect([place, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([place, width]);
+        }
+        expect(wrongs).toEqual([]);
+        await close();
+      },
+    );
+
+    it.each([
+      ['de-DE', 'Endpunkte', 'de'],
+      ['fr-FR', 'Points de réception', 'fr'],
+      ['es-ES', 'Destinos', 'es'],
+      ['fi-FI', 'Endpoints', 'en'],
+    ])('speak the language of a browser for %s', async (language, word, lang) => {
+      const world = get();
+      const { url } = await world.link({ owner_id: 'customer-7' });
+      const { page, wrongs, close } = await world.visit(url, { language });
+      await page.getByRole('link', { name: word, exact: true }).waitFor();
+      expect(await page.evaluate('document.documentElement.lang')).toBe(lang);
+      expect(await violations(page)).toEqual([]);
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('have the title, logo, colours, corners and language of the project of the address', async () => {
+      const world = get();
+      const project = await world.app.newProject({
+        portal: {
+          title: 'Acme & Söhne <b>',
+          logo_url: `${world.app.url}/favicon.svg`,
+          accent: '#3b5bdb',
+          radius: 12,
+          color_scheme: 'dark',
+          language: 'de',
+        },
+      });
+      await project.post('/endpoints', { name: 'Kasse', url: 'http://127.0.0.1:9/', owner_id: 'acme' });
+      const { url } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme' });
+      const { page, wrongs, close } = await world.visit(url);
+      await page.getByRole('heading', { name: 'Acme & Söhne <b>' }).waitFor();
+      await page.getByRole('link', { name: 'Kasse' }).waitFor();
+      await page.getByRole('link', { name: 'Zustellungen' }).waitFor();
+      expect(await page.title()).toBe('Acme & Söhne <b>');
+      expect(await page.locator('header img').getAttribute('src')).toBe(`${world.app.url}/favicon.svg`);
+      const style = (name: string) =>
+        page.evaluate(
+          (one) => getComputedStyle(document.documentElement).getPropertyValue(one),
+          name,
+        );
+      expect(await style('--radius-md')).toBe('12px');
+      expect(await style('--color-accent')).toContain('#3b5bdb');
+      expect(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe('dark');
+      expect(await violations(page)).toEqual([]);
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+  });
+}

@@ -1,0 +1,30 @@
+import { useSyncExternalStore } from 'react';
+
+/** Where the reader is: `#/deliveries/{id}?state=Failure`. The part after the `#` never reaches a server. */
+export interface Place {
+  page: string;
+  id: string | undefined;
+  filters: URLSearchParams;
+}
+
+const subscribe = (listener: () => void) => {
+  addEventListener('hashchange', listener);
+  return () => removeEventListener('hashchange', listener);
+};
+
+export function usePlace(): Place {
+  const hash = useSyncExternalStore(subscribe, () => location.hash);
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [page = '', id] = path.split('/').map(decodeURIComponent);
+  return { page: page === '' ? 'endpoints' : page, id: id || undefined, filters: new URLSearchParams(query) };
+}
+
+export function placeOf(page: string, id = '', filters: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString();
+  const path = id === '' ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
+  return query === '' ? path : `${path}?${query}`;
+}
+
+export function goTo(place: string): void {
+  location.hash = place;
+}

@@ -1,0 +1,38 @@
+import type { Endpoint, EventDelivery } from 'posthorn-client';
+import { type DeliveryState, deliveryState } from '../data/delivery-state.ts';
+import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
+import type { Messages } from './languages/en.ts';
+import { useWords } from './words.ts';
+
+const LOOKS: Readonly<Record<DeliveryState, Omit<StateLook, 'word'>>> = {
+  delivered: { tone: 'ok', shape: 'check' },
+  failed: { tone: 'bad', shape: 'cross' },
+  retrying: { tone: 'retry', shape: 'again' },
+  'in flight': { tone: 'run', shape: 'arrow' },
+  scheduled: { tone: 'run', shape: 'clock' },
+  held: { tone: 'held', shape: 'pause' },
+  discarded: { tone: 'off', shape: 'slash' },
+  cancelled: { tone: 'off', shape: 'slash' },
+};
+
+type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'description'>;
+
+export function DeliveryBadge({ delivery }: { delivery: Stated }) {
+  const { states } = useWords();
+  const state = deliveryState(delivery);
+  return <StateBadge look={{ ...LOOKS[state], word: states[state] }} />;
+}
+
+type Health = Pick<Endpoint, 'status' | 'cb_state'>;
+
+function healthLook({ status, cb_state }: Health, { health }: Messages): StateLook {
+  if (status === 'paused') return { tone: 'held', shape: 'pause', word: health.paused };
+  if (status === 'inactive') return { tone: 'off', shape: 'slash', word: health.disabled };
+  if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: health.failing };
+  if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: health.recovering };
+  return { tone: 'ok', shape: 'check', word: health.active };
+}
+
+export const HealthBadge = ({ endpoint }: { endpoint: Health }) => (
+  <StateBadge look={healthLook(endpoint, useWords())} />
+);

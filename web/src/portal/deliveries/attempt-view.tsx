@@ -1,0 +1,75 @@
+import type { DeliveryAttempt } from 'posthorn-client';
+import { attemptResult, curlOf, timingParts, totalMs } from '../../data/attempt.ts';
+import { formatMs, TimingBar } from '../../ui/charts/timing-bar.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { CopyButton } from '../../ui/text/copy.tsx';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
+import { Time } from '../../ui/text/time.tsx';
+import { useWords } from '../words.ts';
+
+interface Props {
+  attempt: DeliveryAttempt;
+  /** Its number, from 1; undefined for a test. */
+  number?: number;
+  body: string;
+  open: boolean;
+}
+
+/** One attempt: the request, the answer and the time that each part took. */
+export function AttemptView({ attempt, number, body, open }: Props) {
+  const { deliveries: t } = useWords();
+  const word = attemptResult(attempt);
+  return (
+    <details open={open} className="border-b border-line">
+      <summary className="flex min-h-9 flex-wrap items-center gap-x-4 px-1 py-1 hover:bg-hover">
+        {number !== undefined && <span className="font-semibold">{t.attempt(number)}</span>}
+        <StateBadge
+          look={attempt.status ? { tone: 'ok', shape: 'check', word } : { tone: 'bad', shape: 'cross', word }}
+        />
+        <span className="grow" />
+        <span className="font-mono text-xs">{formatMs(totalMs(attempt))}</span>
+        <span className="text-xs text-muted">
+          <Time at={attempt.requested_at ?? attempt.created_at} />
+        </span>
+      </summary>
+      <div className="@container grid gap-3 px-1 py-2">
+        <TimingBar parts={timingParts(attempt)} names={t.timings} />
+        <div className="flex flex-wrap items-center gap-2">
+          <span className="min-w-0 grow break-all">
+            <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
+          </span>
+          <CopyButton text={() => curlOf({ ...attempt, headers: knownHeaders(attempt) }, body)}>
+            {t.curl}
+          </CopyButton>
+        </div>
+        <Part title={t.answerBody} text={attempt.response_data} />
+        <div className="grid gap-3 @xl:grid-cols-2">
+          <Part title={t.requestHeaders} text={lines(attempt.request_http_header)} />
+          <Part title={t.answerHeaders} text={lines(attempt.response_http_header)} />
+        </div>
+        <p className="text-xs text-muted">{t.masked}</p>
+      </div>
+    </details>
+  );
+}
+
+function Part({ title, text }: { title: string; text: string }) {
+  const { ui } = useWords();
+  return (
+    <div className="min-w-0">
+      <h3 className="mb-1 text-xs text-muted">{title}</h3>
+      {text === '' ? <p className="text-muted">{ui.none}</p> : <CodeBlock label={title} text={text} />}
+    </div>
+  );
+}
+
+/** Hidden values are left out. The type of the content is needed. */
+function knownHeaders({ request_http_header: headers }: DeliveryAttempt): Record<string, string> {
+  const shown = Object.entries(headers).filter(([, value]) => value !== '***');
+  return { 'content-type': 'application/json', ...Object.fromEntries(shown) };
+}
+
+const lines = (headers: Readonly<Record<string, string>>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');

@@ -1,0 +1,125 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { EventDelivery, ListEventDeliveriesQuery } from 'posthorn-client';
+import { Button } from '../../ui/controls/button.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { goTo, placeOf } from '../address.ts';
+import { endpointsQuery } from '../endpoints/queries.ts';
+import { QueryView } from '../query-view.tsx';
+import { api } from '../session.ts';
+import { useAct } from '../use-act.ts';
+import { useWords } from '../words.ts';
+import { DeliveryLines } from './delivery-lines.tsx';
+
+const PER_PAGE = 50;
+const EVERY_MS = 10_000;
+type Status = NonNullable<ListEventDeliveriesQuery['status']>[number];
+
+const wanted = (filters: URLSearchParams): ListEventDeliveriesQuery => {
+  const [state, endpoint, type] = ['state', 'endpoint', 'type'].map((name) => filters.get(name) ?? '');
+  return {
+    ...(state ? { status: [state as Status] } : {}),
+    ...(endpoint ? { endpointId: [endpoint] } : {}),
+    ...(type ? { eventType: type } : {}),
+  };
+};
+
+export function Deliveries({ filters }: { filters: URLSearchParams }) {
+  const words = useWords();
+  const { deliveries: t } = words;
+  const query = wanted(filters);
+  const list = useInfiniteQuery({
+    queryKey: ['deliveries', query],
+    initialPageParam: '',
+    queryFn: ({ pageParam }) =>
+      api.eventDeliveries
+        .list({ ...query, perPage: PER_PAGE, ...(pageParam === '' ? {} : { next_page_cursor: pageParam }) })
+        .page(),
+    getNextPageParam: ({ pagination }) =>
+      pagination.has_next_page ? pagination.next_page_cursor : undefined,
+    refetchInterval: EVERY_MS,
+  });
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <>
+      <Filters filters={filters} />
+      {filters.get('state') === 'Failure' && <RetryAll query={query} />}
+      <QueryView query={list} rows={8}>
+        {({ pages }) => {
+          const rows: EventDelivery[] = pages.flatMap(({ content }) => content);
+          return rows.length === 0 ? (
+            <EmptyState title={t.none} text={isFiltered ? t.noneMatch : t.noneText} />
+          ) : (
+            <>
+              <DeliveryLines deliveries={rows} />
+              {list.hasNextPage && (
+                <Button
+                  className="mt-3"
+                  onClick={() => void list.fetchNextPage()}
+                  busy={list.isFetchingNextPage && words.loading}
+                >
+                  {t.more}
+                </Button>
+              )}
+            </>
+          );
+        }}
+      </QueryView>
+    </>
+  );
+}
+
+function Filters({ filters }: { filters: URLSearchParams }) {
+  const { deliveries: t, states } = useWords();
+  const endpoints = useQuery(endpointsQuery);
+  const value = (name: string) => filters.get(name) ?? '';
+  const change = (name: string) => (text: string) =>
+    goTo(placeOf('deliveries', '', { ...Object.fromEntries(filters), [name]: text }));
+  return (
+    <FilterBar>
+      <FilterSelect
+        label={t.state}
+        value={value('state')}
+        onChange={change('state')}
+        choices={[
+          ['', t.allStates],
+          ['Success', states.delivered],
+          ['Failure', states.failed],
+          ['Retry', states.retrying],
+          ['Scheduled', states.scheduled],
+          ['Discarded', states.discarded],
+        ]}
+      />
+      <FilterSelect
+        label={t.endpoint}
+        value={value('endpoint')}
+        onChange={change('endpoint')}
+        choices={[
+          ['', t.allEndpoints],
+          ...(endpoints.data ?? []).map(({ uid, name }) => [uid, name] as const),
+        ]}
+      />
+      <FilterText label={t.type} value={value('type')} onChange={change('type')} />
+    </FilterBar>
+  );
+}
+
+/** Sends all that match again, counted before. */
+function RetryAll({ query }: { query: ListEventDeliveriesQuery }) {
+  const { deliveries: t } = useWords();
+  const count = useQuery({
+    queryKey: ['retryable', query],
+    queryFn: () => api.eventDeliveries.countBatchRetry(query),
+  });
+  const number = count.data?.num ?? 0;
+  const retry = useAct(
+    () => api.eventDeliveries.batchRetry(query),
+    () => t.retryingAll(number),
+  );
+  if (number === 0) return null;
+  return (
+    <Button className="mb-2" icon="again" onClick={() => retry.mutate()} busy={retry.isPending && t.asking}>
+      {t.retryAll(number)}
+    </Button>
+  );
+}

@@ -1,0 +1,151 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Endpoint, Subscription } from 'posthorn-client';
+import type { ReactNode } from 'react';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { goTo, placeOf } from '../address.ts';
+import { explain } from '../query-view.tsx';
+import { api } from '../session.ts';
+import { useWords } from '../words.ts';
+import { EventTypePicker, pickedTypes } from './event-type-picker.tsx';
+
+interface Props {
+  endpoint: Endpoint;
+  onClose(): void;
+}
+
+interface ActProps {
+  title: string;
+  action: string;
+  danger?: boolean;
+  onClose(): void;
+  act(form: FormData): Promise<unknown>;
+  children: ReactNode;
+}
+
+/** A dialog whose act changes what is on the page. */
+function ActDialog({ act, ...rest }: ActProps) {
+  const words = useWords();
+  const queries = useQueryClient();
+  const submit = async (form: FormData) => {
+    await act(form);
+    await queries.invalidateQueries();
+  };
+  return <FormDialog {...rest} onSubmit={submit} explain={(error) => explain(words, error).text} />;
+}
+
+export function EditEndpoint({ endpoint, onClose }: Props) {
+  const { endpoints: t } = useWords();
+  const { type, api_key: key } = endpoint.authentication ?? {};
+  // Other ways to sign in are set by the API and stay as they are.
+  const isHeader = type === undefined || type === '' || type === 'api_key';
+  const save = (form: FormData) => {
+    const text = (name: string) => formText(form, name);
+    const header_name = text('headerName');
+    const authentication =
+      header_name === ''
+        ? { type: '' as const }
+        : { type: 'api_key' as const, api_key: { header_name, header_value: text('headerValue') } };
+    return api.endpoints.update(endpoint.uid, {
+      name: text('name'),
+      url: text('url'),
+      support_email: text('mail'),
+      ...(isHeader ? { authentication } : {}),
+    });
+  };
+  return (
+    <ActDialog title={t.editTitle(endpoint.name)} action={t.save} onClose={onClose} act={save}>
+      <TextField label={t.address} name="url" type="url" required defaultValue={endpoint.url} />
+      <TextField label={t.nameLabel} name="name" required defaultValue={endpoint.name} />
+      <TextField label={t.mail} name="mail" type="email" defaultValue={endpoint.support_email} />
+      {isHeader && (
+        <fieldset className="grid gap-2 sm:grid-cols-2">
+          <legend className="mb-1 font-semibold">{t.header}</legend>
+          <TextField
+            label={t.headerName}
+            name="headerName"
+            placeholder="X-Api-Key"
+            defaultValue={key?.header_name}
+            hint={t.headerHint}
+          />
+          <TextField
+            label={t.headerValue}
+            name="headerValue"
+            autoComplete="off"
+            defaultValue={key?.header_value}
+          />
+        </fieldset>
+      )}
+    </ActDialog>
+  );
+}
+
+export function DeleteEndpoint({ endpoint, onClose }: Props) {
+  const { endpoints: t } = useWords();
+  const remove = async () => {
+    await api.endpoints.delete(endpoint.uid);
+    goTo(placeOf('endpoints'));
+  };
+  return (
+    <ActDialog
+      title={t.deleteTitle(endpoint.name)}
+      action={t.deleteAct}
+      danger
+      onClose={onClose}
+      act={remove}
+    >
+      <p>{t.deleteText}</p>
+    </ActDialog>
+  );
+}
+
+export function RollSecret({ endpoint, onClose }: Props) {
+  const { secrets: t } = useWords();
+  const roll = (form: FormData) =>
+    api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('seconds')) });
+  return (
+    <ActDialog title={t.rollTitle} action={t.rollAct} onClose={onClose} act={roll}>
+      <p>{t.rollText}</p>
+      <SelectField
+        label={t.oldIsValid}
+        name="seconds"
+        defaultValue="86400"
+        choices={[
+          ['3600', t.hours(1)],
+          ['86400', t.hours(24)],
+          ['604800', t.days(7)],
+          ['0', t.atOnce],
+        ]}
+      />
+    </ActDialog>
+  );
+}
+
+/** The event types of one subscription. Without one, a subscription is made. */
+export function ChooseTypes({
+  endpoint,
+  subscription,
+  onClose,
+}: Props & { subscription: Subscription | undefined }) {
+  const { endpoints: t } = useWords();
+  const save = (form: FormData): Promise<unknown> => {
+    const event_types = pickedTypes(form);
+    if (subscription === undefined)
+      return api.subscriptions.create({
+        name: endpoint.name,
+        endpoint_id: endpoint.uid,
+        filter_config: { event_types },
+      });
+    const { body, headers, query, path } = subscription.filter_config.filter;
+    // An update replaces the whole filter, so its conditions go along.
+    return api.subscriptions.update(subscription.uid, {
+      filter_config: { event_types, filter: { body, headers, query, path } },
+    });
+  };
+  return (
+    <ActDialog title={t.types} action={t.saveTypes} onClose={onClose} act={save}>
+      <EventTypePicker chosen={subscription?.filter_config.event_types ?? []} />
+    </ActDialog>
+  );
+}

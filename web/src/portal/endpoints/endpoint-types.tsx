@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Endpoint, Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { useMayManage } from '../link.ts';
+import { QueryView } from '../query-view.tsx';
+import { useWords } from '../words.ts';
+import { ChooseTypes } from './endpoint-dialogs.tsx';
+import { subscriptionsQuery } from './queries.ts';
+
+/** What the endpoint receives. It may have several subscriptions, and each has its types. */
+export function EndpointTypes({ endpoint }: { endpoint: Endpoint }) {
+  const { endpoints: t } = useWords();
+  const subscriptions = useQuery(subscriptionsQuery(endpoint.uid));
+  return (
+    <Section title={t.types}>
+      <QueryView query={subscriptions} rows={1}>
+        {(all) =>
+          (all.length === 0 ? [undefined] : all).map((one) => (
+            <Types key={one?.uid ?? ''} endpoint={endpoint} subscription={one} />
+          ))
+        }
+      </QueryView>
+    </Section>
+  );
+}
+
+function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: Subscription | undefined }) {
+  const { endpoints: t, ui } = useWords();
+  const mayManage = useMayManage();
+  const [choosing, setChoosing] = useState(false);
+  const types = subscription?.filter_config.event_types ?? [];
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-t border-line py-2">
+      <span className="flex min-w-0 grow flex-wrap gap-1.5">
+        {subscription === undefined && <span className="text-muted">{ui.none}</span>}
+        {types.includes('*')
+          ? t.allTypes
+          : types.map((name) => (
+              <code key={name} className="rounded-sm bg-hover px-1.5 py-0.5 font-mono text-xs break-all">
+                {name}
+              </code>
+            ))}
+      </span>
+      {mayManage && <Button onClick={() => setChoosing(true)}>{t.chooseTypes}</Button>}
+      {choosing && <ChooseTypes {...{ endpoint, subscription }} onClose={() => setChoosing(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import '../app/styles.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode, useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ToastProvider } from '../ui/controls/toast.tsx';
+import { WordsContext } from '../ui/text/words.ts';
+import { listenToHost } from './host.ts';
+import type { Messages } from './languages/en.ts';
+import { takeTokenOfAddress } from './session.ts';
+import { Shell } from './shell.tsx';
+import { applyTheme, type Theme, themeOfDocument, withHostTheme } from './theme.ts';
+import { loadWords, MessagesContext } from './words.ts';
+
+takeTokenOfAddress();
+addEventListener('hashchange', takeTokenOfAddress);
+
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
+});
+
+function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
+  const [theme, setTheme] = useState(first);
+  const [words, setWords] = useState(firstWords);
+  useEffect(
+    () => listenToHost(first.frame_origins, (given) => setTheme(withHostTheme(first, given))),
+    [first],
+  );
+  useEffect(() => {
+    applyTheme(theme);
+    void loadWords(theme.language).then(setWords);
+  }, [theme]);
+  return (
+    <MessagesContext.Provider value={words}>
+      <WordsContext.Provider value={words.ui}>
+        <ToastProvider>
+          <Shell theme={theme} />
+        </ToastProvider>
+      </WordsContext.Provider>
+    </MessagesContext.Provider>
+  );
+}
+
+const theme = themeOfDocument();
+applyTheme(theme);
+const words = await loadWords(theme.language);
+const root = document.querySelector('#root');
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <Portal first={theme} firstWords={words} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );

@@ -1,0 +1,64 @@
+import type { EventDelivery } from 'posthorn-client';
+import { deliveryState } from '../data/delivery-state.ts';
+import type { Messages } from './languages/en.ts';
+
+/** What came of a request, from the outcome as one word: `http_503`, `timeout`. */
+export function outcomeText({ outcomes }: Messages, outcome: string): string {
+  const status = /^http_(\d{3})$/.exec(outcome)?.[1];
+  if (status !== undefined) return outcomes.answered(status);
+  const known = outcomes as unknown as Readonly<Record<string, string>>;
+  return (Object.hasOwn(known, outcome) ? known[outcome] : undefined) ?? outcomes.other;
+}
+
+const ADVICE: Readonly<Record<string, keyof Messages['advice']>> = {
+  http_401: 401,
+  http_403: 401,
+  http_404: 404,
+  http_410: 410,
+  timeout: 'timeout',
+  response_too_slow: 'timeout',
+  connection_refused: 'connection',
+  connection_reset: 'connection',
+  unreachable: 'connection',
+  dns_not_found: 'dns_not_found',
+  tls_failed: 'tls_failed',
+};
+
+/** What to change. Empty: nothing is known. */
+export function adviceText({ advice }: Messages, outcome: string): string {
+  const family = Number(/^http_(\d)/.exec(outcome)?.[1]);
+  const key =
+    ADVICE[outcome] ?? (family === 2 || family === 3 || family === 4 || family === 5 ? family : 'other');
+  return advice[key];
+}
+
+type Told = Pick<
+  EventDelivery,
+  'status' | 'waiting_for' | 'description' | 'last_outcome' | 'metadata' | 'latency_seconds'
+>;
+
+const HOLDS = { paused: 'paused', circuit_breaker: 'breaker', rate_limit: 'limited' } as const;
+
+/** What happened, what to change, and what happens next. `when` words a time, such as "in 4 min". */
+export function tellDelivery(words: Messages, delivery: Told, when: (at: string) => string): string {
+  const { next } = words;
+  const { metadata, last_outcome: outcome, waiting_for: gate } = delivery;
+  const state = deliveryState(delivery);
+  const seconds = delivery.latency_seconds;
+  const took = seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+  if (state === 'delivered') return next.delivered(took, metadata.num_trials);
+  const past = outcome === '' ? [] : [`${outcomeText(words, outcome)}.`, adviceText(words, outcome)];
+  const held = gate === null ? undefined : HOLDS[gate.gate as keyof typeof HOLDS];
+  const at = gate?.until ?? metadata.next_send_time;
+  const future = {
+    failed: next.failed,
+    discarded: next.discarded,
+    cancelled: next.cancelled,
+    'in flight': next.flying,
+    scheduled: next.scheduled,
+    held: held === undefined ? '' : next[held],
+    retrying: next.retry(at === null ? next.soon : when(at)),
+  }[state];
+  const tries = metadata.num_trials > 0 ? next.tries(metadata.num_trials, metadata.retry_limit) : '';
+  return [...past, future, tries].filter((part) => part !== '').join(' ');
+}

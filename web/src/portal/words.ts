@@ -1,0 +1,23 @@
+import { createContext, useContext } from 'react';
+import en, { type Messages } from './languages/en.ts';
+
+/** Each file of the folder is a language. Only that of the reader is loaded. */
+const FILES = import.meta.glob<Messages>(['./languages/*.ts', '!./languages/en.ts'], { import: 'default' });
+
+const fileOf = (language: string) => FILES[`./languages/${language}.ts`];
+
+export const languages: readonly string[] = [
+  'en',
+  ...Object.keys(FILES).map((path) => path.replace(/^.*\/|\.ts$/g, '')),
+];
+
+/** The wanted language, or the first that the browser asks for and that there is, or English. */
+export async function loadWords(wanted: string): Promise<Messages> {
+  const asked = [wanted, ...navigator.languages.map((one) => one.slice(0, 2))];
+  const language = asked.find((one) => languages.includes(one)) ?? 'en';
+  document.documentElement.lang = language;
+  return (await fileOf(language)?.()) ?? en;
+}
+
+export const MessagesContext = createContext<Messages>(en);
+export const useWords = (): Messages => useContext(MessagesContext);

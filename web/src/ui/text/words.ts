@@ -1,0 +1,74 @@
+import { createContext, useContext } from 'react';
+
+/** The words that the parts themselves say. The portal brings those of its language. */
+export interface UiWords {
+  /** For dates and numbers. */
+  locale: string;
+  close: string;
+  cancel: string;
+  working: string;
+  dismiss: string;
+  copy: string;
+  copied: string;
+  copyWhat(what: string): string;
+  tryAgain: string;
+  requestId: string;
+  searchIn: string;
+  raw: string;
+  asTree: string;
+  items(count: number): string;
+  fields(count: number): string;
+  more(count: number): string;
+  acts: string;
+  filters: string;
+  clear(what: string): string;
+  none: string;
+  /** A time in words, such as "3 min ago". */
+  relative(at: number, from: number): string;
+}
+
+const UNITS: [number, string][] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+/** "3 min", "2 h": the largest unit that fits. */
+export function span(seconds: number): string {
+  const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+export function relative(at: number, from: number): string {
+  const seconds = (from - at) / 1000;
+  if (Math.abs(seconds) < 2) return 'now';
+  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+}
+
+export const ENGLISH: UiWords = {
+  locale: 'en-GB',
+  close: 'Close',
+  cancel: 'Cancel',
+  working: 'Working',
+  dismiss: 'Dismiss',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyWhat: (what) => `Copy ${what}`,
+  tryAgain: 'Try again',
+  requestId: 'Request id',
+  searchIn: 'Search in it',
+  raw: 'Raw',
+  asTree: 'As tree',
+  items: (count) => `${count} items`,
+  fields: (count) => `${count} fields`,
+  more: (count) => `${count} more: see Raw`,
+  acts: 'Acts',
+  filters: 'Filters',
+  clear: (what) => `Clear ${what}`,
+  none: 'None',
+  relative,
+};
+
+export const WordsContext = createContext<UiWords>(ENGLISH);
+export const useUiWords = (): UiWords => useContext(WordsContext);
