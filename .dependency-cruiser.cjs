@@ -36,7 +36,7 @@ const webLayers = {
   ui: [],
   data: [],
   parts: ['ui', 'data'],
-  routes: ['ui', 'data', 'parts'],
+  routes: ['ui', 'data', 'parts', 'portal'],
   portal: ['ui', 'data'],
   embed: [],
 };

@@ -66,7 +66,9 @@ describe('the portal page', () => {
     });
     const { html, policy } = await open(`?project=${id}`);
     expect(html).not.toContain('<script>');
-    expect(html).toContain('&quot;title&quot;:&quot;\\&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;$&amp;&quot;');
+    expect(html).toContain(
+      '&quot;title&quot;:&quot;\\&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;$&amp;&quot;',
+    );
     expect(policy).toContain("img-src 'self' https://cdn.example.com;");
   });
 

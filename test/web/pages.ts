@@ -14,6 +14,7 @@ const PAGES: [path: string, shows: RegExp][] = [
   ['sources', /GitHub of the shop/],
   ['event-types', /invoice\.paid/],
   ['portal-links', /customer-7/],
+  ['portal-page', /Origins that may embed it/],
   ['meta-events', /No meta events yet/],
   ['audit', /endpoint\.created/],
   ['keys', /default key/],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiClient } from '../support/client.ts';
-import type { PortalWorld } from './portal-world.ts';
+import { goTo, type PortalWorld } from './portal-world.ts';
 
 export function portalLinkTests(get: () => PortalWorld): void {
   describe('a link', () => {
@@ -10,8 +10,8 @@ export function portalLinkTests(get: () => PortalWorld): void {
       const { page, wrongs, close } = await visit(url);
       await page.getByRole('link', { name: 'Billing' }).waitFor();
       expect(page.url()).not.toContain(token);
-      const stored = await page.evaluate(() =>
-        JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, history.state]),
+      const stored = await page.evaluate(
+        'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, history.state])',
       );
       expect(stored).toBe('["",{},{},null]');
       expect(await page.context().cookies()).toEqual([]);
@@ -48,7 +48,10 @@ export function portalLinkTests(get: () => PortalWorld): void {
       expect(await page.getByRole('navigation').count()).toBe(0);
 
       const expired = await link({ owner_id: 'customer-7' });
-      await app.database.query(`update portal_links set expires_at = now() - interval '1 hour' where id = $1`, [expired.uid]);
+      await app.database.query(
+        `update portal_links set expires_at = now() - interval '1 hour' where id = $1`,
+        [expired.uid],
+      );
       // Another link in the same tab.
       await page.goto(expired.url);
       await page.getByText('This link no longer works').waitFor();
@@ -86,7 +89,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
         ['#/endpoints', 'Billing'],
       ];
       for (const [hash, shows] of visits) {
-        await page.evaluate((to) => void (location.hash = to), hash);
+        await goTo(page, hash);
         await page.getByText(shows).first().waitFor();
         expect(await page.content()).not.toContain('Broken receiver');
       }
@@ -100,7 +103,10 @@ export function portalLinkTests(get: () => PortalWorld): void {
       expect(asked.size).toBeGreaterThan(12);
       for (const call of asked) {
         const [method = '', path = ''] = call.split(' ');
-        const changed = Object.entries(others).reduce((all, [own, other]) => all.replaceAll(own, other), path);
+        const changed = Object.entries(others).reduce(
+          (all, [own, other]) => all.replaceAll(own, other),
+          path,
+        );
         const response = await withToken.raw(method, changed, {});
         const text = await response.text();
         const named = new URL(changed, app.url).pathname !== new URL(path, app.url).pathname;

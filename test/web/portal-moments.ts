@@ -21,7 +21,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.getByRole('button', { name: 'Copy as curl' }).click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
-      const curl = await page.evaluate(() => navigator.clipboard.readText());
+      const curl = (await page.evaluate('navigator.clipboard.readText()')) as string;
       expect(curl).toContain(`curl -i -X POST '${seed.endpoints.broken.url}'`);
       expect(curl).not.toContain('***');
       const before = await app.project.get(`/eventdeliveries/${id}`);

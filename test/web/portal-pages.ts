@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { violations } from './axe.ts';
-import type { PortalWorld } from './portal-world.ts';
+import { goTo, type PortalWorld } from './portal-world.ts';
 
 export function portalPageTests(get: () => PortalWorld): void {
   describe('its pages', () => {
@@ -33,10 +33,13 @@ export function portalPageTests(get: () => PortalWorld): void {
         const deliveryId = await failedDelivery(world);
         const { page, wrongs, close } = await world.visit(url, { dark, width });
         for (const [place, shows] of pages({ seed: world.seed, deliveryId })) {
-          await page.evaluate((hash) => void (location.hash = hash), place);
+          await goTo(page, place);
           await page.getByText(shows).first().waitFor();
           expect([place, await violations(page)]).toEqual([place, []]);
-          expect([place, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([place, width]);
+          expect([place, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+            place,
+            width,
+          ]);
         }
         expect(wrongs).toEqual([]);
         await close();
@@ -80,13 +83,10 @@ export function portalPageTests(get: () => PortalWorld): void {
       expect(await page.title()).toBe('Acme & Söhne <b>');
       expect(await page.locator('header img').getAttribute('src')).toBe(`${world.app.url}/favicon.svg`);
       const style = (name: string) =>
-        page.evaluate(
-          (one) => getComputedStyle(document.documentElement).getPropertyValue(one),
-          name,
-        );
+        page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('${name}')`);
       expect(await style('--radius-md')).toBe('12px');
       expect(await style('--color-accent')).toContain('#3b5bdb');
-      expect(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe('dark');
+      expect(await style('color-scheme')).toBe('dark');
       expect(await violations(page)).toEqual([]);
       expect(wrongs).toEqual([]);
       await close();

@@ -80,3 +80,7 @@ export async function makePortalWorld(): Promise<PortalWorld> {
     },
   };
 }
+
+/** Another place of the same page. */
+export const goTo = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);

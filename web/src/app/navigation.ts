@@ -26,6 +26,7 @@ export const NAVIGATION: readonly (readonly [
       ['sources', 'Sources'],
       ['event-types', 'Event types'],
       ['portal-links', 'Portal links'],
+      ['portal-page', 'Portal page'],
     ],
   ],
   [

@@ -43,6 +43,7 @@ const pages = [
   page('sources', () => import('../routes/sources/index.ts'), ['SourceList', 'SourcePage']),
   page('event-types', () => import('../routes/event-types/index.ts'), ['EventTypes']),
   page('portal-links', () => import('../routes/portal-links/index.ts'), ['PortalLinks']),
+  page('portal-page', () => import('../routes/portal-theme/index.ts'), ['PortalThemePage']),
   page('meta-events', () => import('../routes/meta-events/index.ts'), ['MetaEventList', 'MetaEventPage']),
   page('audit', () => import('../routes/audit/index.ts'), ['AuditList', 'AuditPage']),
   page('people', people, ['People']),

@@ -4,11 +4,12 @@ import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { WordsContext } from '../ui/text/words.ts';
+import { applyTheme, themeOfDocument } from './document-theme.ts';
 import { listenToHost } from './host.ts';
 import type { Messages } from './languages/en.ts';
 import { takeTokenOfAddress } from './session.ts';
 import { Shell } from './shell.tsx';
-import { applyTheme, type Theme, themeOfDocument, withHostTheme } from './theme.ts';
+import { type Theme, withHostTheme } from './theme.ts';
 import { loadWords, MessagesContext } from './words.ts';
 
 takeTokenOfAddress();
@@ -25,6 +26,9 @@ function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
     () => listenToHost(first.frame_origins, (given) => setTheme(withHostTheme(first, given))),
     [first],
   );
+  useEffect(() => {
+    document.documentElement.lang = words.ui.locale.slice(0, 2);
+  }, [words]);
   useEffect(() => {
     applyTheme(theme);
     void loadWords(theme.language).then(setWords);

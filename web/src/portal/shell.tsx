@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { useEffect } from 'react';
 import { ErrorPanel } from '../ui/page/states.tsx';
-import { placeOf, usePlace } from './address.ts';
+import { usePlace } from './address.ts';
 import { Deliveries } from './deliveries/deliveries.tsx';
 import { DeliveryPage } from './deliveries/delivery-page.tsx';
 import { EndpointPage } from './endpoints/endpoint-page.tsx';
 import { Endpoints } from './endpoints/endpoints.tsx';
 import { EventTypes } from './event-types.tsx';
+import { Frame } from './frame.tsx';
 import { isEmbedded } from './host.ts';
 import { LinkContext } from './link.ts';
 import { Numbers } from './numbers.tsx';
@@ -28,7 +29,12 @@ export function Shell({ theme }: { theme: Theme }) {
     document.title = title;
   }, [title]);
   return (
-    <Frame theme={theme} title={title} hasNav={session === 'held'}>
+    <Frame
+      theme={theme}
+      title={title}
+      hasNav={session === 'held'}
+      height={isEmbedded ? 'min-h-[30rem]' : 'min-h-dvh'}
+    >
       {session === 'none' && <Note title={problem.noToken} text={problem.noTokenText} />}
       {session === 'ended' && <Note title={problem.ended} text={problem.endedText} />}
       {session === 'held' && <OpenLink />}
@@ -81,58 +87,4 @@ function Page() {
   if (page === 'numbers') return <Numbers />;
   if (page === 'verify') return <Verify chosen={id} />;
   return id === undefined ? <Endpoints /> : <EndpointPage key={id} id={id} />;
-}
-
-interface FrameProps {
-  theme: Pick<Theme, 'logo_url'>;
-  title: string;
-  hasNav: boolean;
-  children: ReactNode;
-}
-
-/** Everything around a page. */
-export function Frame({ theme, title, hasNav, children }: FrameProps) {
-  return (
-    <div className={`mx-auto max-w-5xl px-4 pb-8 ${isEmbedded ? 'min-h-[30rem]' : 'min-h-dvh'}`}>
-      <header className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-4">
-        {theme.logo_url !== '' && (
-          <img
-            src={theme.logo_url}
-            alt=""
-            referrerPolicy="no-referrer"
-            className="h-8 max-w-40 object-contain"
-          />
-        )}
-        <h1 className="text-lg break-words">{title}</h1>
-      </header>
-      {hasNav && <Tabs />}
-      <main className="pt-4">{children}</main>
-    </div>
-  );
-}
-
-function Tabs() {
-  const { pages } = useWords();
-  const { page } = usePlace();
-  const tabs: [string, string][] = [
-    ['endpoints', pages.endpoints],
-    ['deliveries', pages.deliveries],
-    ['types', pages.eventTypes],
-    ['numbers', pages.numbers],
-    ['verify', pages.verify],
-  ];
-  return (
-    <nav className="mt-2 flex gap-x-1 overflow-x-auto border-b border-line" aria-label={useWords().title}>
-      {tabs.map(([name, label]) => (
-        <a
-          key={name}
-          href={placeOf(name)}
-          aria-current={page === name ? 'page' : undefined}
-          className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
-        >
-          {label}
-        </a>
-      ))}
-    </nav>
-  );
 }

@@ -11,7 +11,7 @@ export interface Theme {
   frame_origins: readonly string[];
 }
 
-const DEFAULT: Theme = {
+export const DEFAULT_THEME: Theme = {
   title: '',
   logo_url: '',
   accent: '',
@@ -20,12 +20,6 @@ const DEFAULT: Theme = {
   language: '',
   frame_origins: [],
 };
-
-/** The theme that the server wrote into the document. */
-export function themeOfDocument(): Theme {
-  const content = document.querySelector<HTMLMetaElement>('meta[name=theme]')?.content ?? '';
-  return content === '' ? DEFAULT : { ...DEFAULT, ...(JSON.parse(content) as Theme) };
-}
 
 /** What a page around this one may change. Other values are left as they are. */
 export function withHostTheme(theme: Theme, given: unknown): Theme {
@@ -83,7 +77,7 @@ export function themeVariables({ accent, radius }: Pick<Theme, 'accent' | 'radiu
     '--radius-md': `${radius}px`,
     '--radius-sm': `${Math.round(radius * 0.6)}px`,
   };
-  if (accent === '') return corners;
+  if (!/^#[0-9a-f]{6}$/i.test(accent)) return corners;
   const given = parse(accent);
   const light = readable(given, WHITE);
   const dark = readable(given, DARK);
@@ -95,12 +89,4 @@ export function themeVariables({ accent, radius }: Pick<Theme, 'accent' | 'radiu
     '--color-on-accent': `light-dark(${on(light)}, ${on(dark)})`,
     '--color-chosen': `light-dark(${write(mix(WHITE, given, 0.1))}, ${write(mix(DARK, given, 0.2))})`,
   };
-}
-
-/** Sets the theme of the whole document. The policy of the page allows no style in HTML, and this is not one. */
-export function applyTheme(theme: Theme): void {
-  const root = document.documentElement;
-  for (const [name, value] of Object.entries(themeVariables(theme))) root.style.setProperty(name, value);
-  if (theme.color_scheme === 'auto') delete root.dataset['theme'];
-  else root.dataset['theme'] = theme.color_scheme;
 }

@@ -15,7 +15,6 @@ export const languages: readonly string[] = [
 export async function loadWords(wanted: string): Promise<Messages> {
   const asked = [wanted, ...navigator.languages.map((one) => one.slice(0, 2))];
   const language = asked.find((one) => languages.includes(one)) ?? 'en';
-  document.documentElement.lang = language;
   return (await fileOf(language)?.()) ?? en;
 }
 

@@ -1,15 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Endpoint, ListFailuresResult } from 'posthorn-client';
+import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { Button } from '../../ui/controls/button.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import { placeOf } from '../address.ts';
-import { HealthBadge } from '../badges.tsx';
 import { useMayManage } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
-import { outcomeText } from '../reason.ts';
 import { useWords } from '../words.ts';
 import { AddEndpoint } from './add-endpoint.tsx';
+import { EndpointLines } from './endpoint-lines.tsx';
 import { dayQuery, endpointsQuery, failuresQuery } from './queries.ts';
 
 export function Endpoints() {
@@ -54,50 +52,5 @@ function Rows({ endpoints }: { endpoints: Endpoint[] }) {
         failure: failures.data?.groups.find(({ endpoint_id }) => endpoint_id === endpoint.uid),
       }))}
     />
-  );
-}
-
-interface Line {
-  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
-  counts: { success_count: number; failure_count: number } | undefined;
-  failure: Pick<ListFailuresResult['groups'][number], 'outcome'> | undefined;
-}
-
-/** Endpoints with their health, one line each. */
-export function EndpointLines({ endpoints }: { endpoints: Line[] }) {
-  const words = useWords();
-  const { endpoints: t, pages } = words;
-  return (
-    <ul className="border-t border-line" aria-label={pages.endpoints}>
-      {endpoints.map(({ endpoint, counts, failure }) => (
-        <li
-          key={endpoint.uid}
-          className="relative grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
-        >
-          <span className="min-w-0">
-            <a
-              href={placeOf('endpoints', endpoint.uid)}
-              className="block truncate text-base font-semibold after:absolute after:inset-0"
-            >
-              {endpoint.name}
-            </a>
-            <span className="block truncate text-muted">{endpoint.url}</span>
-          </span>
-          <HealthBadge endpoint={endpoint} />
-          <span className="min-w-0">
-            {counts !== undefined && (
-              <span className="block truncate" title={t.day}>
-                {counts.success_count + counts.failure_count === 0
-                  ? t.quiet
-                  : t.dayCounts(counts.success_count, counts.failure_count)}
-              </span>
-            )}
-            {failure !== undefined && (
-              <span className="block truncate text-bad">{outcomeText(words, failure.outcome)}</span>
-            )}
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 }

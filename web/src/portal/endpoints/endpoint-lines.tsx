@@ -1,0 +1,50 @@
+import type { Endpoint, ListFailuresResult } from 'posthorn-client';
+import { placeOf } from '../address.ts';
+import { HealthBadge } from '../badges.tsx';
+import { outcomeText } from '../reason.ts';
+import { useWords } from '../words.ts';
+
+export interface EndpointLine {
+  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
+  counts: { success_count: number; failure_count: number } | undefined;
+  failure: Pick<ListFailuresResult['groups'][number], 'outcome'> | undefined;
+}
+
+/** Endpoints with their health, one line each. */
+export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[] }) {
+  const words = useWords();
+  const { endpoints: t, pages } = words;
+  return (
+    <ul className="border-t border-line" aria-label={pages.endpoints}>
+      {endpoints.map(({ endpoint, counts, failure }) => (
+        <li
+          key={endpoint.uid}
+          className="relative grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
+        >
+          <span className="min-w-0">
+            <a
+              href={placeOf('endpoints', endpoint.uid)}
+              className="block truncate text-base font-semibold after:absolute after:inset-0"
+            >
+              {endpoint.name}
+            </a>
+            <span className="block truncate text-muted">{endpoint.url}</span>
+          </span>
+          <HealthBadge endpoint={endpoint} />
+          <span className="min-w-0">
+            {counts !== undefined && (
+              <span className="block truncate" title={t.day}>
+                {counts.success_count + counts.failure_count === 0
+                  ? t.quiet
+                  : t.dayCounts(counts.success_count, counts.failure_count)}
+              </span>
+            )}
+            {failure !== undefined && (
+              <span className="block truncate text-bad">{outcomeText(words, failure.outcome)}</span>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,60 @@
+import type { ReactNode } from 'react';
+import { placeOf, usePlace } from './address.ts';
+import type { Theme } from './theme.ts';
+import { useWords } from './words.ts';
+
+interface FrameProps {
+  theme: Pick<Theme, 'logo_url'>;
+  title: string;
+  hasNav: boolean;
+  /** A class for the least height. */
+  height: string;
+  children: ReactNode;
+}
+
+/** Everything around a page. */
+export function Frame({ theme, title, hasNav, height, children }: FrameProps) {
+  return (
+    <div className={`mx-auto max-w-5xl px-4 pb-8 ${height}`}>
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-4">
+        {theme.logo_url !== '' && (
+          <img
+            src={theme.logo_url}
+            alt=""
+            referrerPolicy="no-referrer"
+            className="h-8 max-w-40 object-contain"
+          />
+        )}
+        <h1 className="text-lg break-words">{title}</h1>
+      </header>
+      {hasNav && <Tabs />}
+      <main className="pt-4">{children}</main>
+    </div>
+  );
+}
+
+function Tabs() {
+  const { pages } = useWords();
+  const { page } = usePlace();
+  const tabs: [string, string][] = [
+    ['endpoints', pages.endpoints],
+    ['deliveries', pages.deliveries],
+    ['types', pages.eventTypes],
+    ['numbers', pages.numbers],
+    ['verify', pages.verify],
+  ];
+  return (
+    <nav className="mt-2 flex gap-x-1 overflow-x-auto border-b border-line" aria-label={useWords().title}>
+      {tabs.map(([name, label]) => (
+        <a
+          key={name}
+          href={placeOf(name)}
+          aria-current={page === name ? 'page' : undefined}
+          className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,68 @@
+import { useEffect, useState } from 'react';
+import { WordsContext } from '../ui/text/words.ts';
+import { EndpointLines } from './endpoints/endpoint-lines.tsx';
+import { Frame } from './frame.tsx';
+import en from './languages/en.ts';
+import { type Theme, themeVariables } from './theme.ts';
+import { loadWords, MessagesContext } from './words.ts';
+
+const SAMPLE = [
+  {
+    endpoint: {
+      uid: '1',
+      name: 'Billing',
+      url: 'https://billing.example.com/webhooks',
+      status: 'active',
+      cb_state: 'closed',
+    },
+    counts: { success_count: 1284, failure_count: 0 },
+    failure: undefined,
+  },
+  {
+    endpoint: {
+      uid: '2',
+      name: 'CRM',
+      url: 'https://crm.example.com/hooks',
+      status: 'active',
+      cb_state: 'open',
+    },
+    counts: { success_count: 96, failure_count: 12 },
+    failure: { outcome: 'http_503' },
+  },
+] as const;
+
+const SCHEMES = { auto: 'light dark', light: 'light', dark: 'dark' } as const;
+
+/** The portal page with sample data in a theme. Nothing in it can be pressed. */
+export function PortalPreview({ theme }: { theme: Theme }) {
+  const [words, setWords] = useState(en);
+  useEffect(() => {
+    void loadWords(theme.language).then(setWords);
+  }, [theme.language]);
+  return (
+    <MessagesContext.Provider value={words}>
+      <WordsContext.Provider value={words.ui}>
+        <div
+          inert
+          style={{ ...themeVariables(theme), colorScheme: SCHEMES[theme.color_scheme] }}
+          className="overflow-hidden rounded-md border border-frame bg-ground text-ink"
+        >
+          <Frame
+            // The policy of the dashboard loads no image of others.
+            theme={{ logo_url: '' }}
+            title={theme.title === '' ? words.title : theme.title}
+            hasNav
+            height="min-h-64"
+          >
+            <div className="mb-3 flex justify-end">
+              <span className="inline-flex h-8 items-center rounded-md bg-accent-ground px-3 font-semibold text-on-accent">
+                {words.endpoints.add}
+              </span>
+            </div>
+            <EndpointLines endpoints={SAMPLE} />
+          </Frame>
+        </div>
+      </WordsContext.Provider>
+    </MessagesContext.Provider>
+  );
+}

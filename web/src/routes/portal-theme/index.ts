@@ -1,0 +1,1 @@
+export { PortalThemePage } from './portal-theme.tsx';
