@@ -45,12 +45,12 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByRole('button', { name: 'Add endpoint' }).click();
       await page.getByLabel('Address').fill(`${receiver.url}/hook`);
       await page.getByLabel('All event types').uncheck();
-      await page.getByLabel('invoice.overdue').check();
+      await page.getByLabel('invoice.reminder').check();
       await page.getByRole('button', { name: 'Add and test' }).click();
       await page.getByText('200 OK').first().waitFor();
       expect((await receiver.received(1))[0]?.headers['webhook-signature']).toMatch(/^v1,/);
       await page.getByRole('button', { name: 'Close' }).last().click();
-      await page.getByText('invoice.overdue').first().waitFor();
+      await page.getByText('invoice.reminder').first().waitFor();
 
       const stored = async (): Promise<Json> =>
         (await app.project.get(`/endpoints?ownerId=${owner_id}`)).content[0];
@@ -79,7 +79,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByRole('button', { name: 'Show', exact: true }).click();
       await page.getByText(old).waitFor();
 
-      await page.getByLabel('Event type').selectOption('invoice.overdue');
+      await page.getByLabel('Event type').selectOption('invoice.reminder');
       await page.getByRole('button', { name: 'Send a test event' }).click();
       const [, request] = await receiver.received(2);
       expect(request?.json).toEqual({ invoice: 4711, amount: 'text' });

@@ -33,7 +33,7 @@ export async function makePortalWorld(): Promise<PortalWorld> {
   const app = await startTestApp();
   const seeded = await seed(app.project);
   await app.project.post('/event-types', {
-    name: 'invoice.overdue',
+    name: 'invoice.reminder',
     category: 'Billing',
     description: 'An invoice was not paid in time.',
     json_schema: {

@@ -9,6 +9,7 @@
  *
  * Nothing is sent before the first hello, and then only to the origin that said it.
  */
+import { useSyncExternalStore } from 'react';
 import { renewWith, takeToken } from './session.ts';
 
 type Send = (message: object) => void;
@@ -16,6 +17,8 @@ type Send = (message: object) => void;
 const TOKEN_WAIT_MS = 15_000;
 let send: Send | undefined;
 let answer: ((token: string | null) => void) | undefined;
+let hostTheme: unknown;
+const listeners = new Set<() => void>();
 
 export const isEmbedded = window.parent !== window;
 
@@ -26,21 +29,30 @@ function mayEmbed(origin: string, allowed: readonly string[]): boolean {
   });
 }
 
-/** Listens until the returned function is called. */
-export function listenToHost(allowed: readonly string[], onTheme: (theme: unknown) => void): () => void {
-  const listener = ({ source, origin, data }: MessageEvent<unknown>) => {
+/** Called before anything is awaited: the host says hello when the frame has loaded. */
+export function listenToHost(allowed: readonly string[]): void {
+  if (!isEmbedded) return;
+  addEventListener('message', ({ source, origin, data }: MessageEvent<unknown>) => {
     if (source !== window.parent || !mayEmbed(origin, allowed)) return;
     if (typeof data !== 'object' || data === null) return;
     const { posthorn, theme, token } = data as Record<string, unknown>;
-    if (posthorn === 'hello') meet(origin, () => onTheme(theme));
+    if (posthorn === 'hello') meet(origin, theme);
     if (posthorn !== 'token') return;
     const fresh = typeof token === 'string' && token !== '' ? token : null;
     if (answer === undefined && fresh !== null) takeToken(fresh);
     answer?.(fresh);
-  };
-  if (isEmbedded) addEventListener('message', listener);
-  return () => removeEventListener('message', listener);
+  });
 }
+
+/** The theme that the host has sent; undefined: none. */
+export const useHostTheme = (): unknown =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => hostTheme,
+  );
 
 if (isEmbedded)
   addEventListener(
@@ -49,8 +61,9 @@ if (isEmbedded)
     true,
   );
 
-function meet(origin: string, then: () => void): void {
-  then();
+function meet(origin: string, theme: unknown): void {
+  hostTheme = theme;
+  for (const listener of listeners) listener();
   const isNew = send === undefined;
   send = (message) => window.parent.postMessage(message, origin);
   if (!isNew) return;

@@ -1,31 +1,25 @@
 import '../app/styles.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { StrictMode, useEffect, useState } from 'react';
+import { StrictMode, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { WordsContext } from '../ui/text/words.ts';
 import { applyTheme, themeOfDocument } from './document-theme.ts';
-import { listenToHost } from './host.ts';
+import { listenToHost, useHostTheme } from './host.ts';
 import type { Messages } from './languages/en.ts';
 import { takeTokenOfAddress } from './session.ts';
 import { Shell } from './shell.tsx';
 import { type Theme, withHostTheme } from './theme.ts';
 import { loadWords, MessagesContext } from './words.ts';
 
-takeTokenOfAddress();
-addEventListener('hashchange', takeTokenOfAddress);
-
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
 
 function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
-  const [theme, setTheme] = useState(first);
+  const given = useHostTheme();
+  const theme = useMemo(() => withHostTheme(first, given), [first, given]);
   const [words, setWords] = useState(firstWords);
-  useEffect(
-    () => listenToHost(first.frame_origins, (given) => setTheme(withHostTheme(first, given))),
-    [first],
-  );
   useEffect(() => {
     document.documentElement.lang = words.ui.locale.slice(0, 2);
   }, [words]);
@@ -44,7 +38,14 @@ function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
   );
 }
 
+takeTokenOfAddress();
+// Another link was opened in the same tab. The data of the first one is forgotten.
+addEventListener('hashchange', () => {
+  if (takeTokenOfAddress()) void queries.resetQueries();
+});
+
 const theme = themeOfDocument();
+listenToHost(theme.frame_origins);
 applyTheme(theme);
 const words = await loadWords(theme.language);
 const root = document.querySelector('#root');

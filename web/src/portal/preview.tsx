@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { WordsContext } from '../ui/text/words.ts';
 import { EndpointLines } from './endpoints/endpoint-lines.tsx';
 import { Frame } from './frame.tsx';
-import en from './languages/en.ts';
+import { words as en } from './languages/en.ts';
 import { type Theme, themeVariables } from './theme.ts';
 import { loadWords, MessagesContext } from './words.ts';
 

@@ -45,12 +45,13 @@ export function renewWith(ask: () => Promise<string | null>): void {
   askHost = ask;
 }
 
-/** Takes the token out of the address. */
-export function takeTokenOfAddress(): void {
+/** Takes the token out of the address. False: there is none. */
+export function takeTokenOfAddress(): boolean {
   const found = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (found === null || found === '') return;
+  if (found === null || found === '') return false;
   history.replaceState(null, '', location.pathname + location.search);
   takeToken(found);
+  return true;
 }
 
 /** Calls that are refused at the same time share one request for a fresh token. */

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { ErrorPanel } from '../ui/page/states.tsx';
 import { usePlace } from './address.ts';
@@ -51,18 +51,11 @@ const Note = ({ title, text }: { title: string; text: string }) => (
 
 function OpenLink() {
   const words = useWords();
-  const queries = useQueryClient();
   const link = useQuery({
     queryKey: ['link'],
     queryFn: () => api.portal.getLink(),
     refetchInterval: LINK_EVERY_MS,
   });
-  // What another link showed is forgotten.
-  const id = link.data?.uid;
-  useEffect(
-    () => queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'link' }),
-    [queries, id],
-  );
   const project = new URLSearchParams(location.search).get('project');
   return (
     <QueryView query={link}>

@@ -1,8 +1,8 @@
 import { createContext, useContext } from 'react';
-import en, { type Messages } from './languages/en.ts';
+import { words as en, type Messages } from './languages/en.ts';
 
 /** Each file of the folder is a language. Only that of the reader is loaded. */
-const FILES = import.meta.glob<Messages>(['./languages/*.ts', '!./languages/en.ts'], { import: 'default' });
+const FILES = import.meta.glob<Messages>(['./languages/*.ts', '!./languages/en.ts'], { import: 'words' });
 
 const fileOf = (language: string) => FILES[`./languages/${language}.ts`];
 

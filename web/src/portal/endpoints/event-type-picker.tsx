@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 import { useLink } from '../link.ts';
 import { useWords } from '../words.ts';
 import { eventTypesQuery } from './queries.ts';
@@ -58,9 +59,9 @@ export function EventTypePicker({ chosen }: { chosen: readonly string[] }) {
 
 /** What was picked. Nothing: all of them. */
 export function pickedTypes(form: FormData): string[] {
-  const typed = String(form.get('typed') ?? '')
+  const typed = formText(form, 'typed')
     .split(/[\s,]+/)
     .filter((name) => name !== '');
-  const picked = [...form.getAll(FIELD).map(String), ...typed];
+  const picked = [...form.getAll(FIELD).filter((one) => typeof one === 'string'), ...typed];
   return picked.length === 0 ? ['*'] : picked;
 }

@@ -3,7 +3,7 @@ import type { Messages } from './en.ts';
 
 const number = (count: number): string => count.toLocaleString('de');
 
-const de: Messages = {
+export const words: Messages = {
   name: 'Deutsch',
   ui: {
     locale: 'de',
@@ -265,5 +265,3 @@ const de: Messages = {
       'Ihr Endpunkt lehnt eine richtig signierte Anfrage ab. Prüfen Sie das Geheimnis, und ob der Inhalt unverändert ist.',
   },
 };
-
-export default de;

@@ -4,7 +4,7 @@ const s = (count: number): string => (count === 1 ? '' : 's');
 const number = (count: number): string => count.toLocaleString('en');
 
 /** The words of the portal. Another language is another file beside this one, with the same names. */
-const en = {
+export const words = {
   name: 'English',
   ui: ENGLISH,
   title: 'Webhooks',
@@ -247,5 +247,4 @@ const en = {
   },
 };
 
-export type Messages = typeof en;
-export default en;
+export type Messages = typeof words;

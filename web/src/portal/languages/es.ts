@@ -4,7 +4,7 @@ import type { Messages } from './en.ts';
 const number = (count: number): string => count.toLocaleString('es');
 const s = (count: number): string => (count === 1 ? '' : 's');
 
-const es: Messages = {
+export const words: Messages = {
   name: 'Español',
   ui: {
     locale: 'es',
@@ -262,5 +262,3 @@ const es: Messages = {
       'Su destino rechaza una petición bien firmada. Compruebe el secreto y que el contenido no cambia.',
   },
 };
-
-export default es;

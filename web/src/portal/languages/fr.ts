@@ -4,7 +4,7 @@ import type { Messages } from './en.ts';
 const number = (count: number): string => count.toLocaleString('fr');
 const s = (count: number): string => (count > 1 ? 's' : '');
 
-const fr: Messages = {
+export const words: Messages = {
   name: 'Français',
   ui: {
     locale: 'fr',
@@ -266,5 +266,3 @@ const fr: Messages = {
       'Votre serveur refuse une requête bien signée. Vérifiez le secret et que le contenu est inchangé.',
   },
 };
-
-export default fr;
