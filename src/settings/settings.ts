@@ -145,6 +145,12 @@ export const settings = {
     doc: 'Maximum API calls per key and second on this node; 0 = no limit.',
     parse: integer(0, 1_000_000),
   },
+  portalRate: {
+    env: 'POSTHORN_PORTAL_RATE',
+    fallback: '50',
+    doc: 'Maximum API calls per portal link and second on this node; 0 = no limit.',
+    parse: integer(0, 1_000_000),
+  },
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',

@@ -203,7 +203,7 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     trustedProxies: config.trustedProxies,
   });
   let isReady = false;
-  const limits = { ...people.rules, callsPerSecond: config.apiRate };
+  const limits = { ...people.rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
   const authenticator = new Authenticator({ ...known, cache, ...limits });
   const renderMetrics = servesMetrics(config)
     ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))

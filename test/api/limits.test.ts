@@ -59,3 +59,19 @@ test('calls per key and second are limited; another key is not affected', async 
   const other = new ApiClient(app.instance.base.replace(app.url, node.url), app.instance.key);
   await other.get('/projects');
 });
+
+test('calls per portal link and second are limited; another link and the key are not affected', async () => {
+  const node = await app.addNode({ POSTHORN_PORTAL_RATE: '5' });
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((owner_id) => app.project.post('/portal-links', { name: owner_id, owner_id })),
+  );
+  const mine = new ApiClient(`${node.url}/portal-api`, one.token);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => mine.raw('GET', '/endpoints')));
+  expect(answers.some((answer) => answer.status === 200)).toBe(true);
+  const refused = answers.find((answer) => answer.status === 429);
+  expect(refused?.headers.get('x-ratelimit-limit')).toBe('5');
+  await new ApiClient(`${node.url}/portal-api`, other.token).get('/endpoints');
+  const keyed = new ApiClient(app.project.base.replace(app.url, node.url), app.project.key);
+  const all = await Promise.all(Array.from({ length: 20 }, () => keyed.raw('GET', '/endpoints')));
+  expect(all.every((answer) => answer.status === 200)).toBe(true);
+});

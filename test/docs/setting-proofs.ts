@@ -625,6 +625,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/api/limits.test.ts',
       'calls per key and second are limited; another key is not affected',
     ),
+    POSTHORN_PORTAL_RATE: seen(
+      'test/api/limits.test.ts',
+      'calls per portal link and second are limited; another link and the key are not affected',
+    ),
     POSTHORN_MAX_RETRY_SECONDS: seen(
       'test/engine/node-settings.test.ts',
       'an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more at random',

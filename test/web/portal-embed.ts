@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import type { PortalWorld, Visit } from './portal-world.ts';
 
 export function portalEmbedTests(get: () => PortalWorld): void {
@@ -63,6 +64,11 @@ export function portalEmbedTests(get: () => PortalWorld): void {
         `delete from portal_tokens t where portal_link_id = $1
            and expires_at < (select max(expires_at) from portal_tokens where portal_link_id = $1)`,
         [link.uid],
+      );
+      const old = new ApiClient(`${world.app.url}/portal-api`, link.auth_key);
+      await eventually(
+        async () => (await old.raw('GET', '/portal_link')).status,
+        (status) => status === 401,
       );
       await frame.getByRole('link', { name: 'Deliveries' }).click();
       await page.waitForFunction('window.given > 0');

@@ -52,6 +52,8 @@ interface AuthenticatorDeps {
   now(): number;
   /** Maximum calls per key and second; 0 = no limit. */
   callsPerSecond: number;
+  /** The same per portal link. */
+  portalCallsPerSecond: number;
   /** A session that is not used for so long has ended. */
   idleSeconds: number;
   needsSecondFactor: boolean;
@@ -61,6 +63,7 @@ interface AuthenticatorDeps {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #rate: CallRate;
+  readonly #portalRate: CallRate;
   /** Lookups share a statement, one at a time, so invented keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
   readonly #links: Batcher<Buffer, OpenedLink | undefined>;
@@ -72,6 +75,7 @@ export class Authenticator {
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
     this.#rate = new CallRate(deps.callsPerSecond);
+    this.#portalRate = new CallRate(deps.portalCallsPerSecond);
     const sharing = { maxWeight: LOOK_UPS, maxInFlight: 1, paceMs: 0 };
     this.#keys = new Batcher({ run: (hashes) => findApiKeys(deps.db, hashes), ...sharing });
     this.#links = new Batcher({ run: (hashes) => findLinksByToken(deps.db, hashes), ...sharing });
@@ -144,7 +148,7 @@ export class Authenticator {
 
   /** Throws if the caller's key or link has made too many calls in this second. */
   admit(caller: Caller): void {
-    if (caller.kind === 'portal') this.#rate.count(caller.linkId);
+    if (caller.kind === 'portal') this.#portalRate.count(caller.linkId);
     else this.#rate.count(caller.kind === 'person' ? caller.personId : caller.keyId);
   }
 
