@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { DEFAULT_PORTAL_THEME, PortalTheme } from './portal-theme.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -73,6 +72,37 @@ export const RetentionPolicy = Type.Object({
     description: 'Whether the policy applies. True by default if a policy is set.',
   }),
 });
+
+/** How the portal page of a project looks, and which pages may embed it. Everybody who knows the project's id can read it. */
+export const PortalTheme = Type.Object({
+  title: Type.String({ maxLength: 64, description: 'Name at the top of the page; empty = Webhooks.' }),
+  logo_url: Type.String({ maxLength: 2048, description: 'https URL of an image; empty = none.' }),
+  accent: Type.String({
+    maxLength: 7,
+    description: 'Colour of buttons and links, such as #3b5bdb; empty = the default.',
+  }),
+  radius: Type.Integer({ minimum: 0, maximum: 16, description: 'Radius of corners in pixels.' }),
+  color_scheme: oneOf(['auto', 'light', 'dark'], 'auto follows the reader’s system.'),
+  language: Type.String({
+    maxLength: 2,
+    description: 'Language of the page, such as de; empty = as the reader’s browser asks.',
+  }),
+  frame_origins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+    maxItems: 20,
+    description: 'Origins that may embed the page, such as https://app.example.com; empty = none.',
+  }),
+});
+export type PortalTheme = Static<typeof PortalTheme>;
+
+export const DEFAULT_PORTAL_THEME: PortalTheme = {
+  title: '',
+  logo_url: '',
+  accent: '',
+  radius: 5,
+  color_scheme: 'auto',
+  language: '',
+  frame_origins: [],
+};
 
 export const ProjectConfig = Type.Object({
   max_payload_read_size: Type.Integer({

@@ -188,6 +188,7 @@ describe('writes', () => {
         ['PUT', one],
         ['DELETE', one],
         ['PUT', `${one}/pause`],
+        ['POST', `${one}/activate`],
         ['PUT', `${one}/expire_secret`],
       ] as const) {
         const refused = await client.call(method, path, { body, expected: 403 });
@@ -206,6 +207,7 @@ describe('writes', () => {
       await client.put(one, body, 404);
       await client.delete(one, 404);
       await client.put(`${one}/pause`, undefined, 404);
+      await client.post(`${one}/activate`, undefined, 404);
       await client.put(`${one}/expire_secret`, {}, 404);
     }
     expect(await app.project.get(one)).toMatchObject({ name: 'of them', status: 'active' });
@@ -218,6 +220,7 @@ describe('writes', () => {
     const changed = await manager.put(one, { name: 'renamed', url: receiver.url, owner_id: 'them' });
     expect(changed).toMatchObject({ name: 'renamed', owner_id: 'me' });
     expect((await manager.put(`${one}/pause`)).status).toBe('paused');
+    expect((await manager.post(`${one}/activate`, undefined, 202)).status).toBe('active');
     expect((await manager.put(`${one}/expire_secret`, {}, 200)).secrets).toHaveLength(2);
     await manager.delete(one);
     await manager.get(one, 404);
@@ -296,7 +299,6 @@ describe('writes', () => {
     const one = `/endpoints/${mine.endpoint.uid}`;
     for (const [method, path] of [
       ['POST', '/events/broadcast'],
-      ['POST', `${one}/activate`],
       ['POST', '/endpoints/oauth2/test'],
       ['GET', '/portal-links'],
       ['POST', '/portal-links'],
@@ -351,6 +353,7 @@ describe('who may call', () => {
       ['PUT', one],
       ['DELETE', one],
       ['PUT', `${one}/pause`],
+      ['POST', `${one}/activate`],
       ['PUT', `${one}/expire_secret`],
       ['GET', '/events'],
       ['POST', '/events'],

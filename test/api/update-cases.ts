@@ -309,6 +309,13 @@ const project: Resource = {
     'config.circuit_breaker.minimum_request_count': field(5, 6, refuses(0)),
     'config.circuit_breaker.observability_window': field(5, 6, refuses(0)),
     'config.circuit_breaker.consecutive_failure_threshold': field(5, 6, refuses(0)),
+    'config.portal.title': field('First', 'Next', leaves('')),
+    'config.portal.logo_url': field('https://a.example/1.png', 'https://a.example/2.png', leaves('')),
+    'config.portal.accent': field('#112233', '#445566', leaves('')),
+    'config.portal.radius': field(3, 9, ZERO),
+    'config.portal.color_scheme': field('light', 'dark', refuses()),
+    'config.portal.language': field('de', 'fr', leaves('')),
+    'config.portal.frame_origins': field(['https://a.example'], ['https://b.example'], leaves([], [])),
   }),
 };
 

@@ -970,6 +970,7 @@ export class PortalResources {
     | 'update'
     | 'delete'
     | 'pause'
+    | 'activate'
     | 'expireSecret'
     | 'test'
     | 'try'

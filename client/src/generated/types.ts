@@ -937,7 +937,7 @@ export interface PortalLink {
   auth_type: 'static_token' | 'refresh_token';
   /** A new token, valid for an hour, for links of type refresh_token. */
   auth_key: string;
-  /** The URL of the portal, with the token after the #. */
+  /** The URL of the portal page, with the token after the #. */
   url: string;
   expires_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
@@ -1058,6 +1058,22 @@ export interface PartialProjectConfig {
     policy?: string;
     /** Whether the policy applies. True by default if a policy is set. */
     retention_policy_enabled?: boolean;
+  };
+  portal?: {
+    /** Name at the top of the page; empty = Webhooks. */
+    title?: string;
+    /** https URL of an image; empty = none. */
+    logo_url?: string;
+    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
+    accent?: string;
+    /** Radius of corners in pixels. */
+    radius?: number;
+    /** auto follows the reader’s system. */
+    color_scheme?: 'auto' | 'light' | 'dark';
+    /** Language of the page, such as de; empty = as the reader’s browser asks. */
+    language?: string;
+    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
+    frame_origins?: string[];
   };
 }
 
@@ -1628,6 +1644,22 @@ export interface ProjectConfig {
   visible_headers: string[];
   meta_event: MetaEventConfig;
   circuit_breaker: CircuitBreaker;
+  portal: {
+    /** Name at the top of the page; empty = Webhooks. */
+    title: string;
+    /** https URL of an image; empty = none. */
+    logo_url: string;
+    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
+    accent: string;
+    /** Radius of corners in pixels. */
+    radius: number;
+    /** auto follows the reader’s system. */
+    color_scheme: 'auto' | 'light' | 'dark';
+    /** Language of the page, such as de; empty = as the reader’s browser asks. */
+    language: string;
+    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
+    frame_origins: string[];
+  };
 }
 
 export interface Strategy {

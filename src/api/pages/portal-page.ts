@@ -5,11 +5,11 @@
  *   known project      -> its theme and its frame_origins
  *   unknown, or none   -> the default theme, and no page may embed it
  *
- * Nobody is signed in here. So a project that is not in memory costs one read by its key, bounded per address.
+ * The caller is unknown. A project that is not in memory costs one read by its key, bounded per address.
  */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../domain/ids.ts';
-import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/portal-theme.ts';
+import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/project-config.ts';
 import { CallRate } from '../http/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';

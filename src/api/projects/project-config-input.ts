@@ -2,10 +2,10 @@ import { type Static, Type } from 'typebox';
 import { mayBeVisible } from '../../domain/credential-headers.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import { checkPortalTheme, PortalTheme } from '../../domain/portal-theme.ts';
 import {
   CircuitBreaker,
   MetaEventConfig,
+  PortalTheme,
   ProjectConfig,
   RetentionPolicy,
   Strategy,
@@ -16,6 +16,7 @@ import { generateSecret } from '../../signing/secrets.ts';
 import { iso, oneOf, parseTime, Text } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
+import { checkPortalTheme } from './check-portal-theme.ts';
 
 /** A project's config in a request: any part of it, and signature versions without generated ids. */
 const { signature, ratelimit, ssl } = ProjectConfig.properties;

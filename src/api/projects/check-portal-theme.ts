@@ -1,40 +1,5 @@
-import { type Static, Type } from 'typebox';
-import { invalid } from './errors.ts';
-
-/** How the portal page of a project looks, and which pages may embed it. Everybody who knows the project's id can read it. */
-export const PortalTheme = Type.Object({
-  title: Type.String({ maxLength: 64, description: 'Name at the top of the page; empty = Webhooks.' }),
-  logo_url: Type.String({ maxLength: 2048, description: 'https URL of an image; empty = none.' }),
-  accent: Type.String({
-    maxLength: 7,
-    description: 'Colour of buttons and links, such as #3b5bdb; empty = the default.',
-  }),
-  radius: Type.Integer({ minimum: 0, maximum: 16, description: 'Radius of corners in pixels.' }),
-  color_scheme: Type.Unsafe<'auto' | 'light' | 'dark'>({
-    type: 'string',
-    enum: ['auto', 'light', 'dark'],
-    description: 'auto follows the reader’s system.',
-  }),
-  language: Type.String({
-    maxLength: 2,
-    description: 'Language of the page, such as de; empty = as the reader’s browser asks.',
-  }),
-  frame_origins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
-    maxItems: 20,
-    description: 'Origins that may embed the page, such as https://app.example.com; empty = none.',
-  }),
-});
-export type PortalTheme = Static<typeof PortalTheme>;
-
-export const DEFAULT_PORTAL_THEME: PortalTheme = {
-  title: '',
-  logo_url: '',
-  accent: '',
-  radius: 5,
-  color_scheme: 'auto',
-  language: '',
-  frame_origins: [],
-};
+import { invalid } from '../../domain/errors.ts';
+import type { PortalTheme } from '../../domain/project-config.ts';
 
 /**
  * Values of the theme become part of a Content-Security-Policy, of HTML and of a style sheet. A host of a URL may
