@@ -296,7 +296,6 @@ describe('writes', () => {
   });
 
   test('that are not for portals are 403', async () => {
-    const one = `/endpoints/${mine.endpoint.uid}`;
     for (const [method, path] of [
       ['POST', '/events/broadcast'],
       ['POST', '/endpoints/oauth2/test'],
