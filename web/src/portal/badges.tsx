@@ -15,7 +15,7 @@ const LOOKS: Readonly<Record<DeliveryState, Omit<StateLook, 'word'>>> = {
   cancelled: { tone: 'off', shape: 'slash' },
 };
 
-type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'description'>;
+type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>;
 
 export function DeliveryBadge({ delivery }: { delivery: Stated }) {
   const { states } = useWords();

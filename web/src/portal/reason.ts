@@ -34,7 +34,7 @@ export function adviceText({ advice }: Messages, outcome: string): string {
 
 type Told = Pick<
   EventDelivery,
-  'status' | 'waiting_for' | 'description' | 'last_outcome' | 'metadata' | 'latency_seconds'
+  'status' | 'waiting_for' | 'cancelled_at' | 'last_outcome' | 'metadata' | 'latency_seconds'
 >;
 
 const HOLDS = { paused: 'paused', circuit_breaker: 'breaker', rate_limit: 'limited' } as const;
