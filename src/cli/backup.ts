@@ -22,7 +22,7 @@ export async function backupCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
-  const file = await chooseFile(values['file']);
+  const file = await chooseFile(values['file'] ?? '');
   const withKeys = values['with-keys'] === 'true';
   const secretKey = await findSecretKey(config);
   if (secretKey === undefined)
@@ -58,9 +58,7 @@ async function writeFile(file: string, lines: AsyncIterable<Buffer>): Promise<vo
   }
 }
 
-async function chooseFile(given: string | undefined): Promise<string> {
-  if (given === undefined || given === '')
-    throw new StartupError('no target given. Usage: posthorn backup FILE|DIRECTORY [--with-keys]');
+async function chooseFile(given: string): Promise<string> {
   const there = await stat(given).catch(() => undefined);
   if (there === undefined) return resolve(given);
   if (!there.isDirectory()) throw new StartupError(`${given} already exists; name another file`);

@@ -19,9 +19,7 @@ export async function restoreCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
-  const { file } = values;
-  if (file === undefined || file === '')
-    throw new StartupError('no file given. Usage: posthorn restore FILE');
+  const { file = '' } = values;
   const unpacked = createGunzip();
   // The reader of the last stream gets the error.
   const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});

@@ -1,3 +1,4 @@
+import { usageError } from '../platform/startup-error.ts';
 import { type Command, type Commands, type Given } from './command.ts';
 
 /*
@@ -109,6 +110,8 @@ function fish(entries: Entry[]): string {
 
 export function completionCommand(commands: Commands): (given: Given) => Promise<undefined> {
   return async (given) => {
+    if (!['bash', 'zsh', 'fish'].includes(given.operand()))
+      throw usageError(`there is no completion for ${given.operand()}; name bash, zsh or fish`);
     process.stdout.write(completionOf(given.operand(), commands));
     return undefined;
   };

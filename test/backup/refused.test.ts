@@ -88,7 +88,7 @@ describe('a restore is refused, and creates no data directory,', () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const line = await refusal(['restore', join(folder, 'none')], { POSTHORN_DATA_DIR: dataDir });
     expect(line).toMatch(/none cannot be read: ENOENT/);
-    expect(await refusal(['restore'], {})).toBe('no file given. Usage: posthorn restore FILE');
+    expect(await refusal(['restore'], {})).toBe('FILE is missing. Usage: posthorn restore FILE');
     expect(await refusal(['restore', 'a', 'b'], {})).toMatch(
       /Unexpected argument 'b'.*Usage: posthorn restore/,
     );
@@ -241,7 +241,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
 test('a backup is refused without a target and without a database', async () => {
   const nowhere = join(temporaryDirectory(), 'none', 'file.gz');
   expect(await refusal(['backup', nowhere], atUrl)).toMatch(/file\.gz cannot be written: ENOENT/);
-  expect(await refusal(['backup'], atUrl)).toMatch(/^no target given. Usage: posthorn backup/);
+  expect(await refusal(['backup'], atUrl)).toMatch(/^FILE is missing\. Usage: posthorn backup/);
   const dataDir = temporaryDirectory();
   const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
   expect(await refusal(['backup', nowhere], env)).toMatch(

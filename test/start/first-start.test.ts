@@ -88,7 +88,7 @@ describe('posthorn', () => {
     const { code, stdout } = await run(['help']);
     expect(code).toBe(0);
     for (const name of ['serve', 'migrate', 'project create', 'key create'])
-      expect(stdout).toContain(`posthorn ${name}`);
+      expect(stdout).toContain(`\n  ${name} `);
   });
 
   test('project create prints a project whose key works', async () => {
@@ -123,12 +123,16 @@ describe('posthorn', () => {
   });
 
   test.each([
-    [['project', 'create'], /--name is required/],
-    [['project', 'create', '--name', 'x', '--type', 'sideways'], /type: must be one of outgoing, incoming/],
-    [['key', 'create', '--project', 'nobody', '--name', 'x'], /There is no project nobody/],
-  ])('%j fails in one line', async (args, expected) => {
+    [['project', 'create'], 64, /--name is required/],
+    [
+      ['project', 'create', '--name', 'x', '--type', 'sideways'],
+      64,
+      /type must be one of outgoing, incoming/,
+    ],
+    [['key', 'create', '--project', 'nobody', '--name', 'x'], 1, /There is no project nobody/],
+  ])('%j fails in one line', async (args, wanted, expected) => {
     const { code, stdout, stderr } = await run(args);
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, stdout]).toEqual([wanted, '']);
     expect(stderr).toMatch(/^posthorn: [^\n]*\n$/);
     expect(stderr).toMatch(expected);
   });
