@@ -3,6 +3,7 @@ import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import {
+  behindLock,
   cookieOf,
   member,
   PASSWORD,
@@ -75,14 +76,18 @@ describe('the second factor', () => {
   });
 
   test('a code works once, also with many tries at once', async () => {
-    const { email, client } = await member(app, 'viewer');
-    const { secret } = await setUpSecondFactor(rooted(client));
+    const { uid, email, client } = await member(app, 'viewer');
+    const { secret, recoveryCodes } = await setUpSecondFactor(rooted(client));
     const code = freshCode(secret);
     const tries = await Promise.all(
       Array.from({ length: 4 }, () => signIn(app.url, { email, password: PASSWORD, code })),
     );
     expect(tries.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401, 401]);
     expect((await signIn(app.url, { email, password: PASSWORD, code })).status).toBe(401);
+    const both = await behindLock(app, uid, {
+      calls: [1, 2].map(() => () => signIn(app.url, { email, password: PASSWORD, code: recoveryCodes[0] })),
+    });
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 401]));
     // Nor does an older one.
     const older = codeAt(secret, stepAt(Date.now()));
     expect((await signIn(app.url, { email, password: PASSWORD, code: older })).status).toBe(401);

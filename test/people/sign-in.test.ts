@@ -4,6 +4,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
 import {
+  behindLock,
   cookieOf,
   member,
   PASSWORD,
@@ -280,23 +281,9 @@ test('the address counts as well: many failures of one keep each account waiting
 });
 
 describe('while a call waits for the account', () => {
-  /** Makes a call wait for the row of the person, changes the row, and lets the call go on. */
   const meanwhile = async (uid: string, change: string, call: () => Promise<Response>): Promise<Response> => {
-    await app.database.query('begin');
-    await app.database.query('select 1 from people where id = $1 for update', [uid]);
-    const answer = call();
-    await eventually(
-      () =>
-        app.database.query(
-          `select 1 from pg_locks waiting join pg_locks held using (pid)
-           where not waiting.granted
-             and held.database = (select oid from pg_database where datname = current_database())`,
-        ),
-      (rows) => rows.length > 0,
-    );
-    await app.database.query(`update people set ${change} where id = $1`, [uid]);
-    await app.database.query('commit');
-    return answer;
+    const [answer] = await behindLock(app, uid, { calls: [call], change });
+    return answer as Response;
   };
 
   test.each([

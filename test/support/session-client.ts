@@ -1,6 +1,7 @@
 import { codeAt, stepAt } from '../../src/people/totp.ts';
 import type { TestApp } from './app.ts';
 import { ApiClient, type Json } from './client.ts';
+import { eventually } from './eventually.ts';
 
 /** A person with a browser: a cookie, the origin of the service, and the header that pages send with changes. */
 export class SessionClient extends ApiClient {
@@ -62,6 +63,29 @@ export async function member(
   const response = await use(app.url, { token: tokenOf(invited.link), password: PASSWORD });
   const client = new SessionClient(project.base, cookieOf(response));
   return { email, uid: invited.person.uid, client, auth: client.at(`${app.url}/auth`) };
+}
+
+/** Makes calls wait for the row of a person, changes the row if wanted, and lets them go on. */
+export async function behindLock(
+  { database }: TestApp,
+  uid: string,
+  { calls, change }: { calls: (() => Promise<Response>)[]; change?: string },
+): Promise<Response[]> {
+  await database.query('begin');
+  await database.query('select 1 from people where id = $1 for update', [uid]);
+  const answers = calls.map((call) => call());
+  await eventually(
+    () =>
+      database.query(
+        `select distinct pid from pg_locks waiting join pg_locks held using (pid)
+         where not waiting.granted
+           and held.database = (select oid from pg_database where datname = current_database())`,
+      ),
+    (rows) => rows.length >= calls.length,
+  );
+  if (change !== undefined) await database.query(`update people set ${change} where id = $1`, [uid]);
+  await database.query('commit');
+  return Promise.all(answers);
 }
 
 export function use(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {

@@ -146,7 +146,7 @@ function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setSty
           {style.utc ? 'UTC' : 'Local'}
         </Button>
       </div>
-      <div className="flex items-center justify-between gap-2 text-xs text-muted">
+      <div className="flex min-w-0 items-center justify-between gap-2 text-xs text-muted">
         {me.person === null ? (
           <span className="truncate px-2">Signed in with a key</span>
         ) : (

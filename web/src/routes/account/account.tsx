@@ -59,19 +59,19 @@ function Name({ me: { person } }: { me: Me }) {
     save.mutate(new FormData(event.currentTarget));
   };
   return (
-    <form onSubmit={submit} className="flex flex-wrap items-end gap-2">
-      <div className="w-full max-w-sm">
-        <TextField
-          label="Name"
-          name="name"
-          defaultValue={person.name}
-          autoComplete="name"
-          hint={`You sign in as ${person.email}. An administrator can change the address.`}
-        />
+    <form onSubmit={submit} className="grid max-w-sm gap-3">
+      <TextField
+        label="Name"
+        name="name"
+        defaultValue={person.name}
+        autoComplete="name"
+        hint={`You sign in as ${person.email}. An administrator can change the address.`}
+      />
+      <div>
+        <Button type="submit" busy={save.isPending && 'Saving'}>
+          Save name
+        </Button>
       </div>
-      <Button type="submit" className="mb-6" busy={save.isPending && 'Saving'}>
-        Save name
-      </Button>
     </form>
   );
 }

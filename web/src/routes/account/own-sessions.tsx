@@ -62,7 +62,7 @@ function End({ session: { uid, current, method, address } }: { session: Session 
   return (
     <Button
       look="danger"
-      className="h-7"
+      className="h-7!"
       aria-label={`End the session by ${method} from ${address}`}
       busy={end.isPending && 'Ending'}
       onClick={() => end.mutate()}

@@ -88,7 +88,7 @@ const columns = (choose: (chosen: Chosen) => void): TableColumn<Account>[] => [
       const button = (act: Act, text: string, look: 'plain' | 'danger' = 'plain') => (
         <Button
           look={look}
-          className="h-7"
+          className="h-7!"
           aria-label={`${text}: ${account.email}`}
           onClick={() => choose({ act, account })}
         >

@@ -66,7 +66,7 @@ const columns = (remove: (person: Member) => void): TableColumn<Member>[] => [
     cell: (person) => (
       <Button
         look="danger"
-        className="h-7"
+        className="h-7!"
         aria-label={`Remove ${person.email}`}
         onClick={() => remove(person)}
       >

@@ -21,9 +21,8 @@ export const PersonState = ({ person }: { person: Pick<Person, 'status'> }) => (
 
 export function PersonName({ person }: { person: Pick<Person, 'name' | 'email'> }) {
   return (
-    <span title={person.email}>
-      {person.name !== '' && <span className="font-semibold">{person.name} </span>}
-      <span className={person.name === '' ? '' : 'text-muted'}>{person.email}</span>
+    <span title={`${person.email} ${person.name}`}>
+      {person.email} <span className="text-muted">{person.name}</span>
     </span>
   );
 }

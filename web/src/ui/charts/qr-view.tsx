@@ -12,12 +12,8 @@ export function QrView({ text, label }: { text: string; label: string }) {
     row.flatMap((isDark, x) => (isDark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])),
   );
   return (
-    <svg
-      viewBox={`0 0 ${size} ${size}`}
-      role="img"
-      aria-label={label}
-      className="size-44 rounded-md bg-white"
-    >
+    <svg viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label} className="size-44">
+      <rect width={size} height={size} fill="white" />
       <path d={dark.join('')} fill="black" shapeRendering="crispEdges" />
     </svg>
   );
