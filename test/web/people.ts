@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { codeAt, stepAt } from '../../src/people/totp.ts';
+import { ApiClient } from '../support/client.ts';
 import { member, PASSWORD, signIn } from '../support/session-client.ts';
 import { violations } from './axe.ts';
 import { fresh, type World } from './world.ts';
@@ -132,6 +133,27 @@ export function peopleTests(get: () => World): void {
       await page.getByRole('button', { name: 'Set up…' }).waitFor();
       expect(wrongs).toEqual([]);
       await close();
+    });
+
+    it('limit a key to a role, and require a second factor of each other', async () => {
+      const world = get();
+      const { page, app } = world;
+      const project = await app.newProject();
+      await world.open('keys', project.projectId);
+      await page.getByRole('button', { name: 'Add key' }).click();
+      await page.getByLabel('Name').fill('reads only');
+      await page.getByLabel('Role').selectOption('viewer');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click();
+      const key = await textOf(page, 'Key');
+      const reader = new ApiClient(project.base, key);
+      await reader.get('/endpoints');
+      await reader.post('/event-types', { name: 'refused' }, 403);
+      await world.open('settings', project.projectId);
+      await page.getByLabel('People need a second factor').check();
+      await page.getByRole('button', { name: 'Save settings' }).click();
+      await page.getByText('Settings saved').waitFor();
+      const { config } = await project.get('');
+      expect([config.require_second_factor, config.hide_payload_from_viewers]).toEqual([true, false]);
     });
 
     it('with a key have no account', async () => {

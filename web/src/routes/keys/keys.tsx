@@ -9,12 +9,18 @@ import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
-import { TextField } from '../../ui/controls/fields.tsx';
+import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Time } from '../../ui/text/time.tsx';
+
+const ROLES = [
+  ['admin', 'Admin: everything in this project'],
+  ['developer', 'Developer: changes endpoints and sends events'],
+  ['viewer', 'Viewer: reads, without secrets'],
+] as const;
 
 export function Keys() {
   const { api, id } = useProject();
@@ -79,7 +85,8 @@ function AddKey({ onClose }: { onClose(): void }) {
   const add = async (form: FormData): Promise<never> => {
     const days = Number(formText(form, 'days'));
     const expires = days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
-    const key = await api.keys.create({ name: formText(form, 'name'), ...expires });
+    const role = formText(form, 'role') as (typeof ROLES)[number][0];
+    const key = await api.keys.create({ name: formText(form, 'name'), role, ...expires });
     void queries.invalidateQueries();
     setMade(key.key);
     // The dialog stays open with the key.
@@ -88,6 +95,7 @@ function AddKey({ onClose }: { onClose(): void }) {
   return (
     <FormDialog title="Add key" action="Add key" onClose={onClose} onSubmit={add} explain={errorText}>
       <TextField label="Name" name="name" required />
+      <SelectField label="Role" name="role" choices={ROLES} />
       <TextField
         label="Days until it expires"
         name="days"

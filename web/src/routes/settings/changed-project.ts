@@ -35,6 +35,8 @@ export function changedProject(form: FormData): UpdateProjectBody {
       signature: { header: text('header') },
       replay_attacks_prevention_enabled: isOn('replay'),
       ssl: { enforce_secure_endpoints: isOn('https') },
+      require_second_factor: isOn('secondFactor'),
+      hide_payload_from_viewers: isOn('hidePayload'),
       ...meta,
     },
   };

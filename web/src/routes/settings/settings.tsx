@@ -158,6 +158,20 @@ function SafetyFields({ config }: { config: Config }) {
           />
         </div>
       </Section>
+      <Section title="People">
+        <div className="grid gap-3">
+          <Check
+            label="People need a second factor"
+            name="secondFactor"
+            defaultChecked={config.require_second_factor}
+          />
+          <Check
+            label="Viewers see no payloads"
+            name="hidePayload"
+            defaultChecked={config.hide_payload_from_viewers}
+          />
+        </div>
+      </Section>
       <Section title="Meta events">
         <div className="grid gap-3">
           <Check label="Send meta events" name="meta" defaultChecked={config.meta_event.is_enabled} />
