@@ -429,6 +429,8 @@ describe('sessions', () => {
       [false, 'password'],
       [true, 'link'],
     ]);
+    // This node remembers the lookup of a session for a second.
+    expect(await statusOf(other.at(`${app.url}/auth`))).toBe(200);
     await first.delete(`/sessions/${sessions[0].uid}`);
     expect(await statusOf(other.at(`${app.url}/auth`))).toBe(401);
     await eventually(
