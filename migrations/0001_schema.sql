@@ -45,7 +45,7 @@ create table endpoints (
   rate_limit integer not null,
   rate_limit_duration integer not null,
   support_email text not null,
-  -- push: its URL is called; pull: a consumer fetches its deliveries
+  -- push: its URL is called; pull: a consumer fetches its deliveries; device: a listening program gets them
   delivery text not null default 'push',
   -- its name in the file of a project (docs/cli.md); empty: none
   key text not null default '',
@@ -90,6 +90,20 @@ create unique index subscriptions_by_key on subscriptions (project_id, key) wher
 create index subscriptions_version on subscriptions (project_id, version);
 create index subscriptions_endpoint on subscriptions (endpoint_id, id) where deleted_at is null;
 create index subscriptions_source on subscriptions (project_id, source_id) where deleted_at is null and source_id <> '';
+
+-- Programs that listen to a project. The endpoint with the same id has the secrets and the state: inactive when the
+-- device was not seen for ten minutes.
+create table devices (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  host_name text not null,
+  -- the key or person that it connects as
+  caller_id text collate "C" not null,
+  subscription_id text collate "C" not null,
+  last_seen_at timestamptz not null default now(),
+  unique (project_id, host_name, caller_id)
+);
+create index devices_seen on devices (last_seen_at);
 
 create table sources (
   id text collate "C" primary key,

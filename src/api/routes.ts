@@ -11,6 +11,8 @@ import { registerSignIn } from './auth/sign-in.ts';
 import { registerEventDeliveries } from './deliveries/event-deliveries.ts';
 import { registerFailures } from './deliveries/failures.ts';
 import { registerMetaEvents } from './deliveries/meta-events.ts';
+import { registerDevices } from './devices/devices.ts';
+import { registerListen } from './devices/listen.ts';
 import { registerEndpointChecks } from './endpoints/endpoint-checks.ts';
 import { registerEndpoints } from './endpoints/endpoints.ts';
 import { registerOnboard } from './endpoints/onboard.ts';
@@ -71,6 +73,7 @@ const resources = [
   registerOnboard,
   registerEndpointChecks,
   registerPull,
+  registerDevices,
   registerDashboard,
   registerTimeSeries,
   registerSearch,
@@ -116,6 +119,7 @@ export async function registerRoutes(
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });
+    registerListen(scope, { ...context, authenticator: deps.authenticator });
   });
   registerSignIn(app, context);
   registerProviderRoutes(app, context);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyBaseLogger,
@@ -29,6 +30,9 @@ export interface ServerOptions {
 
 /** The time limit of a caller to send a request. */
 const REQUEST_MS = 60_000;
+/** Only listening devices are upgraded. */
+const isListening = ({ url = '', headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket' && /\/listen\/?(\?|$)/.test(url);
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -40,6 +44,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     bodyLimit: options.maxBodyBytes,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     keepAliveTimeout: 75_000,
+    // Any other upgrade, such as that to HTTP/2, is answered as a plain request.
+    http: { shouldUpgradeCallback: isListening },
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     genReqId: (request) => {

@@ -18,6 +18,7 @@ export const auditActions = {
   'subscription.activated': 'A subscription was activated.',
   'subscription.deactivated': 'A subscription was deactivated.',
   'subscription.deleted': 'A subscription was deleted, by itself or with its endpoint or source.',
+  'device.deleted': 'A device was deleted, with its subscription.',
   'filter.created': 'A filter was added to a subscription.',
   'filter.updated': 'A filter was changed.',
   'filter.deleted': 'A filter was removed from a subscription.',

@@ -26,7 +26,8 @@ export type EndpointAuthentication =
 
 /** How an endpoint gets its deliveries: its URL is called, or a consumer fetches them. */
 export const deliveryKinds = ['push', 'pull'] as const;
-export type DeliveryKind = (typeof deliveryKinds)[number];
+/** `device`: the endpoint of a listening program, which the API shows as a device. */
+export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];

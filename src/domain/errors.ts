@@ -98,6 +98,10 @@ export const errorTable = {
     status: 415,
     message: 'Content-Type {type} is not supported here; send application/json.',
   },
+  upgrade_required: {
+    status: 426,
+    message: 'This address speaks WebSocket only. Connect with Upgrade: websocket.',
+  },
   headers_too_large: {
     status: 431,
     message: 'The URL and the headers of the request together are larger than {limit} bytes.',

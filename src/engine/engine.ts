@@ -42,6 +42,7 @@ import { Finisher } from './queue/finisher.ts';
 import { decideGate } from './queue/gates.ts';
 import { Heartbeat, type NodeTable } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
+import { DeviceWatch } from './upkeep/device-watch.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { type RetentionReport, runRetention } from './upkeep/retention-run.ts';
 import { TrafficWriter } from './upkeep/traffic-writer.ts';
@@ -93,6 +94,7 @@ export class Engine {
   readonly #notifier: DueNotifier;
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
+  readonly #deviceWatch: DeviceWatch;
   readonly #health: EndpointHealth;
   readonly #alerts: SubscriptionAlerts;
   readonly #certificates: CertificateAlerts;
@@ -180,6 +182,7 @@ export class Engine {
       log,
     });
     const removeExpired = (signal: AbortSignal) => this.#removeExpired(signal);
+    this.#deviceWatch = new DeviceWatch(deps);
     this.#janitor = new Janitor({ makePartitions: deps.makePartitions, removeExpired, metrics, log });
   }
 
@@ -279,7 +282,7 @@ export class Engine {
   /** The circuit breaker is about calls. A pull endpoint gets none. */
   #isPulled({ projectId, endpointId }: HeldDelivery): boolean {
     const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
-    return endpoint?.row.delivery === 'pull';
+    return endpoint !== undefined && endpoint.row.delivery !== 'push';
   }
 
   /** Consumers of pull endpoints. */
@@ -311,7 +314,10 @@ export class Engine {
     }
     this.#health.start();
     this.#trafficWriter.start();
-    if (this.#deps.config.roles.includes('janitor')) this.#janitor.start();
+    if (this.#deps.config.roles.includes('janitor')) {
+      this.#janitor.start();
+      this.#deviceWatch.start();
+    }
   }
 
   /**
@@ -326,6 +332,7 @@ export class Engine {
     const parts = Promise.all([
       this.#pull.stop(),
       this.#janitor.stop(),
+      this.#deviceWatch.stop(),
       this.#expander.stop(),
       this.#claimer.stop(),
       this.#rateLeases.stop(),

@@ -3,7 +3,7 @@ import type { Actor } from '../domain/audit.ts';
 import { visibleHeaders } from '../domain/credential-headers.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { firstIdAt, type IdFactory, idTime } from '../domain/ids.ts';
+import { type EndpointId, firstIdAt, type IdFactory, idTime, type ProjectId } from '../domain/ids.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
@@ -15,6 +15,7 @@ import { chunkLimit, type JobChunk, type JobRow } from '../store/config/jobs.ts'
 import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
 import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
+import { eventsOfEndpoint } from '../store/history/event-deliveries.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
@@ -46,6 +47,8 @@ export interface EventReplayerDeps {
 
 const CHUNK_EVENTS = 100;
 const SETTLE_MS = 5_000;
+/** So many stored events are matched again for a device. */
+const DEVICE_EVENTS = 1_000;
 
 /** The input of a batch replay: a filter of events, and the endpoints that may get them, if not all. */
 export interface BatchReplay extends EventFilter {
@@ -114,6 +117,34 @@ export class EventReplayer {
       committed: () => this.#made(job.project_id, made, LANE.replay),
     };
   };
+
+  /**
+   * Matches stored events again for one device, oldest first, in chunks. Events that it has a delivery of already are left
+   * out. Returns the number of new deliveries.
+   */
+  async forDevice(projectId: ProjectId, device: { id: EndpointId; fromMs: number }): Promise<number> {
+    const { db, cache, now } = this.#deps;
+    const routing = await cache.refresh(projectId);
+    const before = firstIdAt(now() + 1);
+    let after = firstIdAt(device.fromMs);
+    let count = 0;
+    for (let read = 0; read < DEVICE_EVENTS; read += CHUNK_EVENTS) {
+      const chunk = await db.transaction(async (tx) => {
+        const where = eventConditions(projectId, {});
+        const events = await eventsAfter(tx, where, { after, before, limit: CHUNK_EVENTS });
+        const had = await eventsOfEndpoint(tx, device.id, { from: events[0]?.id, to: events.at(-1)?.id });
+        const made: NewDelivery[] = [];
+        for (const event of events.filter(({ id }) => !had.has(id)))
+          made.push(...(await this.#replay(tx, event, { routing, lane: LANE.first, only: [device.id] })));
+        return { events, made };
+      });
+      this.#made(projectId, chunk.made, LANE.first);
+      count += chunk.made.length;
+      if (chunk.events.length < CHUNK_EVENTS) break;
+      after = chunk.events.at(-1)?.id ?? after;
+    }
+    return count;
+  }
 
   async #replay(
     tx: Queryable,

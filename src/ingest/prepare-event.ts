@@ -53,7 +53,9 @@ export function prepareEvent(
         : (source.functionFailure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
     sourceFunctionFailed: source.functionFailure !== null,
     idempotencyKey: source.idempotencyKey,
-    endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))].slice(0, MAX_LISTED_ENDPOINTS),
+    endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))]
+      .filter((endpointId) => !routing.isDevice(endpointId))
+      .slice(0, MAX_LISTED_ENDPOINTS),
     headers: stored(source.headers),
     // An empty list is different from null, which means all of them.
     forwardedHeaders: carried === null ? null : (stored(carried) ?? '{}'),

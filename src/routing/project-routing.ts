@@ -135,9 +135,13 @@ export class ProjectRouting {
   isUngated(subscription: RoutedSubscription): boolean {
     const endpoint = this.endpoints.get(subscription.row.endpoint_id);
     if (endpoint === undefined || endpoint.row.status === 'paused') return false;
-    if (endpoint.row.delivery === 'pull') return false;
+    if (endpoint.row.delivery !== 'push') return false;
     const isClosed = this.breaker(endpoint.row.id).state === 'closed';
     return isClosed && endpoint.limit === null && subscription.limit === null;
+  }
+
+  isDevice(endpointId: string): boolean {
+    return this.endpoints.get(endpointId)?.row.delivery === 'device';
   }
 
   hasSubscription(endpointId: string): boolean {
@@ -192,10 +196,11 @@ export class ProjectRouting {
       case 'broadcast':
       case 'subscribers':
         return (id) => this.endpoints.has(id);
+      // A device listens to the project: it gets events for any endpoint or owner.
       case 'endpoints':
-        return (id) => target.endpointIds.includes(id) && this.endpoints.has(id);
+        return (id) => (target.endpointIds.includes(id) && this.endpoints.has(id)) || this.isDevice(id);
       case 'owner':
-        return (id) => this.endpoints.get(id)?.row.owner_id === target.ownerId;
+        return (id) => this.endpoints.get(id)?.row.owner_id === target.ownerId || this.isDevice(id);
     }
   }
 }

@@ -55,6 +55,8 @@ export interface PullDoor {
     at: { projectId: ProjectId; endpointId: EndpointId },
     results: readonly PullResult[],
   ): Promise<ResultState[]>;
+  /** A consumer left without results: its deliveries can be taken by another at once, and use no retry. */
+  release(projectId: ProjectId, deliveries: readonly PulledDelivery[]): Promise<void>;
   /** Calls that wait are answered, and none waits from now on. */
   stop(): Promise<void>;
 }

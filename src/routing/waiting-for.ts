@@ -44,7 +44,7 @@ export function waitingFor(
   if (endpointStatus === 'paused')
     return { gate: 'paused', untilMs: null, text: 'Held: the endpoint is paused.' };
   const dueMs = delivery.next_send_at ?? nowMs;
-  const isPulled = endpointStatus === 'active' && endpoint?.delivery === 'pull';
+  const isPulled = endpointStatus === 'active' && endpoint?.delivery !== 'push';
   const breaker =
     endpointStatus === 'active' && !isPulled ? openBreaker(delivery.endpoint_id, routing, nowMs) : null;
   if (breaker !== null && (breaker.untilMs ?? 0) >= dueMs) return breaker;
@@ -70,7 +70,7 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   for (const { row, limit } of routing.endpoints.values()) {
     if (row.status === 'paused') sets.paused.push(row.id);
     if (row.status !== 'active') continue;
-    if (row.delivery === 'pull') {
+    if (row.delivery !== 'push') {
       sets.pulled.push(row.id);
       continue;
     }

@@ -5,14 +5,16 @@ import { idTime } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
+import type { DeviceRow } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';
 import type { StoredAttempt } from '../../store/history/delivery-attempts.ts';
 import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
+import { deviceOf, NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
 import { Event } from '../events/event-schema.ts';
-import { iso, isoOrNull, Nothing, NullableTime, oneOf, Time } from '../http/fields.ts';
+import { iso, isoOrNull, NullableTime, oneOf, Time } from '../http/fields.ts';
 import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { waitingForSchema } from '../http/waiting-for-schema.ts';
@@ -36,7 +38,7 @@ export const EventDelivery = Type.Object({
   project_id: Type.String(),
   event_id: Type.String(),
   endpoint_id: Type.String(),
-  device_id: Type.String(),
+  device_id: Type.String({ description: 'The device that it goes to, instead of an endpoint.' }),
   subscription_id: Type.String(),
   event_type: Type.String(),
   status: oneOf(deliveryStatuses),
@@ -60,8 +62,11 @@ export const EventDelivery = Type.Object({
     { description: 'The event in short form.' },
   ),
   source_metadata: NullableSourceSummary,
-  device_metadata: Nothing,
-  cli_metadata: Nothing,
+  device_metadata: NullableDevice,
+  cli_metadata: Type.Union([
+    Type.Object({ event_type: Type.String(), source_id: Type.String() }),
+    Type.Null(),
+  ]),
   acknowledged_at: NullableTime,
   cancelled_at: Type.Union([Time, Type.Null()], {
     description: 'When it was cancelled; null if it was not, or was sent again since.',
@@ -107,6 +112,7 @@ export const DeliveryAttempt = Type.Object({
 
 export interface DeliveryLinks {
   endpoints: ReadonlyMap<string, EndpointRow>;
+  devices: ReadonlyMap<string, DeviceRow>;
   showEndpoint(row: EndpointRow): Static<typeof Endpoint>;
   routing: ProjectRouting;
   nowMs: number;
@@ -114,13 +120,14 @@ export interface DeliveryLinks {
 
 export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<typeof EventDelivery> {
   const endpoint = links.endpoints.get(row.endpoint_id);
+  const isDevice = endpoint?.delivery === 'device';
   const waiting = waitingFor(row, endpoint, links);
   return {
     uid: row.id,
     project_id: row.project_id,
     event_id: row.event_id,
-    endpoint_id: row.endpoint_id,
-    device_id: '',
+    endpoint_id: isDevice ? '' : row.endpoint_id,
+    device_id: isDevice ? row.endpoint_id : '',
     subscription_id: row.subscription_id ?? '',
     event_type: row.event_type,
     status: row.status,
@@ -135,11 +142,12 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     latency: row.latency_ms === null ? '' : formatLatency(row.latency_ms),
     latency_seconds: Math.floor((row.latency_ms ?? 0) / 1000),
     metadata: toRetryMetadata(row, waiting),
-    endpoint_metadata: endpoint === undefined ? null : shownOrNull(() => links.showEndpoint(endpoint)),
+    endpoint_metadata:
+      endpoint === undefined || isDevice ? null : shownOrNull(() => links.showEndpoint(endpoint)),
     event_metadata: { uid: row.event_id, event_type: row.event_type, created_at: iso(idTime(row.event_id)) },
     source_metadata: toSourceSummary(links.routing.sources, row.source_id),
-    device_metadata: null,
-    cli_metadata: null,
+    device_metadata: deviceOf(endpoint, links.devices.get(row.endpoint_id), links.nowMs),
+    cli_metadata: isDevice ? { event_type: row.event_type, source_id: row.source_id ?? '' } : null,
     acknowledged_at: iso(row.acknowledged_at),
     cancelled_at: isoOrNull(row.cancelled_at),
     created_at: iso(idTime(row.id)),

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { devicesByIds } from '../../store/config/devices.ts';
 import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -13,10 +14,15 @@ export async function deliveryView(
   const { db, cache, endpoints: store, now } = context;
   const routing = await cache.get(projectId);
   const ids = rows.map((row) => row.endpoint_id);
-  const [endpoints, showEndpoint] = await Promise.all([
+  const [endpoints, devices, showEndpoint] = await Promise.all([
     store.byIds(db, projectId, ids),
+    devicesByIds(
+      db,
+      projectId,
+      ids.filter((id) => routing.isDevice(id)),
+    ),
     endpointView(context, projectId, ids),
   ]);
   const nowMs = now();
-  return (row) => toDelivery(row, { endpoints, showEndpoint, routing, nowMs });
+  return (row) => toDelivery(row, { endpoints, devices, showEndpoint, routing, nowMs });
 }

@@ -212,7 +212,7 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     rate_limit: row.rate_limit,
     rate_limit_duration: row.rate_limit_duration,
     support_email: row.support_email,
-    delivery: row.delivery,
+    delivery: row.delivery === 'push' ? 'push' : 'pull',
     key: row.key,
     slack_webhook_url: secret.slack_webhook_url,
     teams_webhook_url: secret.teams_webhook_url,

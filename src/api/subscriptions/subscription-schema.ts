@@ -4,12 +4,12 @@ import { idTime } from '../../domain/ids.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
+import { NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
 import {
   iso,
   isoOrNull,
   Key,
-  Nothing,
   NullableTime,
   oneOf,
   RequiredText,
@@ -41,7 +41,7 @@ export const Subscription = Type.Object({
   status: oneOf(['active', 'inactive']),
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   source_metadata: Type.Union([Source, Type.Null()]),
-  device_metadata: Nothing,
+  device_metadata: NullableDevice,
   function: Type.String(),
   delivery_mode: oneOf(deliveryModes),
   key: Type.String(),
@@ -114,7 +114,12 @@ export const UpdateSubscription = Type.Object({ name: Type.Optional(Text(256)), 
 
 export function toSubscription(
   row: SubscriptionRow,
-  links: { endpoint: Static<typeof Endpoint> | null; source: SourceRow | undefined; publicUrl: string },
+  links: {
+    endpoint: Static<typeof Endpoint> | null;
+    device: Static<typeof NullableDevice>;
+    source: SourceRow | undefined;
+    publicUrl: string;
+  },
 ): Static<typeof Subscription> {
   const { endpoint, source } = links;
   return {
@@ -125,7 +130,7 @@ export function toSubscription(
     status: row.status as 'active',
     endpoint_metadata: endpoint,
     source_metadata: source === undefined ? null : shownOrNull(() => toSource(source, links.publicUrl)),
-    device_metadata: null,
+    device_metadata: links.device,
     function: row.function,
     delivery_mode: row.delivery_mode,
     key: row.key,

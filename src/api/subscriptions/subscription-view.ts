@@ -1,5 +1,7 @@
 import type { Static } from 'typebox';
+import { devicesByIds } from '../../store/config/devices.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { deviceOf } from '../endpoints/device-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
 import { shownOrNull } from '../http/show-rows.ts';
@@ -11,18 +13,24 @@ export async function subscriptionView(
   projectId: string,
   rows: readonly SubscriptionRow[],
 ): Promise<(row: SubscriptionRow) => Static<typeof Subscription>> {
-  const { db, endpoints, sources, publicUrl } = context;
+  const { db, endpoints, sources, publicUrl, now } = context;
   const endpointIds = rows.map((row) => row.endpoint_id);
   const sourceIds = rows.map((row) => row.source_id);
-  const [endpointRows, showEndpoint, sourceRows] = await Promise.all([
+  const cliIds = rows.filter(({ type }) => type === 'cli').map((row) => row.endpoint_id);
+  const [endpointRows, devices, showEndpoint, sourceRows] = await Promise.all([
     endpoints.byIds(db, projectId, endpointIds),
+    devicesByIds(db, projectId, cliIds),
     endpointView(context, projectId, endpointIds),
     sources.byIds(db, projectId, sourceIds),
   ]);
   return (row) => {
     const endpoint = endpointRows.get(row.endpoint_id);
     return toSubscription(row, {
-      endpoint: endpoint === undefined ? null : shownOrNull(() => showEndpoint(endpoint)),
+      endpoint:
+        endpoint === undefined || endpoint.delivery === 'device'
+          ? null
+          : shownOrNull(() => showEndpoint(endpoint)),
+      device: deviceOf(endpoint, devices.get(row.endpoint_id), now()),
       source: sourceRows.get(row.source_id),
       publicUrl: publicUrl(),
     });

@@ -19,7 +19,9 @@ export async function searchConfig(
   const { endpoints, subscriptions, sources } = await cache.get(project.id);
   const eventTypes = await listEventTypes(db, project.id);
   const find = finder(text);
-  const rows = [...endpoints.values()].map(({ row }) => row).filter(({ id }) => inScope(scope, id));
+  const rows = [...endpoints.values()]
+    .map(({ row }) => row)
+    .filter(({ id, delivery }) => delivery !== 'device' && inScope(scope, id));
   const owners = scope === undefined ? new Set(rows.map((row) => row.owner_id)) : [];
   return [
     ...find('customer', [...owners].filter(Boolean), (owner) => ({

@@ -61,6 +61,8 @@ export const MAX_TIMEOUT_SECONDS = 120;
 export const MAX_RESPONSE_BYTES = 51_200;
 const INTERRUPTED =
   'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
+const INACTIVE = 'The endpoint is inactive; activate it and resend.';
+const NOT_LISTENING = 'No device is listening.';
 const FORM = 'application/x-www-form-urlencoded';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
@@ -94,10 +96,10 @@ export class DeliverySender {
   /** A gate that closed since the delivery was claimed. */
   #held(delivery: HeldDelivery, routing: ProjectRouting, { row }: RoutedEndpoint): Sent | null {
     if (row.status === 'inactive')
-      return ended(delivery, 'Discarded', 'The endpoint is inactive; activate it and resend.');
+      return ended(delivery, 'Discarded', row.delivery === 'device' ? NOT_LISTENING : INACTIVE);
     if (row.status === 'paused') return back(delivery);
     // Its consumers find it by the current key.
-    if (row.delivery === 'pull') return notOurs(delivery, routing);
+    if (row.delivery !== 'push') return notOurs(delivery, routing);
     const breaker = breakerState(
       routing.breaker(row.id),
       routing.project.config.circuit_breaker,

@@ -33,7 +33,10 @@ export function lapsed(delivery: HeldDelivery, context: Context): Sent {
   );
 }
 
-export function reported(delivery: HeldDelivery, report: PullResult, context: Context): Sent {
+/** The failure of a device is not tried again by itself: a person looks at it. */
+export function reported(given: HeldDelivery, report: PullResult, context: Context): Sent {
+  const isDevice = context.routing.isDevice(given.endpointId);
+  const delivery = isDevice ? { ...given, retry: { ...given.retry, retryLimit: 1 } } : given;
   const { answer } = report;
   const url = answer?.url ?? '';
   const isAnswered = answer !== null && (report.ok || answer.status < 200 || answer.status > 299);

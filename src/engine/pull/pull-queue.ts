@@ -1,6 +1,6 @@
 import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { EndpointId, IdFactory } from '../../domain/ids.ts';
+import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -18,7 +18,7 @@ import {
   takeForConsumer,
 } from '../../store/queue/pull-deliveries.ts';
 import type { Sent } from '../attempt/sent.ts';
-import { leaseToken } from './lease-token.ts';
+import { leaseToken, readLease } from './lease-token.ts';
 import { type Prepared, preparePulled } from './prepare-pulled.ts';
 import { PullLimits } from './pull-limits.ts';
 import { PullWaiters } from './pull-waiters.ts';
@@ -94,13 +94,23 @@ export class PullQueue {
     }
   }
 
+  /** A consumer left: its deliveries wait again, without an attempt. */
+  async release(projectId: ProjectId, deliveries: readonly PulledDelivery[]): Promise<void> {
+    const rows = deliveries.flatMap(({ id, lease, attempt }) => {
+      const read = readLease(this.#deps.sealer, id, lease);
+      const lane = attempt === 1 ? LANE.first : LANE.retry;
+      return read === null ? [] : { id, projectId, fence: read.fence, lane };
+    });
+    if (rows.length > 0) await putBackDeliveries(this.#deps.db, rows);
+  }
+
   async #pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]> {
     const { clock, cache } = this.#deps;
     const until = clock.elapsed() + request.waitMs;
     for (;;) {
       const routing = await cache.get(request.projectId);
       const endpoint = routing.endpoints.get(request.endpointId)?.row;
-      if (endpoint?.delivery !== 'pull' || signal.aborted) return [];
+      if (endpoint === undefined || endpoint.delivery === 'push' || signal.aborted) return [];
       const isOpen = endpoint.status === 'active' && this.#limits.waitMs(endpoint.id) === 0;
       if (isOpen) {
         const taken = await this.#turns.run(request.projectId, () => this.#take(request, routing, signal));

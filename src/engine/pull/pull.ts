@@ -30,6 +30,10 @@ export class Pull implements PullDoor {
     return this.#results.report(at, results);
   }
 
+  release(projectId: ProjectId, deliveries: readonly PulledDelivery[]): Promise<void> {
+    return this.#queue.release(projectId, deliveries);
+  }
+
   /** This node stored a row that waits under a key. */
   stored(key: string): void {
     this.#queue.stored(key);

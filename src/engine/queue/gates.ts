@@ -53,7 +53,7 @@ export function decideGate(
   if (lane === LANE.leased) return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
   if (status === 'paused') return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
   if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
-  if (row?.delivery === 'pull' && isCurrentKey(routing, key))
+  if (row?.delivery !== 'push' && isCurrentKey(routing, key))
     return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
   const settings = routing.project.config.circuit_breaker;
   const breaker = routing.breaker(endpointId);

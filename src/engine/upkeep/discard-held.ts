@@ -108,6 +108,7 @@ function whyHeld({ routing, nowMs }: Holding, key: string): string {
   const status = routing.endpoints.get(endpointId)?.row.status;
   if (status === undefined) return 'the endpoint was deleted';
   if (status !== 'active') return `the endpoint is ${status}`;
+  if (routing.endpoints.get(endpointId)?.row.delivery !== 'push') return 'no consumer took it';
   const breaker = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
   if (breaker !== 'closed') return 'the circuit breaker of the endpoint is open';
   if (routing.limitsOf(endpointId, key).length > 0) return 'it waited for the rate limit';

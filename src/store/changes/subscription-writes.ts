@@ -24,7 +24,8 @@ export async function saveSubscription(
   return row;
 }
 
-async function filterRecords(
+/** The records of a subscription's filters, one per event type. */
+export async function filterRecords(
   change: ConfigChange,
   fields: SubscriptionFields,
   uid: () => string,

@@ -52,6 +52,24 @@ export class EndpointStore extends SealedTable<EndpointRow> {
     super({ name: 'endpoints', fields, place: (id) => `endpoint ${id}` }, sealer);
   }
 
+  /** Devices are endpoints of our own. Callers see them as devices. */
+  override async get(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+    return notDevice(await super.get(db, projectId, id));
+  }
+
+  override async getForUpdate(
+    tx: Queryable,
+    projectId: string,
+    id: string,
+  ): Promise<EndpointRow | undefined> {
+    return notDevice(await super.getForUpdate(tx, projectId, id));
+  }
+
+  /** The endpoint of a device. */
+  ofDevice(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+    return super.get(db, projectId, id);
+  }
+
   /** The oldest endpoint with exactly this URL. */
   findByUrl(db: Queryable, projectId: string, url: string): Promise<EndpointRow | undefined> {
     return this.find(db, 'project_id = $1 and md5(url) = md5($2) and url = $2', [projectId, url]);
@@ -68,6 +86,7 @@ export class EndpointStore extends SealedTable<EndpointRow> {
     },
   ): Promise<Page<EndpointRow>> {
     const where = this.live(projectId)
+      .add("delivery <> 'device'")
       .within('id', filter.scope)
       .addIf('position(lower(?) in lower(name)) > 0', filter.name)
       .addIf('owner_id = ?', filter.ownerId);
@@ -85,6 +104,8 @@ export class EndpointStore extends SealedTable<EndpointRow> {
     return Map.groupBy(rows, (row) => row.owner_id);
   }
 }
+
+const notDevice = (row: EndpointRow | undefined) => (row?.delivery === 'device' ? undefined : row);
 
 export interface EndpointHealth {
   /** Deliveries created so far. */

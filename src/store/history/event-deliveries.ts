@@ -281,3 +281,17 @@ export async function countDeliveriesByStatus(
     where.values,
   );
 }
+
+/** Which events, from one id to another, an endpoint has deliveries of. */
+export async function eventsOfEndpoint(
+  db: Queryable,
+  endpointId: string,
+  { from, to }: { from: string | undefined; to: string | undefined },
+): Promise<Set<string>> {
+  if (from === undefined || to === undefined) return new Set();
+  const rows = await db.query<{ event_id: string }>(
+    'select event_id from event_deliveries where endpoint_id = $1 and event_id between $2 and $3',
+    [endpointId, from, to],
+  );
+  return new Set(rows.map((row) => row.event_id));
+}

@@ -140,11 +140,12 @@ const returned = putBack.rows(
   ],
 );
 const PUT_BACK = `
-update delivery_queue q set lane = r.lane, due_at = now(), fence = q.fence + 1
+update delivery_queue q
+set lane = r.lane, due_at = now(), fence = q.fence + 1, pulled_at = null, pulled_headers = null
 from ${returned.as('r')}
 where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${HELD_BY_CONSUMER}`;
 
-/** Rows that were taken and not handed out wait again, in their lanes. */
+/** Rows that a consumer does not have any more wait again, in their lanes, without an attempt. */
 export async function putBackDeliveries(
   db: HotQueryable,
   rows: readonly (Fenced & { lane: number })[],

@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { deleteDevice } from '../../control/device-changes.ts';
+import { parsePageRequest } from '../../domain/pagination.ts';
+import { listDevices } from '../../store/config/devices.ts';
+import { Device, toDevice } from '../endpoints/device-schema.ts';
+import type { ApiContext } from '../http/context.ts';
+import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { registerOperation } from '../http/operation.ts';
+
+const path = '/api/v1/projects/:projectID/devices';
+const tag = 'Devices';
+
+/** Programs that listen to a project. They are made by listening (listen.ts). */
+export function registerDevices(app: FastifyInstance, { db, changes, now }: ApiContext): void {
+  registerOperation(app, {
+    method: 'GET',
+    path,
+    id: 'listDevices',
+    tag,
+    summary: 'List the devices that listen to a project, or did in the last 30 days.',
+    query: Type.Object(pageQuery),
+    status: 200,
+    message: 'Devices fetched',
+    data: PageOf(Device),
+    access: 'developer',
+    handle: async ({ project, query }) => {
+      const page = await db.reading(project.id, (tx) => listDevices(tx, project.id, parsePageRequest(query)));
+      return mapPage(page, (row) => toDevice(row, now()));
+    },
+  });
+  registerOperation(app, {
+    method: 'DELETE',
+    path: `${path}/:deviceID`,
+    id: 'deleteDevice',
+    tag,
+    summary: 'Delete a device and its subscription. Its connections are closed.',
+    status: 200,
+    message: 'Device deleted',
+    data: Nothing,
+    access: 'developer',
+    handle: ({ by, params }) => deleteDevice(changes, { ...by, id: params.deviceID }),
+  });
+}

@@ -1,0 +1,233 @@
+import type { FastifyRequest } from 'fastify';
+import type { RawData, WebSocket } from 'ws';
+import { connectDevice } from '../../control/device-changes.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type { PulledDelivery, PullResult } from '../../domain/pull.ts';
+import { standardWebhooksSecret } from '../../signing/secrets.ts';
+import { toDevice } from '../endpoints/device-schema.ts';
+import { requireAccess } from '../http/access.ts';
+import type { Authenticator } from '../http/auth.ts';
+import type { ApiContext } from '../http/context.ts';
+import { iso } from '../http/fields.ts';
+import { type ListenMessage, readMessage } from './listen-message.ts';
+
+/**
+ * One connection of a device. States:
+ *   new       -> waits for the message `listen`, FIRST_MS at most;
+ *   listening -> takes deliveries while fewer than `max` have no result, and while the socket keeps up. Each result is
+ *                recorded and acknowledged, one after another;
+ *   ended     -> the socket is closed. Deliveries without a result go back to the queue without an attempt.
+ *
+ * A delivery leaves memory when its result comes or its lease ends.
+ */
+export interface ListeningDeps extends ApiContext {
+  authenticator: Authenticator;
+  socket: WebSocket;
+  request: FastifyRequest;
+  callerId: string;
+}
+
+const FIRST_MS = 10_000;
+const LEASE_SECONDS = 30;
+const PULL_MS = 20_000;
+const TAKEN_AT_ONCE = 20;
+/** Results that wait to be recorded. A program that sends more than it was given is cut off. */
+const MAX_RESULTS_WAITING = 200;
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
+const LOOK_AGAIN_MS = 50;
+const MISSED_PONGS = 2;
+const CLOSE = { refused: 1008, again: 1001, failed: 1011 } as const;
+
+export class Listening {
+  readonly #deps: ListeningDeps;
+  readonly #over = new AbortController();
+  /** By lease. */
+  readonly #unanswered = new Map<string, PulledDelivery>();
+  /** The results, recorded one after another. */
+  #recording: Promise<void> = Promise.resolve();
+  #resultsWaiting = 0;
+  #taking: Promise<void> | undefined;
+  #max = 0;
+  #pingsMissed = 0;
+  deviceId: EndpointId | null = null;
+
+  constructor(deps: ListeningDeps) {
+    this.#deps = deps;
+    const { socket } = deps;
+    const impatient = setTimeout(() => this.#refuse(new AppError('request_timeout')), FIRST_MS);
+    socket.once('message', () => clearTimeout(impatient));
+    socket.once('close', () => clearTimeout(impatient));
+    socket.on('pong', () => {
+      this.#pingsMissed = 0;
+    });
+    socket.on('error', (error) => deps.log.debug({ err: error }, 'a listening connection failed'));
+    socket.on('message', (data, isBinary) => this.#message(data, isBinary));
+  }
+
+  /** A caller whose key was revoked is cut off, and so is a socket that no longer answers. */
+  ping(): void {
+    const { socket, authenticator, request } = this.#deps;
+    if (this.#pingsMissed >= MISSED_PONGS) {
+      socket.terminate();
+      return;
+    }
+    this.#pingsMissed += 1;
+    socket.ping();
+    authenticator
+      .enter(request)
+      .then((caller) => requireAccess(caller, 'developer', request.project))
+      .catch((error: unknown) => {
+        // A database that is away says nothing about the caller.
+        if (error instanceof AppError && error.status < 500) this.#refuse(error);
+      });
+  }
+
+  /** The device was deleted or switched off: the program connects again, or not. */
+  cut(): void {
+    this.#deps.socket.close(CLOSE.again, 'the device is no longer active');
+  }
+
+  /** Gives back what has no result. */
+  async end(): Promise<void> {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    await this.#taking;
+    await this.#recording;
+    const left = [...this.#unanswered.values()];
+    this.#unanswered.clear();
+    const { pull, request, log } = this.#deps;
+    const release = pull.release(this.#projectId(request), left);
+    await release.catch((error: unknown) =>
+      log.debug({ err: error }, 'failed to give back deliveries of a device; their leases end'),
+    );
+  }
+
+  #projectId({ project }: FastifyRequest): ProjectId {
+    return project?.id as ProjectId;
+  }
+
+  #message(data: RawData, isBinary: boolean): void {
+    try {
+      if (isBinary) throw new AppError('bad_json', { detail: 'messages are text frames' });
+      const message = readMessage((data as Buffer).toString(), this.#deps.now());
+      if (message.type === 'listen') this.#listen(message);
+      else this.#result(message.result);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #listen(message: ListenMessage): void {
+    if (this.#taking !== undefined)
+      throw new AppError('wrong_state', { detail: 'The connection listens already.' });
+    this.#max = message.max;
+    this.#taking = this.#begin(message).catch((error: unknown) => this.#refuse(error));
+  }
+
+  async #begin(message: ListenMessage): Promise<void> {
+    const { changes, replayer, request, callerId, now } = this.#deps;
+    const projectId = this.#projectId(request);
+    const { device, subscriptionId, secret } = await connectDevice(changes, {
+      ...message,
+      projectId,
+      callerId,
+    });
+    this.deviceId = device.id;
+    const matched =
+      message.sinceMs === null
+        ? 0
+        : await replayer.forDevice(projectId, { id: device.id, fromMs: message.sinceMs });
+    this.#send({
+      type: 'ready',
+      device: toDevice(device, now()),
+      subscription_id: subscriptionId,
+      secret,
+      standard_webhooks_secret: standardWebhooksSecret(secret),
+      matched,
+    });
+    await this.#take({ projectId, endpointId: device.id });
+  }
+
+  async #take(at: { projectId: ProjectId; endpointId: EndpointId }): Promise<void> {
+    const { pull, socket } = this.#deps;
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      this.#forgetLapsed();
+      const room = Math.min(TAKEN_AT_ONCE, this.#max - this.#unanswered.size);
+      if (room < 1 || socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+        continue;
+      }
+      const startedAt = performance.now();
+      const request = { ...at, max: room, waitMs: PULL_MS, leaseSeconds: LEASE_SECONDS };
+      const taken = await pull.pull(request, signal);
+      for (const delivery of taken) {
+        this.#unanswered.set(delivery.lease, delivery);
+        this.#send({
+          type: 'delivery',
+          uid: delivery.id,
+          lease: delivery.lease,
+          event_id: delivery.eventId,
+          event_type: delivery.eventType,
+          attempt: delivery.attempt,
+          leased_until: iso(delivery.leasedUntilMs),
+          headers: delivery.headers,
+          body: delivery.body.toString('base64'),
+        });
+      }
+      // A pull that ends early without anything: this node stops, or the config is not read yet.
+      if (taken.length === 0 && performance.now() - startedAt < LOOK_AGAIN_MS)
+        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
+  }
+
+  #forgetLapsed(): void {
+    const now = this.#deps.now();
+    for (const [lease, { leasedUntilMs }] of this.#unanswered)
+      if (leasedUntilMs < now) this.#unanswered.delete(lease);
+  }
+
+  #result(result: PullResult): void {
+    const { deviceId } = this;
+    if (deviceId === null) throw new AppError('wrong_state', { detail: 'Send listen before results.' });
+    this.#resultsWaiting += 1;
+    if (this.#resultsWaiting > MAX_RESULTS_WAITING) throw new AppError('overloaded', { retry: 1 });
+    this.#recording = this.#recording.then(() => this.#record(deviceId, result));
+  }
+
+  async #record(deviceId: EndpointId, result: PullResult): Promise<void> {
+    const { pull, request } = this.#deps;
+    try {
+      const at = { projectId: this.#projectId(request), endpointId: deviceId };
+      const [state = 'unknown'] = await pull.report(at, [result]);
+      this.#unanswered.delete(result.lease);
+      this.#send({ type: 'recorded', uid: result.id, lease: result.lease, state });
+    } catch (error) {
+      this.#refuse(error);
+    } finally {
+      this.#resultsWaiting -= 1;
+    }
+  }
+
+  #send(message: object): void {
+    const { socket } = this.#deps;
+    if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+  }
+
+  #refuse(error: unknown): void {
+    const { socket, log, request } = this.#deps;
+    if (error instanceof AppError) {
+      this.#send({ type: 'error', code: error.code, message: error.message });
+      socket.close(CLOSE.refused, error.code);
+      return;
+    }
+    log.error({ err: error, request: request.id }, 'a listening connection failed');
+    this.#send({
+      type: 'error',
+      code: 'internal',
+      message: new AppError('internal', { request: request.id }).message,
+    });
+    socket.close(CLOSE.failed, 'internal');
+  }
+}

@@ -1,0 +1,205 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
+import { Listener } from './listener.ts';
+
+const app = await shared(startTestApp());
+const { project } = app;
+const other = await app.addNode();
+const otherBase = project.base.replace(app.url, other.url);
+
+const newType = () => `listen.${randomUUID()}`;
+const send = (eventType: string, data: object = {}): Promise<Json> =>
+  project.post('/events/broadcast', { event_type: eventType, data });
+const ended = (uid: string, status: string): Promise<Json> =>
+  eventually(
+    () => project.get(`/eventdeliveries/${uid}`),
+    (delivery) => delivery.status === status,
+  );
+
+test('a device gets signed deliveries, and the local answer is an attempt', async () => {
+  const type = newType();
+  const listener = await Listener.start(project, { event_types: [type], host_name: 'first' });
+  const ready = listener.of('ready')[0];
+  expect(ready.device).toMatchObject({ host_name: 'first', status: 'online', endpoint_id: '' });
+  await send(type, { n: 1 });
+  const delivery = await listener.first('delivery');
+  const body = Buffer.from(delivery.body, 'base64').toString();
+  expect(JSON.parse(body)).toEqual({ n: 1 });
+  const at = delivery.headers['webhook-timestamp'];
+  const key = Buffer.from(ready.standard_webhooks_secret.replace('whsec_', ''), 'base64');
+  const signed = createHmac('sha256', key).update(`${delivery.uid}.${at}.${body}`).digest('base64');
+  expect(delivery.headers['webhook-signature'].split(' ')).toContain(`v1,${signed}`);
+  listener.answer(delivery);
+  expect(await listener.first('recorded')).toMatchObject({ uid: delivery.uid, state: 'recorded' });
+  expect(await ended(delivery.uid, 'Success')).toMatchObject({
+    endpoint_id: '',
+    device_id: ready.device.uid,
+    device_metadata: { host_name: 'first' },
+    cli_metadata: { event_type: type, source_id: '' },
+    endpoint_metadata: null,
+    last_outcome: 'http_200',
+  });
+  const [attempt] = await project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
+  expect(attempt).toMatchObject({
+    url: 'http://localhost:3000/hooks',
+    http_status: '200',
+    response_data: 'local',
+    response_http_header: { 'content-type': 'text/plain' },
+  });
+  const subscription = await project.get(`/subscriptions/${ready.subscription_id}`);
+  expect(subscription).toMatchObject({
+    type: 'cli',
+    status: 'active',
+    device_metadata: { host_name: 'first' },
+  });
+  // Nothing shows it as an endpoint.
+  await project.get(`/endpoints/${ready.device.uid}`, 404);
+  const { content } = await project.get('/endpoints?perPage=1000');
+  expect(content.map((endpoint: Json) => endpoint.uid)).not.toContain(ready.device.uid);
+  await listener.close();
+});
+
+test('a local failure ends the delivery', async () => {
+  const type = newType();
+  const listener = await Listener.start(project, { event_types: [type], host_name: 'failing' });
+  await send(type);
+  const delivery = await listener.first('delivery');
+  listener.answer(delivery, 500);
+  expect(await ended(delivery.uid, 'Failure')).toMatchObject({ last_outcome: 'http_500' });
+  await listener.close();
+});
+
+test('a device on another node gets deliveries, and events for any endpoint', async () => {
+  const type = newType();
+  const endpoint = await project.post('/endpoints', { name: 'pulled', delivery: 'pull' });
+  const listener = await Listener.start(project, { event_types: [type], host_name: 'other' }, otherBase);
+  await project.post('/events', { endpoint_id: endpoint.uid, event_type: type, data: {} });
+  const delivery = await listener.first('delivery');
+  listener.answer(delivery);
+  await ended(delivery.uid, 'Success');
+  await listener.close();
+});
+
+test('a listener that dies leaves its deliveries to the next one, without an attempt', async () => {
+  const type = newType();
+  const fields = { event_types: [type], host_name: 'dying' };
+  const dying = await Listener.start(project, fields);
+  await send(type);
+  const first = await dying.first('delivery');
+  dying.socket.terminate();
+  await send(type);
+  const next = await Listener.start(project, fields, otherBase);
+  const deliveries = await next.count('delivery', 2);
+  expect(deliveries.find(({ uid }) => uid === first.uid)).toMatchObject({ attempt: 1 });
+  for (const delivery of deliveries) next.answer(delivery);
+  await ended(first.uid, 'Success');
+  expect(await project.get(`/eventdeliveries/${first.uid}/deliveryattempts`)).toHaveLength(1);
+  await next.close();
+});
+
+test('two listeners of one device share its deliveries', async () => {
+  const type = newType();
+  const fields = { event_types: [type], host_name: 'shared', max: 1 };
+  const listeners = [await Listener.start(project, fields), await Listener.start(project, fields, otherBase)];
+  await Promise.all([send(type), send(type)]);
+  for (const listener of listeners) listener.answer(await listener.first('delivery'));
+  const uids = listeners.flatMap((listener) => listener.of('delivery').map(({ uid }) => uid));
+  expect(new Set(uids).size).toBe(2);
+  for (const uid of uids) await ended(uid, 'Success');
+  for (const listener of listeners) await listener.close();
+});
+
+test('stored events are matched again for a device that asks for them', async () => {
+  const type = newType();
+  const early = await send(type, { n: 1 });
+  await send(type, { n: 2 });
+  const filter = { body: { n: 1 } };
+  const fields = { event_types: [type], host_name: 'since', since: '10m', filter };
+  const listener = await Listener.start(project, fields);
+  expect(listener.of('ready')[0].matched).toBe(1);
+  const delivery = await listener.first('delivery');
+  expect(delivery.event_id).toBe(early.uid);
+  listener.answer(delivery);
+  await listener.first('recorded');
+  await listener.close();
+  const again = await Listener.start(project, fields);
+  expect(again.of('ready')[0].matched).toBe(0);
+  await again.close();
+});
+
+test('a device that is gone for ten minutes is switched off, and deleted after 30 days', async () => {
+  const type = newType();
+  const listener = await Listener.start(project, { event_types: [type], host_name: 'gone' });
+  const { device, subscription_id } = listener.of('ready')[0];
+  await listener.close();
+  const event = await send(type);
+  const [waiting] = (await project.get(`/eventdeliveries?eventId=${event.uid}`)).content;
+  const back = (age: string) =>
+    app.database.query(`update devices set last_seen_at = now() - interval '${age}' where id = $1`, [
+      device.uid,
+    ]);
+  await back('11 minutes');
+  expect(await ended(waiting.uid, 'Discarded')).toMatchObject({ description: 'No device is listening.' });
+  expect(await project.get(`/subscriptions/${subscription_id}`)).toMatchObject({
+    status: 'inactive',
+    device_metadata: { status: 'disabled' },
+  });
+  await back('31 days');
+  await eventually(
+    () => project.raw('GET', `/subscriptions/${subscription_id}`),
+    ({ status }) => status === 404,
+  );
+  const { content } = await project.get('/devices');
+  expect(content.map(({ uid }: Json) => uid)).not.toContain(device.uid);
+  expect(await project.get(`/eventdeliveries/${waiting.uid}`)).toMatchObject({
+    device_metadata: { host_name: 'gone' },
+  });
+});
+
+test('a connection needs a key, a first message that makes sense, and a device', async () => {
+  const stranger = new Listener(new ApiClient(project.base, 'wrong'));
+  await eventually(
+    async () => stranger.closeCode,
+    (code) => code === 1006,
+  );
+  await project.get('/listen', 426);
+  const confused = new Listener(project);
+  await confused.listen({ event_types: 'no list' });
+  expect(await confused.first('error')).toMatchObject({ code: 'validation_failed' });
+  await eventually(
+    async () => confused.closeCode,
+    (code) => code === 1008,
+  );
+  const listener = await Listener.start(project, { host_name: 'deleted' });
+  await project.delete(`/devices/${listener.of('ready')[0].device.uid}`);
+  await eventually(
+    async () => listener.closeCode,
+    (code) => code === 1001,
+  );
+});
+
+test('a revoked key ends its connection, and a stop of the node asks to connect again', async () => {
+  const made = await app.instance.post(`/projects/${project.projectId}/keys`, { name: 'listen' });
+  const client = new ApiClient(project.base, made.key);
+  const node = await app.addNode();
+  const revoked = await Listener.start(client, { host_name: 'revoked' });
+  const stopped = await Listener.start(
+    project,
+    { host_name: 'stopped' },
+    project.base.replace(app.url, node.url),
+  );
+  await app.instance.delete(`/projects/${project.projectId}/keys/${made.uid}`);
+  await node.stop();
+  await eventually(
+    async () => stopped.closeCode,
+    (code) => code === 1001,
+  );
+  await eventually(
+    async () => revoked.closeCode,
+    (code) => code === 1008,
+  );
+});
