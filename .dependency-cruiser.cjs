@@ -117,6 +117,7 @@ module.exports = {
     onlyIn('sql-only-in-store', ['pg'], ['store/', 'embedded-postgres/', 'brokers/postgres/']),
     onlyIn('http-client-only-in-dispatch', ['undici'], ['dispatch/']),
     onlyIn('isolates-only-in-sandbox', ['isolated-vm'], ['sandbox/']),
+    onlyIn('web-sockets-only-for-devices', ['ws'], ['api/devices/']),
     onlyIn('kafka-only-in-brokers', ['@platformatic/kafka'], ['brokers/kafka/']),
     onlyIn('amqp-only-in-brokers', ['amqplib'], ['brokers/amqp/']),
     onlyIn('sqs-only-in-brokers', ['@aws-sdk/client-sqs'], ['brokers/sqs/']),

@@ -1,4 +1,5 @@
 import { codeAt, stepAt } from '../../src/people/totp.ts';
+import { Listener } from '../pull/listener.ts';
 import type { TestApp } from '../support/app.ts';
 import { subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
@@ -470,6 +471,14 @@ Object.assign(cases, {
       return prepared;
     },
     entries: [{ action: 'session.ended', before: { method: 'password' }, after: null }],
+  },
+  'DELETE /devices/{deviceID}': {
+    prepare: async ({ app }) => {
+      const listener = await Listener.start(app.project, { host_name: unique('laptop') });
+      await listener.close();
+      return { params: { deviceID: listener.of('ready')[0].device.uid } };
+    },
+    entries: [{ action: 'device.deleted', before: { host_name: /^laptop/ }, after: null }],
   },
   'PUT /auth/me': {
     prepare: async (scene) => ({ ...(await asMember(scene)), body: { name: 'new' } }),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Endpoint, Posthorn, PosthornPortal, type Subscription } from '../../client/src/posthorn.ts';
 import { type Document, type Method, methodsOf } from '../../scripts/client-operations.ts';
 import { Journey, type Send } from '../conformance/journey.ts';
+import { Listener } from '../pull/listener.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -167,6 +168,14 @@ describe('the further operations', () => {
     const results = deliveries.map(({ uid, lease }) => ({ uid, lease, ok: true }));
     const answer = await posthorn.endpoints.reportResults(pulled.uid, { results });
     expect(answer.results.map(({ state }) => state)).toEqual(['recorded']);
+  });
+
+  it('devices', async () => {
+    const listener = await Listener.start(app.project, { host_name: 'client' });
+    const devices = await posthorn.devices.list().page();
+    expect(devices.content.map(({ host_name }) => host_name)).toEqual(['client']);
+    await posthorn.devices.delete(devices.content[0]!.uid);
+    await listener.close();
   });
 
   it('jobs', async () => {

@@ -167,6 +167,8 @@ test('a connection needs a key, a first message that makes sense, and a device',
     (code) => code === 1006,
   );
   await project.get('/listen', 426);
+  await project.delete('/devices/none', 404);
+  await new ApiClient(project.base, 'wrong').get('/devices', 401);
   const confused = new Listener(project);
   await confused.listen({ event_types: 'no list' });
   expect(await confused.first('error')).toMatchObject({ code: 'validation_failed' });
