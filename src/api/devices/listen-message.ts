@@ -1,8 +1,8 @@
 import { AppError, invalid } from '../../domain/errors.ts';
-import type { LocalAnswer, PullResult } from '../../domain/pull.ts';
 import { type FilterConditions, noConditions } from '../../domain/subscription.ts';
 import { readTime } from '../../domain/time.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
+import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import { readConditions, type ScopeConditions } from '../subscriptions/filter-conditions.ts';
 
 /** The messages of a listening program, checked. See docs/listen.md. */
