@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'person_unverified'
   | 'body_too_large'
   | 'unsupported_media_type'
+  | 'upgrade_required'
   | 'headers_too_large'
   | 'request_timeout'
   | 'bad_request'
