@@ -181,9 +181,8 @@ export class Engine {
       metrics,
       log,
     });
-    const removeExpired = (signal: AbortSignal) => this.#removeExpired(signal);
     this.#deviceWatch = new DeviceWatch(deps);
-    this.#janitor = new Janitor({ makePartitions: deps.makePartitions, removeExpired, metrics, log });
+    this.#janitor = new Janitor({ ...deps, removeExpired: (signal) => this.#removeExpired(signal) });
   }
 
   #nodeTable(): NodeTable {

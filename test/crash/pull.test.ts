@@ -11,7 +11,8 @@ import { clientOf, Program, readCredentials } from '../support/program.ts';
 
 const DELIVERIES = 10_000;
 const KILL_NODE_AT = 4_000;
-const LEASE_SECONDS = 3;
+const LEASE_SECONDS = 2;
+const CALM_AT = 8_000;
 
 async function startNode({ onTestFinished }: TestContext, database: TestDatabase) {
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-pull-'));
@@ -53,13 +54,14 @@ async function storeDeliveries(database: TestDatabase, projectId: string, endpoi
 
 /**
  * A consumer that loses part of what it takes: it reports most deliveries, some as failures, and dies with the rest in
- * every `diesEvery`th round. Then another takes its place.
+ * every `diesEvery`th round, until `isCalm`. Then another takes its place.
  */
 class Consumer {
   readonly #clients: readonly ApiClient[];
   readonly #path: string;
   readonly #diesEvery: number;
   #rounds = 0;
+  isCalm = false;
   /** Successes that were recorded, by delivery. */
   readonly recorded = new Map<string, number>();
 
@@ -83,7 +85,8 @@ class Consumer {
   async #round(client: ApiClient): Promise<void> {
     const take = { max: 100, wait_seconds: 1, lease_seconds: LEASE_SECONDS };
     const { deliveries } = await client.post(this.#path, take, 200);
-    if (deliveries.length === 0 || this.#rounds % this.#diesEvery === 0) return;
+    const dies = !this.isCalm && this.#rounds % this.#diesEvery === 0;
+    if (deliveries.length === 0 || dies) return;
     const results = deliveries.map(({ uid, lease }: Json, n: number) =>
       n % 50 === 7 ? { uid, lease, ok: false, reason: 'it failed' } : { uid, lease, ok: true },
     );
@@ -120,6 +123,11 @@ test('three consumers that die, on two nodes of which one is killed, lose none o
     (done) => done >= KILL_NODE_AT,
   );
   await second.program.kill();
+  await eventually(
+    () => count("status = 'Success'"),
+    (done) => done >= CALM_AT,
+  );
+  for (const consumer of consumers) consumer.isCalm = true;
   await eventually(
     () => count("status = 'Success'"),
     (done) => done === DELIVERIES,
