@@ -6,8 +6,14 @@ import type { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
-import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { type Finish, finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import {
+  dueRows,
+  handOutDeliveries,
+  putBackDeliveries,
+  takeForConsumer,
+} from '../../src/store/queue/pull-deliveries.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { heldDelivery } from '../support/held-delivery.ts';
 import { shared } from '../support/shared.ts';
@@ -56,6 +62,14 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
   ['release', (hot) => releaseDeliveries(hot, 'n', [held])],
   ['mark started', (hot) => markStarted(hot, 'n', held)],
+  ['take for a consumer', (hot) => takeForConsumer(hot, { wants: [want], max: 10, maxBytes: 100 })],
+  [
+    'hand out',
+    (hot) => handOutDeliveries(hot, { leaseSeconds: 30, rows: [{ ...held, headers: '{}', body: null }] }),
+  ],
+  ['put back', (hot) => putBackDeliveries(hot, [held])],
+  ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
+  ['result of a consumer', (hot) => finishPulled(hot, 'n', [finish], '')],
 ];
 
 /** The text that a call sends to the hot pool, explained there. */
