@@ -10,9 +10,11 @@ import { shared } from '../support/shared.ts';
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
 const METHODS = ['get', 'post', 'put', 'delete'];
 
-/** Operations of a read-only link other than GET: testing, and repeating an earlier send. */
+/** Operations of a read-only link other than GET: testing, repeating an earlier send, and taking deliveries that wait. */
 const OPEN = new Set([
   'testEndpoint',
+  'pullEndpoint',
+  'reportResults',
   'testFilter',
   'testSubscriptionFunction',
   'tryFilters',

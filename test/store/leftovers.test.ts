@@ -391,6 +391,8 @@ test('every table is either cleaned up or known not to need it', async () => {
     'delivery_queue',
     // by the nodes that notice their silence
     'nodes',
+    // when they were not seen for 30 days, and with their project
+    'devices',
     // by `posthorn reseal`
     'secret_keys',
     // kept
