@@ -140,6 +140,18 @@ create table delivery_queue (
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX delivery_queue_claim ON public.delivery_queue USING btree (key, lane, due_at) WHERE (node_id IS NULL);
 
+create table devices (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  host_name text not null,
+  caller_id text collate "C" not null,
+  subscription_id text collate "C" not null,
+  last_seen_at timestamp with time zone not null default now(),
+  constraint devices_pkey PRIMARY KEY (id),
+  constraint devices_project_id_host_name_caller_id_key UNIQUE (project_id, host_name, caller_id)
+);
+CREATE INDEX devices_seen ON public.devices USING btree (last_seen_at);
+
 create table endpoint_breakers (
   endpoint_id text collate "C" not null,
   project_id text collate "C" not null,

@@ -68,6 +68,8 @@ import type {
   Job,
   ListAccountsQuery,
   ListAuditQuery,
+  ListDevicesQuery,
+  ListDevicesResult,
   ListEndpointsQuery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
@@ -640,6 +642,18 @@ export class Jobs extends Resource {
   }
 }
 
+export class Devices extends Resource {
+  /** List the devices that listen to a project, or did in the last 30 days. */
+  list(query: ListDevicesQuery = {}, options?: CallOptions): List<ListDevicesResult> {
+    return this.scope.list(this.scope.at`/devices`, query, options);
+  }
+
+  /** Delete a device and its subscription. Its connections are closed. */
+  delete(deviceId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/devices/${deviceId}`, { options });
+  }
+}
+
 export class Dashboard extends Resource {
   /** Count deliveries and attempts per day, week, month or year. */
   getSummary(
@@ -927,6 +941,7 @@ export class ProjectResources {
   readonly eventDeliveries: EventDeliveries;
   readonly deliveryAttempts: DeliveryAttempts;
   readonly jobs: Jobs;
+  readonly devices: Devices;
   readonly dashboard: Dashboard;
   readonly views: Views;
   readonly nodes: Nodes;
@@ -949,6 +964,7 @@ export class ProjectResources {
     this.eventDeliveries = new EventDeliveries(scope);
     this.deliveryAttempts = new DeliveryAttempts(scope);
     this.jobs = new Jobs(scope);
+    this.devices = new Devices(scope);
     this.dashboard = new Dashboard(scope);
     this.views = new Views(scope);
     this.nodes = new Nodes(scope);

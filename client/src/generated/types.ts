@@ -49,6 +49,7 @@ export interface WholeEventDelivery {
   project_id: string;
   event_id: string;
   endpoint_id: string;
+  /** The device that it goes to, instead of an endpoint. */
   device_id: string;
   subscription_id: string;
   event_type: string;
@@ -82,10 +83,24 @@ export interface WholeEventDelivery {
     is_disabled: boolean;
     idempotency_keys: string[];
   } | null;
-  /** Always null. */
-  device_metadata: null;
-  /** Always null. */
-  cli_metadata: null;
+  device_metadata: {
+    uid: string;
+    project_id: string;
+    endpoint_id: string;
+    host_name: string;
+    status: 'offline' | 'online' | 'disabled';
+    /** RFC 3339, UTC, milliseconds. */
+    last_seen_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    updated_at: string;
+    deleted_at: string | null;
+  } | null;
+  cli_metadata: {
+    event_type: string;
+    source_id: string;
+  } | null;
   acknowledged_at: string | null;
   /** When it was cancelled; null if it was not, or was sent again since. */
   cancelled_at: string | null;
@@ -126,6 +141,7 @@ export interface AuditEntry {
     | 'subscription.activated'
     | 'subscription.deactivated'
     | 'subscription.deleted'
+    | 'device.deleted'
     | 'filter.created'
     | 'filter.updated'
     | 'filter.deleted'
@@ -350,6 +366,7 @@ export interface EventDelivery {
   project_id: string;
   event_id: string;
   endpoint_id: string;
+  /** The device that it goes to, instead of an endpoint. */
   device_id: string;
   subscription_id: string;
   event_type: string;
@@ -389,10 +406,24 @@ export interface EventDelivery {
     is_disabled: boolean;
     idempotency_keys: string[];
   } | null;
-  /** Always null. */
-  device_metadata: null;
-  /** Always null. */
-  cli_metadata: null;
+  device_metadata: {
+    uid: string;
+    project_id: string;
+    endpoint_id: string;
+    host_name: string;
+    status: 'offline' | 'online' | 'disabled';
+    /** RFC 3339, UTC, milliseconds. */
+    last_seen_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    updated_at: string;
+    deleted_at: string | null;
+  } | null;
+  cli_metadata: {
+    event_type: string;
+    source_id: string;
+  } | null;
   acknowledged_at: string | null;
   /** When it was cancelled; null if it was not, or was sent again since. */
   cancelled_at: string | null;
@@ -1461,8 +1492,20 @@ export interface Subscription {
   status: 'active' | 'inactive';
   endpoint_metadata: Endpoint | null;
   source_metadata: Source | null;
-  /** Always null. */
-  device_metadata: null;
+  device_metadata: {
+    uid: string;
+    project_id: string;
+    endpoint_id: string;
+    host_name: string;
+    status: 'offline' | 'online' | 'disabled';
+    /** RFC 3339, UTC, milliseconds. */
+    last_seen_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    updated_at: string;
+    deleted_at: string | null;
+  } | null;
   function: string;
   delivery_mode: 'at_least_once' | 'at_most_once';
   key: string;
@@ -2398,6 +2441,32 @@ export interface ReportResultsResult {
     uid: string;
     state: 'recorded' | 'late' | 'unknown';
   }>;
+}
+
+export interface ListDevicesQuery {
+  /** Items per page; 20 by default. */
+  perPage?: number;
+  /** `next` by default. */
+  direction?: 'next' | 'prev';
+  next_page_cursor?: string;
+  prev_page_cursor?: string;
+  /** `DESC` by default: newest first. */
+  sort?: 'ASC' | 'DESC';
+}
+
+export interface ListDevicesResult {
+  uid: string;
+  project_id: string;
+  endpoint_id: string;
+  host_name: string;
+  status: 'offline' | 'online' | 'disabled';
+  /** RFC 3339, UTC, milliseconds. */
+  last_seen_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
 }
 
 export interface GetDashboardSummaryQuery {
