@@ -441,7 +441,10 @@ describe('figures', () => {
   });
 
   test('and settings for the pages', async () => {
-    expect(await viewer.get('/configuration')).toMatchObject({ can_manage_endpoint: false });
+    expect(await viewer.get('/configuration')).toMatchObject({
+      can_manage_endpoint: false,
+      disable_endpoint: false,
+    });
     expect(await manager.get('/configuration/auth')).toMatchObject({ can_manage_endpoint: true });
     expect(await viewer.get('/license/features')).toMatchObject({ portal_links: true });
   });

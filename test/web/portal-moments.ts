@@ -15,8 +15,11 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByLabel('State').selectOption('Failure');
       await page.getByRole('button', { name: /Retry all \d+ that failed/ }).waitFor();
       await page.getByRole('link', { name: 'payment.failed' }).first().click();
-      await page.getByText(/Your server has a fault/).waitFor();
-      await page.getByText('database is down, ticket 4711').waitFor();
+      await page
+        .getByText(/Your server has a fault/)
+        .first()
+        .waitFor();
+      await page.getByText('database is down, ticket 4711').first().waitFor();
       const id = new URL(page.url()).hash.split('/').at(-1) ?? '';
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.getByRole('button', { name: 'Copy as curl' }).click();
@@ -59,7 +62,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByLabel('Header name').fill('X-Shop-Key');
       await page.getByLabel('Header value').fill('k-1');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      await page.getByRole('heading', { name: 'Shop' }).waitFor();
+      await page.getByRole('heading', { name: 'Shop', exact: true }).waitFor();
       expect((await stored()).authentication).toMatchObject({
         type: 'api_key',
         api_key: { header_name: 'X-Shop-Key', header_value: 'k-1' },
@@ -73,11 +76,14 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const [{ value: old }] = (await stored()).secrets;
       await page.getByRole('button', { name: 'Roll…' }).click();
       await page.getByRole('button', { name: 'Roll secret' }).click();
-      await page.getByText(/ends in/).waitFor();
+      await page
+        .getByText(/ends in/)
+        .first()
+        .waitFor();
       const { secrets } = await stored();
       expect(secrets).toHaveLength(2);
       await page.getByRole('button', { name: 'Show', exact: true }).click();
-      await page.getByText(old).waitFor();
+      await page.getByText(old).first().waitFor();
 
       await page.getByLabel('Event type').selectOption('invoice.reminder');
       await page.getByRole('button', { name: 'Send a test event' }).click();
@@ -110,10 +116,10 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { url } = await link({ owner_id, can_manage_endpoint: true });
       const { page, wrongs, close } = await visit(`${url}`);
       await page.getByRole('link', { name: 'Off' }).click();
-      await page.getByText('This endpoint is disabled').waitFor();
+      await page.getByText('This endpoint is disabled').first().waitFor();
       await page.getByRole('button', { name: 'Activate and send those 3' }).click();
       await receiver.received(3);
-      await page.getByText('Active', { exact: true }).waitFor();
+      await page.getByText('Active', { exact: true }).first().waitFor();
       expect(wrongs).toEqual([]);
       await close();
       await receiver.stop();

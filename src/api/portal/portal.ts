@@ -81,7 +81,11 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
       data: Flags,
       access: 'viewer',
       portal: 'read',
-      handle: async ({ scope }) => ({ ...configuration, can_manage_endpoint: scope?.canManage ?? true }),
+      handle: async ({ project, scope }) => ({
+        ...configuration,
+        can_manage_endpoint: scope?.canManage ?? true,
+        disable_endpoint: project.config.disable_endpoint,
+      }),
     });
   }
   registerOperation(app, {

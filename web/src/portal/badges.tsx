@@ -25,14 +25,27 @@ export function DeliveryBadge({ delivery }: { delivery: Stated }) {
 
 type Health = Pick<Endpoint, 'status' | 'cb_state'>;
 
-function healthLook({ status, cb_state }: Health, { health }: Messages): StateLook {
+/** The deliveries of the last 24 hours. */
+export interface DayCounts {
+  success_count: number;
+  failure_count: number;
+}
+
+function healthLook(
+  { status, cb_state }: Health,
+  counts: DayCounts | undefined,
+  { health }: Messages,
+): StateLook {
   if (status === 'paused') return { tone: 'held', shape: 'pause', word: health.paused };
   if (status === 'inactive') return { tone: 'off', shape: 'slash', word: health.disabled };
   if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: health.failing };
   if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: health.recovering };
+  if (counts !== undefined && counts.failure_count > counts.success_count)
+    return { tone: 'bad', shape: 'cross', word: health.failing };
   return { tone: 'ok', shape: 'check', word: health.active };
 }
 
-export const HealthBadge = ({ endpoint }: { endpoint: Health }) => (
-  <StateBadge look={healthLook(endpoint, useWords())} />
+/** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
+export const HealthBadge = ({ endpoint, counts }: { endpoint: Health; counts: DayCounts | undefined }) => (
+  <StateBadge look={healthLook(endpoint, counts, useWords())} />
 );

@@ -50,7 +50,7 @@ function Type({ type }: { type: EventType }) {
   const example = open ? exampleOf(type.json_schema) : undefined;
   return (
     <details className="border-b border-line" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="grid gap-x-4 px-1 py-2 hover:bg-hover sm:grid-cols-[minmax(0,16rem)_minmax(0,1fr)_auto]">
+      <summary className="-mx-1 grid gap-x-4 px-1 py-2 hover:bg-hover sm:grid-cols-[minmax(0,16rem)_minmax(0,1fr)_auto]">
         <span className="font-mono font-semibold break-all">{type.name}</span>
         <span className="text-muted">{type.description}</span>
         <span className="text-xs text-muted">

@@ -16,13 +16,15 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
 
+function nameLanguage({ ui }: Messages): void {
+  document.documentElement.lang = ui.locale.slice(0, 2);
+}
+
 function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
   const given = useHostTheme();
   const theme = useMemo(() => withHostTheme(first, given), [first, given]);
   const [words, setWords] = useState(firstWords);
-  useEffect(() => {
-    document.documentElement.lang = words.ui.locale.slice(0, 2);
-  }, [words]);
+  useEffect(() => nameLanguage(words), [words]);
   useEffect(() => {
     applyTheme(theme);
     void loadWords(theme.language).then(setWords);
@@ -48,6 +50,7 @@ const theme = themeOfDocument();
 listenToHost(theme.frame_origins);
 applyTheme(theme);
 const words = await loadWords(theme.language);
+nameLanguage(words);
 const root = document.querySelector('#root');
 if (root !== null)
   createRoot(root).render(

@@ -21,7 +21,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
   const word = attemptResult(attempt);
   return (
     <details open={open} className="border-b border-line">
-      <summary className="flex min-h-9 flex-wrap items-center gap-x-4 px-1 py-1 hover:bg-hover">
+      <summary className="-mx-1 flex min-h-9 flex-wrap items-center gap-x-4 px-1 py-1 hover:bg-hover">
         {number !== undefined && <span className="font-semibold">{t.attempt(number)}</span>}
         <StateBadge
           look={attempt.status ? { tone: 'ok', shape: 'check', word } : { tone: 'bad', shape: 'cross', word }}
@@ -32,7 +32,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
           <Time at={attempt.requested_at ?? attempt.created_at} />
         </span>
       </summary>
-      <div className="@container grid gap-3 px-1 py-2">
+      <div className="@container grid gap-3 py-2">
         <TimingBar parts={timingParts(attempt)} names={t.timings} />
         <div className="flex flex-wrap items-center gap-2">
           <span className="min-w-0 grow break-all">

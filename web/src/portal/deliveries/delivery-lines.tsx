@@ -19,16 +19,16 @@ export function DeliveryLines({
       {deliveries.map((delivery) => (
         <li
           key={delivery.uid}
-          className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1.5 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1.2fr)_6rem]"
+          className="relative -mx-1 grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1.5 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1.2fr)_6rem]"
         >
           <DeliveryBadge delivery={delivery} />
           <a
             href={placeOf('deliveries', delivery.uid)}
-            className="col-start-1 row-start-2 min-w-0 truncate font-semibold after:absolute after:inset-0 sm:col-start-2 sm:row-start-1"
+            className="col-span-2 col-start-1 row-start-2 min-w-0 truncate font-semibold after:absolute after:inset-0 sm:col-span-1 sm:col-start-2 sm:row-start-1"
           >
             {delivery.event_type}
           </a>
-          <span className="hidden min-w-0 truncate text-muted sm:block">
+          <span className="col-span-2 col-start-1 row-start-3 min-w-0 truncate text-muted empty:hidden sm:col-span-1 sm:col-start-3 sm:row-start-1">
             {[
               ...(plain ? [] : [delivery.endpoint_metadata?.name ?? '']),
               ...(delivery.last_outcome === '' || delivery.status === 'Success'

@@ -1,12 +1,12 @@
 import type { Endpoint, ListFailuresResult } from 'posthorn-client';
 import { placeOf } from '../address.ts';
-import { HealthBadge } from '../badges.tsx';
+import { type DayCounts, HealthBadge } from '../badges.tsx';
 import { outcomeText } from '../reason.ts';
 import { useWords } from '../words.ts';
 
 export interface EndpointLine {
   endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
-  counts: { success_count: number; failure_count: number } | undefined;
+  counts: DayCounts | undefined;
   failure: Pick<ListFailuresResult['groups'][number], 'outcome'> | undefined;
 }
 
@@ -19,7 +19,7 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
       {endpoints.map(({ endpoint, counts, failure }) => (
         <li
           key={endpoint.uid}
-          className="relative grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
+          className="relative -mx-1 grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
         >
           <span className="min-w-0">
             <a
@@ -30,7 +30,7 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
             </a>
             <span className="block truncate text-muted">{endpoint.url}</span>
           </span>
-          <HealthBadge endpoint={endpoint} />
+          <HealthBadge endpoint={endpoint} counts={counts} />
           <span className="min-w-0">
             {counts !== undefined && (
               <span className="block truncate" title={t.day}>

@@ -15,7 +15,7 @@ import { useWords } from '../words.ts';
 import { DeleteEndpoint, EditEndpoint } from './endpoint-dialogs.tsx';
 import { EndpointTest } from './endpoint-test.tsx';
 import { EndpointTypes } from './endpoint-types.tsx';
-import { endpointQuery } from './queries.ts';
+import { dayQuery, endpointQuery } from './queries.ts';
 import { Secrets } from './secrets.tsx';
 import { Trouble } from './trouble.tsx';
 
@@ -34,11 +34,12 @@ export function EndpointPage({ id }: { id: string }) {
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const mayManage = useMayManage();
+  const day = useQuery(dayQuery([endpoint]));
   return (
     <>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h2 className="min-w-0 text-lg break-words">{endpoint.name}</h2>
-        <HealthBadge endpoint={endpoint} />
+        <HealthBadge endpoint={endpoint} counts={day.data?.get(endpoint.uid)} />
         <span className="grow" />
         {mayManage && <Acts endpoint={endpoint} />}
       </div>

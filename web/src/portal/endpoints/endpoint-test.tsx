@@ -64,12 +64,14 @@ function Choice({ wanted, onChange }: { wanted: Wanted; onChange(wanted: Wanted)
   };
   return (
     <>
-      <SelectField
-        label={t.type}
-        value={wanted.type}
-        onChange={(event) => choose(event.target.value)}
-        choices={[['', t.sample], ...known.map(({ name }) => [name, name] as const)]}
-      />
+      <div className="max-w-96">
+        <SelectField
+          label={t.type}
+          value={wanted.type}
+          onChange={(event) => choose(event.target.value)}
+          choices={[['', t.sample], ...known.map(({ name }) => [name, name] as const)]}
+        />
+      </div>
       {wanted.type !== '' && (
         <TextArea
           label={t.body}

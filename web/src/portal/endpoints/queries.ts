@@ -44,6 +44,13 @@ export const failuresQuery = {
   refetchInterval: EVERY_MS,
 };
 
+/** Whether an endpoint that keeps failing is disabled. */
+export const configurationQuery = {
+  queryKey: ['configuration'],
+  queryFn: () => api.portal.getConfiguration(),
+  staleTime: 60_000,
+};
+
 export const subscriptionsQuery = (endpointId: string) => ({
   queryKey: ['subscriptions', endpointId],
   queryFn: () => all(api.subscriptions.list({ endpointId: [endpointId], sort: 'ASC' })),
@@ -51,6 +58,7 @@ export const subscriptionsQuery = (endpointId: string) => ({
 
 export const eventTypesQuery = {
   queryKey: ['event-types'],
-  queryFn: () => api.eventTypes.list(),
+  // A subscription to all types puts `*` into the catalogue.
+  queryFn: async () => (await api.eventTypes.list()).filter(({ name }) => name !== '*'),
   staleTime: 60_000,
 };

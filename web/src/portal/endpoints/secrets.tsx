@@ -36,7 +36,7 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
           >
             <span className="w-36 text-muted">{name}</span>
             <code className="min-w-0 flex-1 font-mono text-xs break-all">
-              {shown ? value : '•'.repeat(24)}
+              {shown ? value : '•'.repeat(12)}
             </code>
             {expires !== null && (
               <span className="text-muted">

@@ -7,7 +7,7 @@ import { adviceText, outcomeText } from '../reason.ts';
 import { api } from '../session.ts';
 import { useAct } from '../use-act.ts';
 import { useWords } from '../words.ts';
-import { failuresQuery } from './queries.ts';
+import { configurationQuery, failuresQuery } from './queries.ts';
 
 /** An endpoint in trouble explains itself: what came back, what to change, and a button to send again. */
 export function Trouble({ endpoint }: { endpoint: Endpoint }) {
@@ -52,16 +52,17 @@ function Failing({ endpoint }: { endpoint: Endpoint }) {
   const words = useWords();
   const { endpoints: t, deliveries } = words;
   const failures = useQuery(failuresQuery);
+  const configuration = useQuery(configurationQuery);
   const { count, send } = useLost(endpoint, ['Failure']);
   const retry = useAct(send, () => deliveries.retryingAll(count));
   const group = failures.data?.groups.find(({ endpoint_id }) => endpoint_id === endpoint.uid);
   if (group === undefined) return null;
-  const isWorse = endpoint.cb_state !== '' && endpoint.cb_state !== 'closed';
+  const willStop = configuration.data?.['disable_endpoint'] === true;
   const text = [
     t.failingText(group.count),
     `${outcomeText(words, group.outcome)}.`,
     adviceText(words, group.outcome),
-    isWorse ? t.willStop : '',
+    willStop ? t.willStop : '',
   ];
   return (
     <Banner title={t.failing} text={text.filter((part) => part !== '').join(' ')}>

@@ -7,7 +7,7 @@ import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { PortalPreview } from '../../portal/preview.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { PageHead, Section } from '../../ui/page/section.tsx';
+import { PageHead } from '../../ui/page/section.tsx';
 import { ThemeFields } from './theme-fields.tsx';
 
 type Theme = Project['config']['portal'];
@@ -50,9 +50,8 @@ function Editor({ stored }: { stored: Theme }) {
       <div className="grid gap-6 @4xl:grid-cols-[20rem_minmax(0,1fr)]">
         <ThemeFields theme={theme} onChange={(patch) => setTheme({ ...theme, ...patch })} />
         <div>
-          <Section title="Preview">
-            <PortalPreview theme={theme} />
-          </Section>
+          <h2 className="mb-1 font-semibold">Preview</h2>
+          <PortalPreview theme={theme} />
         </div>
       </div>
     </form>
