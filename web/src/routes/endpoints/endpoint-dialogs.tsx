@@ -73,7 +73,7 @@ export function RollSecret({ endpoint, onClose }: Props) {
   const { api } = useProject();
   const queries = useQueryClient();
   const roll = async (form: FormData) => {
-    await api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('hours')) });
+    await api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('hours')) * 3600 });
     await queries.invalidateQueries();
   };
   return (
