@@ -279,6 +279,8 @@ describe('a portal link', () => {
     await portal.endpoints.update(made.uid, { name: 'f', url: receiver.url });
     await portal.endpoints.pause(made.uid);
     await portal.endpoints.pause(made.uid);
+    await portal.endpoints.pause(made.uid);
+    await portal.endpoints.activate(made.uid);
     await portal.endpoints.expireSecret(made.uid, { expiration: 1, secret: 'next' });
     await portal.endpoints.test(made.uid);
     await portal.endpoints.getPeriodFailureRates({ endpointId: [made.uid] });
