@@ -77,6 +77,32 @@ const events: Commands = {
     ],
     load: async () => (await import('./tail.ts')).tail,
   },
+  listen: {
+    group: 'Events',
+    summary: 'Forwards new deliveries to a program on this machine, and records its answers.',
+    details:
+      'Deliveries have the signatures that an endpoint would get. Without --forward-to they are only shown. Ctrl-C ends it.',
+    flags: {
+      'forward-to': {
+        value: 'URL',
+        summary: 'Where to send each delivery, such as http://localhost:3000/hooks.',
+      },
+      'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
+      source: { value: 'ID', summary: 'Only events of this source.' },
+      filter: { value: 'JSON', summary: 'Only events whose payload passes this filter.' },
+      since: {
+        value: 'TIME',
+        summary: 'Also stored events since then: a duration such as 10m, or RFC 3339.',
+      },
+      name: { value: 'NAME', summary: 'The name of the device; the name of this machine by default.' },
+      'allow-remote': { summary: 'Allow a target on another machine.' },
+      print: { summary: 'Also print the payloads.' },
+      json: { summary: 'Print each delivery as one line of JSON.' },
+      ...connectionFlags,
+    },
+    examples: ["posthorn listen --forward-to http://localhost:3000/hooks --event-type 'invoice.*'"],
+    load: async () => (await import('./listen.ts')).listen,
+  },
   'events list': remote({
     group: 'Events',
     summary: 'Lists events, newest first.',

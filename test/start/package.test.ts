@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 
@@ -79,6 +80,24 @@ describe('the installed package', () => {
       expect(JSON.parse(sent.stdout)).toMatchObject({ event_type: 'a.b' });
       const [request] = await receiver.received(1);
       expect(request?.json).toEqual({ doubled: 42 });
+      const connection = { POSTHORN_URL: url, POSTHORN_API_KEY: credentials.api_key };
+      const args = ['listen', '--forward-to', `${receiver.url}/local`, '--event-type', 'local.*'];
+      const listening = new Program({ command: [bin], args, env: connection });
+      try {
+        await eventually(
+          async () => listening.stderr,
+          (text) => text.includes('Listening as device'),
+        );
+        await client.post('/events/broadcast', { event_type: 'local.one', data: { n: 1 } });
+        await eventually(
+          async () => receiver.requests,
+          (requests) => requests.some(({ path }) => path === '/local'),
+        );
+        listening.signal('SIGINT');
+        expect(await listening.ended).toEqual({ code: 0, signal: null });
+      } finally {
+        await listening.end();
+      }
       program.signal('SIGTERM');
       expect(await program.ended).toEqual({ code: 0, signal: null });
     } finally {
