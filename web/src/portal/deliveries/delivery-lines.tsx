@@ -15,11 +15,11 @@ export function DeliveryLines({
 }) {
   const words = useWords();
   return (
-    <ul className="border-t border-line" aria-label={words.pages.deliveries}>
+    <ul className="-mx-1 border-t border-line" aria-label={words.pages.deliveries}>
       {deliveries.map((delivery) => (
         <li
           key={delivery.uid}
-          className="relative -mx-1 grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1.5 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1.2fr)_6rem]"
+          className="relative grid min-h-10 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1.5 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1.2fr)_6rem]"
         >
           <DeliveryBadge delivery={delivery} />
           <a

@@ -15,11 +15,11 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
   const words = useWords();
   const { endpoints: t, pages } = words;
   return (
-    <ul className="border-t border-line" aria-label={pages.endpoints}>
+    <ul className="-mx-1 border-t border-line" aria-label={pages.endpoints}>
       {endpoints.map(({ endpoint, counts, failure }) => (
         <li
           key={endpoint.uid}
-          className="relative -mx-1 grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
+          className="relative grid items-center gap-x-4 gap-y-1 border-b border-line px-1 py-2.5 hover:bg-hover sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,15rem)]"
         >
           <span className="min-w-0">
             <a
