@@ -33,6 +33,12 @@ export function deliveryState(delivery: Stated): DeliveryState {
   return status === 'Retry' ? 'retrying' : 'scheduled';
 }
 
+/** Why a delivery is in its state, for a line of a list. A gate is named without its time, which the delivery has. */
+export function whyOf(delivery: Stated & Pick<EventDelivery, 'description'>): string {
+  const held = holdOf(delivery);
+  return held === undefined ? delivery.description : `Held because ${held}`;
+}
+
 type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency_seconds' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */

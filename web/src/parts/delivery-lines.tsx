@@ -1,4 +1,5 @@
 import type { EventDelivery } from 'posthorn-client';
+import { whyOf } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
 import { Link } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
@@ -38,7 +39,7 @@ export function DeliveryLines({
               </span>
             )}
           </Link>
-          <span className="hidden min-w-0 flex-1 truncate text-muted sm:block">{delivery.description}</span>
+          <span className="hidden min-w-0 flex-1 truncate text-muted sm:block">{whyOf(delivery)}</span>
           <span className="text-xs text-muted">
             <Time at={delivery.created_at} />
           </span>

@@ -1,6 +1,6 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useContext, useState } from 'react';
-import { deliveryState } from '../../data/delivery-state.ts';
+import { deliveryState, whyOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { type Search, useFilters } from '../../data/search.ts';
@@ -37,9 +37,9 @@ const columns: Column<EventDelivery>[] = [
     name: 'Why',
     width: 'minmax(8rem, 1.5fr)',
     from: 980,
-    cell: ({ description }) => (
-      <span className="text-muted" title={description}>
-        {description || '–'}
+    cell: (delivery) => (
+      <span className="text-muted" title={delivery.description}>
+        {whyOf(delivery) || '–'}
       </span>
     ),
   },

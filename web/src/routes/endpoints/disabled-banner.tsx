@@ -8,6 +8,17 @@ import { Button } from '../../ui/controls/button.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
+const ACTORS: Readonly<Record<string, string>> = {
+  person: 'a person',
+  api_key: 'an API key',
+  portal_link: 'a portal link',
+  instance_key: 'the instance key',
+  cli: 'the command line',
+  instance: 'the service',
+};
+
+type State = { status?: string; reason?: string } | null | undefined;
+
 /** Says since when and why an endpoint is disabled, and sends what was discarded meanwhile. */
 export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
   const { api, id, at } = useProject();
@@ -15,9 +26,15 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
   const lost = { endpointId: [endpoint.uid], status: ['Discarded' as const], cancelled: false };
   const entry = useQuery({
     queryKey: [id, 'endpoint', endpoint.uid, 'disabled'],
-    queryFn: async () =>
-      (await api.audit.list({ resourceId: endpoint.uid, action: 'endpoint.disabled', perPage: 1 }).page())
-        .content[0] ?? null,
+    queryFn: async () => {
+      const { content } = await api.audit.list({ resourceId: endpoint.uid, perPage: 50 }).page();
+      return (
+        content.find(
+          ({ before, after }) =>
+            (after as State)?.status === 'inactive' && (before as State)?.status !== 'inactive',
+        ) ?? null
+      );
+    },
   });
   const discarded = useQuery({
     queryKey: [id, 'endpoint', endpoint.uid, 'discarded'],
@@ -36,7 +53,8 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
     },
   );
   const what = plural(count, 'delivery', 'deliveries');
-  const reason = (entry.data?.after as { reason?: string } | null | undefined)?.reason ?? '';
+  const reason = (entry.data?.after as State)?.reason;
+  const actor = ACTORS[entry.data?.actor.type ?? ''];
   return (
     <section
       aria-label="This endpoint is disabled"
@@ -50,7 +68,7 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
             <Time at={entry.data.created_at} />
           </>
         )}
-        {reason !== '' && `: ${reason}`}. Nothing is sent to it.{' '}
+        {reason === undefined ? actor !== undefined && ` by ${actor}` : `: ${reason}`}. Nothing is sent to it.{' '}
         {count > 0 && (
           <>
             <Link

@@ -9,7 +9,7 @@ interface Labelled {
 
 function Frame({ label, hint, error, id, children }: Labelled & { id: string; children: ReactNode }) {
   return (
-    <div className="grid gap-1">
+    <div className="grid content-start gap-1">
       <label htmlFor={id} className="font-semibold">
         {label}
       </label>

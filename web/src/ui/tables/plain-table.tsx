@@ -6,7 +6,12 @@ export interface TableColumn<T> {
   cell(row: T): ReactNode;
 }
 
-/** A short table: every row is in the document. */
+const CELL =
+  'h-8 max-w-72 truncate px-2 @max-lg:flex @max-lg:h-auto @max-lg:min-h-6 @max-lg:max-w-none @max-lg:gap-3 @max-lg:px-0 @max-lg:whitespace-normal';
+const NAMED =
+  '@max-lg:before:w-28 @max-lg:before:shrink-0 @max-lg:before:text-muted @max-lg:before:content-[attr(data-name)]';
+
+/** A short table: every row is in the document. On a narrow screen each row is a block of named values. */
 export function PlainTable<T>({
   label,
   rows,
@@ -20,10 +25,10 @@ export function PlainTable<T>({
 }) {
   const words = useUiWords();
   return (
-    // It scrolls sideways on a narrow screen, so it must be reachable by keyboard.
-    <div className="relative overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
-      <table className="w-full text-left">
-        <thead className="border-y border-line bg-panel text-xs text-muted">
+    // It may scroll sideways, so it must be reachable by keyboard.
+    <div className="@container relative overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
+      <table className="w-full border-t border-line text-left @max-lg:block">
+        <thead className="border-b border-line bg-panel text-xs text-muted @max-lg:sr-only">
           <tr>
             {columns.map(({ name }) => (
               <th key={name} scope="col" className="h-8 px-2 font-normal whitespace-nowrap">
@@ -32,12 +37,19 @@ export function PlainTable<T>({
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className="@max-lg:block">
           {rows.map((row) => (
-            <tr key={rowKey(row)} className="border-b border-line hover:bg-hover">
+            <tr
+              key={rowKey(row)}
+              className="border-b border-line hover:bg-hover @max-lg:block @max-lg:py-1.5"
+            >
               {columns.map(({ name, cell }) => (
-                <td key={name} className="h-8 max-w-72 truncate px-2">
-                  {cell(row)}
+                <td
+                  key={name}
+                  {...(name === '' ? {} : { 'data-name': name })}
+                  className={`${CELL} ${name === '' ? 'text-right' : NAMED}`}
+                >
+                  <span className="contents @max-lg:block @max-lg:min-w-0 @max-lg:flex-1">{cell(row)}</span>
                 </td>
               ))}
             </tr>
