@@ -21,7 +21,7 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
   const { project } = useParams({ strict: false }) as { project?: string };
   const me = useMe();
   return (
-    <div className="flex h-full flex-col gap-3 overflow-y-auto bg-panel p-3">
+    <div className="flex h-full flex-col gap-3 bg-panel p-3">
       <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
         <Icon name="horn" className="size-5 text-accent" /> Posthorn
       </Link>
@@ -36,7 +36,7 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
           <kbd className="font-mono text-xs">/</kbd>
         </button>
       )}
-      <nav aria-label="Pages" className="grid grow content-start gap-3">
+      <nav aria-label="Pages" className="-mx-1 grid min-h-0 grow content-start gap-3 overflow-y-auto px-1">
         {project !== undefined &&
           NAVIGATION.map(([group, pages]) => (
             <Group

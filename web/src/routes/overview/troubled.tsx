@@ -94,7 +94,7 @@ function Table({ rows, time }: { rows: Trouble[]; time: string }) {
         </Link>
       ),
     },
-    { name: 'Of its deliveries', cell: ({ rate }) => percent(rate) },
+    { name: 'Share that failed', cell: ({ rate }) => percent(rate) },
   ];
   return (
     <PlainTable
