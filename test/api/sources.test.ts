@@ -31,6 +31,7 @@ test('a source created with the required fields shows every field', async () => 
     mask_id: expect.stringMatching(/^[A-Za-z0-9]{16}$/),
     name: 'hook',
     url: `${app.url}/ingest/${made.mask_id}`,
+    key: '',
     type: 'http',
     provider: '',
     is_disabled: false,

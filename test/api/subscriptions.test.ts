@@ -16,6 +16,7 @@ test('a subscription created with the required fields takes every event type', a
     uid: expect.any(String),
     project_id: app.projectId,
     name: 's',
+    key: '',
     type: 'api',
     status: 'active',
     endpoint_metadata: expect.objectContaining({ uid: endpoint.uid, secrets: endpoint.secrets }),

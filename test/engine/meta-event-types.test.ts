@@ -47,6 +47,7 @@ const endpoint = {
   rate_limit: integer,
   rate_limit_duration: integer,
   support_email: text,
+  delivery: oneOf('push', 'pull'),
   key: text,
   ...times,
 };

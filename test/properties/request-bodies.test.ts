@@ -50,9 +50,11 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       mtls_client_cert: none,
       signing_key: none,
       secret: none,
+      key: fc.uuid(),
     }),
     shown: [
       'name',
+      'key',
       'url',
       'description',
       'owner_id',
@@ -75,8 +77,9 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       custom_response: none,
       body_function: functionText,
       header_function: functionText,
+      key: fc.uuid(),
     }),
-    shown: ['name', 'type', 'is_disabled', 'idempotency_keys', 'forward_headers', 'body_function'],
+    shown: ['name', 'key', 'type', 'is_disabled', 'idempotency_keys', 'forward_headers', 'body_function'],
   },
   '/subscriptions': {
     known: () => ({
@@ -84,6 +87,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       app_id: none,
       source_id: none,
       function: functionText,
+      key: fc.uuid(),
       alert_config: fc.record({ count: fc.nat(9), threshold: fc.constantFrom('1h', '90s', '1h3m') }),
       rate_limit_config: fc.record({ count: fc.nat(9), duration: fc.nat(60) }),
       retry_config: none,
@@ -92,7 +96,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
         filter: fc.record({ body: conditions, headers: fc.constant({}) }),
       }),
     }),
-    shown: ['name', 'function', 'alert_config', 'rate_limit_config'],
+    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config'],
   },
   '/event-types': {
     known: () => ({

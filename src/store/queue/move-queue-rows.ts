@@ -26,8 +26,11 @@ export function moveQueueRows(isHeld: string): string {
 /** `q.node_id` is this node. */
 export const heldByNode = (nodeId: string): string => `q.node_id = ${nodeId}`;
 
-/** A consumer of a pull endpoint has it, or it is being prepared for one. The lease has not ended. */
-export const HELD_BY_CONSUMER = `q.node_id is null and q.lane = ${LANE.leased} and q.due_at > now()`;
+/**
+ * A consumer of a pull endpoint has it, or it is being prepared for one. The lease has not ended. With `node_id is null`
+ * the planner would read the index for claims, which has every row that waits, instead of the key.
+ */
+export const HELD_BY_CONSUMER = `coalesce(q.node_id, '') = '' and q.lane = ${LANE.leased} and q.due_at > now()`;
 
 /** So that two nodes lock rows in the same order. */
 export function inIdOrder<T extends { delivery: { id: string } }>(finishes: readonly T[]): T[] {
