@@ -25,7 +25,7 @@ const poisons: [string, string[]][] = [
   ['aborts now and then, by a quick function', [body(`if (event.n % 40 !== 39) return 1; ${abort}`)]],
 ];
 
-const PACE_ROUNDS = 7;
+const PACE_ROUNDS = 5;
 const PACE_RUNS = 20;
 
 let sandbox: Sandbox;
@@ -75,7 +75,7 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     const good = { isStopped: false };
     const goods = [keepRunning(quick, good), keepRunning(slow, good)];
     let poisoned = 0;
-    for (let n = 0; poisoned < 4; n += 1) {
+    for (let n = 0; poisoned < 3; n += 1) {
       const result = await run(codes[n % codes.length] as string, 'bad', n);
       if (!result.ok) poisoned += 1;
     }
@@ -91,7 +91,7 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     await startBoth();
     const good = { isStopped: false };
     const goods = Array.from({ length: 4 }, () => keepRunning(slow, good));
-    const bads = Array.from({ length: 5 }, (_each, n) => run(codes[n % codes.length] as string, 'bad', n));
+    const bads = Array.from({ length: 3 }, (_each, n) => run(codes[n % codes.length] as string, 'bad', n));
     await Promise.all(bads);
     good.isStopped = true;
     const ended = (await Promise.all(goods)).reduce((sum, count) => sum + count, 0);
