@@ -106,7 +106,9 @@ test('two listeners of one device share its deliveries', async () => {
   const fields = { event_types: [type], host_name: 'shared', max: 1 };
   const listeners = [await Listener.start(project, fields), await Listener.start(project, fields, otherBase)];
   await Promise.all([send(type), send(type)]);
-  for (const listener of listeners) listener.answer(await listener.first('delivery'));
+  // The first one would take both if it answered before the other had one.
+  const taken = await Promise.all(listeners.map((listener) => listener.first('delivery')));
+  for (const [n, listener] of listeners.entries()) listener.answer(taken[n]);
   const uids = listeners.flatMap((listener) => listener.of('delivery').map(({ uid }) => uid));
   expect(new Set(uids).size).toBe(2);
   for (const uid of uids) await ended(uid, 'Success');
