@@ -123,7 +123,10 @@ export function conformance(
       await receiver.received(5);
       const paths = receiver.requests.map(({ path }) => path).toSorted();
       expect(new Set(paths)).toEqual(new Set(['/lone', '/one', '/owned']));
-      const single = receiver.requests.find(({ headers }) => headers['x-other'] === 'kept');
+      const single = await eventually(
+        async () => receiver.requests.find(({ headers }) => headers['x-other'] === 'kept'),
+        (request) => request !== undefined,
+      );
       expect(single).toMatchObject({ path: '/one', headers: { 'x-mine': 'broker' }, json: { amount: 1 } });
       expect((await scene.stored(source)).filter((event) => event.is_duplicate)).toHaveLength(1);
       await receiver.stop();

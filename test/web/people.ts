@@ -32,7 +32,7 @@ export function peopleTests(get: () => World): void {
       await page.getByRole('button', { name: 'Invite', exact: true }).click();
       const link = await textOf(page, 'Link');
       await page.getByRole('button', { name: 'Close' }).click();
-      await page.getByText('Invited').waitFor();
+      await page.getByText('Invited', { exact: true }).waitFor();
       expect(await violations(world.page)).toEqual([]);
       expect(await fitsPhone(page)).toBe(true);
 
