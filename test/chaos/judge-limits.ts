@@ -1,3 +1,4 @@
+import { slackMs } from '../../src/domain/rate-limit.ts';
 import { calmStretches, type Stretch, without } from './calm.ts';
 import type { Receipt } from './chaos-receiver.ts';
 import { CHARACTERS, type Character, type Limit, profileOf } from './characters.ts';
@@ -38,8 +39,11 @@ export const STRICT: Strictness = { minShare: 0.95, handoverMs: 250, jitterMs: 2
  * 65 ms late.
  */
 export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000, jitterMs: 150 };
-/** Round trips of the handover, each as late as the database's answers are. */
-const HANDOVER_ROUND_TRIPS = 4;
+/**
+ * Round trips of the handover, each as late as the database's answers are: the claim round that is under way, the
+ * request for rate leases that is under way, the request, the notification, and the same two of claims on the other node.
+ */
+const HANDOVER_ROUND_TRIPS = 6;
 
 export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): LimitFigures[] {
   const calm = calmStretches(seen.faults);
@@ -108,13 +112,14 @@ function judgeShares(
   { character, limit, receipts, deliveries }: Limited,
   { seen, judged, problems }: { seen: Seen; judged: Stretch[]; problems: Problems },
 ): Record<string, string> {
-  const windowMs = limit.seconds * 1000;
+  const windowMs = limit.seconds * 1000 + slackMs(limit.seconds * 1000);
   const work = workStretches(deliveries, receipts, { load: seen.load, atLeast: limit.count });
   const sums = new Map<number, { got: number; allowed: number }>();
   for (const stretch of judged.flatMap((calm) => work.flatMap((busy) => overlap(calm, busy)))) {
-    const windows = Math.floor((stretch.to - stretch.from) / windowMs);
+    const windows = Math.floor((stretch.to - stretch.from - seen.strictness.jitterMs) / windowMs);
     if (windows < 2) continue;
-    const until = stretch.from + windows * windowMs;
+    // The last burst arrives late by the jitter and by the slack of each interval.
+    const until = stretch.from + windows * windowMs + seen.strictness.jitterMs;
     const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0 };
     sum.got += receipts.filter(({ at }) => at >= stretch.from && at < until).length;
     sum.allowed += windows * limit.count;
