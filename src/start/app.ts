@@ -222,18 +222,6 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
   const notices = { onNotice: forgetCallers, onDue: (payload: string) => engine.onDue(payload) };
   const watch = new ConfigWatch({ db, cache, log, ...notices });
 
-  await engine.start();
-  // Added again, now that other nodes see this one. A reseal in between may have removed the key.
-  await addKeyInUse(db, sealer.keyId);
-  if (config.roles.includes('janitor')) jobs.start();
-  await watch.start();
-  if (config.roles.includes('broker')) brokers.runner.start();
-  const address = await server.listen({ host: config.host, port: config.port });
-  url ||= address;
-  const credentials = await firstStart(changes, { url, dataDir: config.dataDir });
-  isReady = true;
-
-  let stopping: Promise<void> | undefined;
   const stop = async () => {
     isReady = false;
     const stopBy = performance.now() + config.graceSeconds * 1000;
@@ -251,6 +239,25 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     await database.close();
     await flushed;
   };
+  const start = async () => {
+    await engine.start();
+    // Added again, now that other nodes see this one. A reseal in between may have removed the key.
+    await addKeyInUse(db, sealer.keyId);
+    if (config.roles.includes('janitor')) jobs.start();
+    await watch.start();
+    if (config.roles.includes('broker')) brokers.runner.start();
+    const address = await server.listen({ host: config.host, port: config.port });
+    url ||= address;
+    return firstStart(changes, { url, dataDir: config.dataDir });
+  };
+  const credentials = await start().catch(async (error: unknown) => {
+    // The engine delivers already. What it sent is recorded, and what it holds goes back.
+    await stop();
+    throw error;
+  });
+  isReady = true;
+
+  let stopping: Promise<void> | undefined;
   return {
     url,
     credentials,
