@@ -30,9 +30,20 @@ export function stateSection(): string {
 
 export function configSection(): string {
   return table(
-    ['variable', 'default', 'meaning'],
-    Object.values(settings).map(({ env, fallback, doc }) => [code(env), code(fallback), doc]),
+    ['variable', 'default', 'allowed', 'meaning'],
+    Object.values(settings).map(({ env, fallback, doc, parse }) => [
+      code(env),
+      code(fallback),
+      allowedText(parse.allowed),
+      doc,
+    ]),
   );
+}
+
+/** What an error says of a wrong value, for a table: without the advice, and with thousands apart. */
+function allowedText(allowed: string): string {
+  const [form = ''] = allowed.split(';');
+  return form.replaceAll(/\d{5,}/g, (digits) => Number(digits).toLocaleString('en'));
 }
 
 export function errorSection(): string {
@@ -126,7 +137,7 @@ function commandText(name: string): string {
   const rows = [
     ...operands.map((operand) => [code(operand.name), operand.summary]),
     ...Object.entries(flags)
-      .filter(([flag]) => !isCommonFlag(flag))
+      .filter((flag) => !isCommonFlag(flag))
       .map((flag) => flagRow(flag))
       .map(([left, right]) => [code(left), right]),
   ];

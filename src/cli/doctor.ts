@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { createLogger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
-import { type Config, egressRule } from '../settings/settings.ts';
+import { type Config, egressRule, isOnLoopback } from '../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../start/open-database.ts';
 import type { Database } from '../store/database/database.ts';
 import { knownNodes, type NodeRow } from '../store/queue/nodes.ts';
@@ -37,7 +37,7 @@ function versions(): Finding {
 
 function egress(config: Config): Finding {
   const rule = egressRule(config);
-  const isOpen = rule === 'any' && !/^(127\.|::1$|localhost$)/.test(config.host);
+  const isOpen = rule === 'any' && !isOnLoopback(config);
   return {
     topic: 'egress',
     state: isOpen ? 'warning' : 'ok',

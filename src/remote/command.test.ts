@@ -33,6 +33,12 @@ describe('the table of commands', () => {
     for (const flag of Object.keys(command.flags ?? {})) expect(help).toContain(`--${flag}`);
   });
 
+  it('shows --project where it is not the connection', () => {
+    const create = commands['key create'] as Command;
+    expect(usageOf('key create', create)).toBe('key create [--project ID] [--name NAME] [--expires-at TIME]');
+    expect(usageOf('events get', commands['events get'] as Command)).toBe('events get ID');
+  });
+
   it('is the whole help', () => {
     const help = helpText(commands);
     for (const name of names) expect(help).toContain(`  ${name} `);

@@ -154,8 +154,9 @@ export const outputFlags: Readonly<Record<string, Flag>> = {
   quiet: { summary: 'Print only the ids, one a line.', short: 'q' },
 };
 
-export function isCommonFlag(flag: string): boolean {
-  return Object.hasOwn(connectionFlags, flag) || Object.hasOwn(outputFlags, flag);
+/** Commands of the server have flags of the same name that are their own. */
+export function isCommonFlag([name, flag]: [string, Flag]): boolean {
+  return connectionFlags[name] === flag || outputFlags[name] === flag;
 }
 
 export function usageOf(name: string, { operands = [], flags = {} }: Command): string {
@@ -164,7 +165,7 @@ export function usageOf(name: string, { operands = [], flags = {} }: Command): s
     return optional === true ? `[${text}]` : text;
   });
   const options = Object.entries(flags)
-    .filter(([flag]) => !isCommonFlag(flag))
+    .filter((flag) => !isCommonFlag(flag))
     .map(([flag, { value }]) => (value === undefined ? `[--${flag}]` : `[--${flag} ${value}]`));
   const shown = options.length > 4 ? ['[FLAGS]'] : options;
   return [name, ...places, ...shown].join(' ');

@@ -27,8 +27,8 @@ export function helpText(commands: Commands, beginning = ''): string {
 export function commandHelp(name: string, command: Command): string {
   const { summary, details, operands = [], flags = {}, examples } = command;
   const places = operands.map((operand): [string, string] => [operand.name, operand.summary]);
-  const own = Object.entries(flags).filter(([flag]) => !isCommonFlag(flag));
-  const common = Object.entries(flags).filter(([flag]) => isCommonFlag(flag));
+  const own = Object.entries(flags).filter((flag) => !isCommonFlag(flag));
+  const common = Object.entries(flags).filter(isCommonFlag);
   const section = (title: string, rows: [string, string][]): string[] => {
     if (rows.length === 0) return [];
     const width = Math.max(...rows.map(([left]) => left.length)) + 2;

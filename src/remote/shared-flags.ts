@@ -1,3 +1,4 @@
+import { deliveryGates, deliveryStatuses } from '../domain/delivery.ts';
 import type { Command, Flag } from './command.ts';
 import { connectionFlags, outputFlags } from './command.ts';
 
@@ -58,7 +59,7 @@ export const deliveryFilters: Record<string, Flag> = {
   ...endpointsFlag,
   status: {
     value: 'STATUS',
-    oneOf: ['Scheduled', 'Processing', 'Discarded', 'Failure', 'Success', 'Retry'],
+    oneOf: deliveryStatuses,
     summary: 'Only in this state.',
     many: true,
   },
@@ -73,7 +74,7 @@ export const deliveryFilters: Record<string, Flag> = {
   },
   'waiting-for': {
     value: 'GATE',
-    oneOf: ['paused', 'circuit_breaker', 'rate_limit', 'retry', 'sending', 'node'],
+    oneOf: deliveryGates,
     summary: 'Only those that wait for this.',
     many: true,
   },

@@ -1,5 +1,7 @@
+import { isLoopbackHost } from '../platform/loopback.ts';
 import { Secret } from '../platform/secret.ts';
 import { BadValue } from './bad-value.ts';
+import type { Parser } from './parsers.ts';
 
 /** The providers of POSTHORN_OIDC_PROVIDERS. docs/people.md describes the fields. */
 const ROLES = ['viewer', 'developer', 'admin'] as const;
@@ -38,9 +40,13 @@ const FIELDS = new Set([
   'second_factor',
 ]);
 
-export function readProviders(value: string): ProviderSetting[] {
+const ALLOWED = 'a JSON array of providers';
+
+export const readProviders: Parser<ProviderSetting[]> = Object.assign(readList, { allowed: ALLOWED });
+
+function readList(value: string): ProviderSetting[] {
   const list = parse(value);
-  if (!Array.isArray(list)) throw new BadValue('a JSON array of providers');
+  if (!Array.isArray(list)) throw new BadValue(ALLOWED);
   const providers = list.map(readProvider);
   if (new Set(providers.map(({ name }) => name)).size < providers.length)
     throw new BadValue('providers with different names');
@@ -52,7 +58,7 @@ function parse(value: string): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    throw new BadValue('a JSON array of providers');
+    throw new BadValue(ALLOWED);
   }
 }
 
@@ -83,8 +89,8 @@ function readProvider(given: unknown): ProviderSetting {
 /** Without TLS the answers could be anyone's. Loopback is for trials. */
 function readIssuer(issuer: string): string {
   const url = URL.parse(issuer);
-  const isLoopback = url !== null && /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(url.hostname);
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)) return issuer;
+  if (url?.protocol === 'https:') return issuer;
+  if (url?.protocol === 'http:' && isLoopbackHost(url.hostname)) return issuer;
   throw new BadValue('an issuer starting with https:// for each provider');
 }
 

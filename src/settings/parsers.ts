@@ -2,25 +2,38 @@ import { isIP } from 'node:net';
 import { Secret } from '../platform/secret.ts';
 import { BadValue } from './bad-value.ts';
 
-/** The forms of values that settings have. */
-export const text = (): ((value: string) => string) => (value) => value;
+/** A form of values that settings have. `allowed` ends the error for any other value, and is in docs/config.md. */
+export interface Parser<T> {
+  (value: string): T;
+  readonly allowed: string;
+}
 
-export const integer =
-  (min: number, max: number) =>
-  (value: string): number => {
+/** `read` gives undefined for a value that is not allowed. */
+function parser<T>(allowed: string, read: (value: string) => T | undefined): Parser<T> {
+  const parse = (value: string): T => {
+    const parsed = read(value);
+    if (parsed === undefined) throw new BadValue(allowed);
+    return parsed;
+  };
+  return Object.assign(parse, { allowed });
+}
+
+export const text = (): Parser<string> => parser('', (value) => value);
+
+export const integer = (min: number, max: number): Parser<number> =>
+  parser(`a whole number from ${min} to ${max}`, (value) => {
     const number = Number(value);
-    if (!/^\d+$/.test(value) || number < min || number > max)
-      throw new BadValue(`a whole number from ${min} to ${max}`);
-    return number;
-  };
+    return /^\d+$/.test(value) && number >= min && number <= max ? number : undefined;
+  });
 
-export const oneOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T => {
-    if (!values.includes(value as T))
-      throw new BadValue(`one of ${values.filter((name) => name !== '').join(', ')}`);
-    return value as T;
-  };
+export const oneOf = <T extends string>(...values: T[]): Parser<T> =>
+  parser(`one of ${values.filter((name) => name !== '').join(', ')}`, (value) =>
+    values.find((name) => name === value),
+  );
+
+/** An empty value is 0: the default is computed. */
+export const optional = (parse: Parser<number>): Parser<number> =>
+  Object.assign((value: string) => (value === '' ? 0 : parse(value)), { allowed: parse.allowed });
 
 export const words = (value: string): string[] =>
   value
@@ -28,19 +41,21 @@ export const words = (value: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-export const listOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T[] => {
-    const list = words(value).map(oneOf(...values));
-    if (list.length === 0) throw new BadValue(`at least one of ${values.join(', ')}`);
-    return list;
-  };
-
-export const addressRanges = (value: string): string[] => {
-  const list = words(value);
-  if (!list.every(isAddressRange)) throw new BadValue('addresses or CIDR ranges, comma separated');
-  return list;
+export const listOf = <T extends string>(...values: T[]): Parser<T[]> => {
+  const one = oneOf(...values);
+  return parser(`at least one of ${values.join(', ')}`, (value) => {
+    const list = words(value).map(one);
+    return list.length === 0 ? undefined : list;
+  });
 };
+
+export const addressRanges: Parser<string[]> = parser(
+  'addresses or CIDR ranges, comma separated',
+  (value) => {
+    const list = words(value);
+    return list.every(isAddressRange) ? list : undefined;
+  },
+);
 
 function isAddressRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
@@ -49,35 +64,38 @@ function isAddressRange(text: string): boolean {
   return isIP(address) !== 0 && isPrefix && rest.length === 0;
 }
 
-export const url =
-  (...protocols: string[]) =>
-  (value: string): string => {
+export const url = (...protocols: string[]): Parser<string> =>
+  parser(`a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`, (value) => {
     if (value === '') return value;
-    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
-      throw new BadValue(`a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`);
-    return value.replace(/\/+$/, '');
-  };
+    const isAllowed = URL.canParse(value) && protocols.includes(new URL(value).protocol);
+    return isAllowed ? value.replace(/\/+$/, '') : undefined;
+  });
 
 /** Null: none. A URL with a password must not be shown by accident. */
-export const secretUrl =
-  (...protocols: string[]) =>
-  (value: string): Secret<string> | null =>
-    value === '' ? null : new Secret(url(...protocols)(value));
-
-export const share = (value: string): number => {
-  const number = Number(value);
-  if (!/^\d*\.?\d+$/.test(value) || number > 1) throw new BadValue('a number from 0 to 1');
-  return number;
+export const secretUrl = (...protocols: string[]): Parser<Secret<string> | null> => {
+  const plain = url(...protocols);
+  return parser(plain.allowed, (value) => (value === '' ? null : new Secret(plain(value))));
 };
 
+export const share: Parser<number> = parser('a number from 0 to 1', (value) => {
+  const number = Number(value);
+  return /^\d*\.?\d+$/.test(value) && number <= 1 ? number : undefined;
+});
+
 /** `name=value` pairs, comma separated, values percent-encoded. */
-export const headerPairs = (value: string): [string, string][] =>
-  words(value).map((pair) => {
-    const [, name = '', encoded = ''] = /^([!#$%&'*+.^`|~\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(pair) ?? [];
-    const decoded = percentDecoded(encoded);
-    if (name === '' || decoded === null) throw new BadValue('name=value pairs, comma separated');
-    return [name, decoded];
-  });
+export const headerPairs: Parser<[string, string][]> = parser(
+  'name=value pairs, comma separated',
+  (value) => {
+    const pairs = words(value).map(headerPair);
+    return pairs.every((pair) => pair !== null) ? pairs : undefined;
+  },
+);
+
+function headerPair(pair: string): [string, string] | null {
+  const [, name = '', encoded = ''] = /^([!#$%&'*+.^`|~\w-]+)\s*=\s*([\x21-\x7e]*)$/.exec(pair) ?? [];
+  const decoded = percentDecoded(encoded);
+  return name === '' || decoded === null ? null : [name, decoded];
+}
 
 function percentDecoded(encoded: string): string | null {
   try {
@@ -88,9 +106,10 @@ function percentDecoded(encoded: string): string | null {
   }
 }
 
-export function secretKey(value: string): Secret<string> | null {
-  if (value === '') return null;
-  if (value.length < 32)
-    throw new BadValue('at least 32 characters; generate one with: openssl rand -base64 32');
-  return new Secret(value);
-}
+export const secretKey: Parser<Secret<string> | null> = parser(
+  'at least 32 characters; generate one with: openssl rand -base64 32',
+  (value) => {
+    if (value === '') return null;
+    return value.length < 32 ? undefined : new Secret(value);
+  },
+);

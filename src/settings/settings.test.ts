@@ -64,6 +64,19 @@ describe('settings', () => {
     expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);
   });
 
+  test('with a range take its ends and nothing beyond them', () => {
+    const ranges = Object.values(settings).flatMap(({ parse }) => {
+      const [, least, most] = /^a whole number from (\d+) to (\d+)$/.exec(parse.allowed) ?? [];
+      return least === undefined ? [] : [{ parse, least: Number(least), most: Number(most) }];
+    });
+    expect(ranges.length).toBeGreaterThan(10);
+    for (const { parse, least, most } of ranges) {
+      expect([parse(String(least)), parse(String(most))]).toEqual([least, most]);
+      expect(() => parse(String(least - 1))).toThrow(parse.allowed);
+      expect(() => parse(String(most + 1))).toThrow(parse.allowed);
+    }
+  });
+
   test('of connections are divided among the processes, so there must be enough', () => {
     expect(readConfig({}).databaseConnections).toBe(14);
     expect(readConfig({ POSTHORN_PROCESSES: '4' }).databaseConnections).toBe(56);

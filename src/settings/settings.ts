@@ -7,6 +7,8 @@ import {
   integer,
   listOf,
   oneOf,
+  optional,
+  type Parser,
   secretKey,
   secretUrl,
   share,
@@ -23,7 +25,7 @@ interface Setting<T> {
   env: string;
   fallback: string;
   doc: string;
-  parse(text: string): T;
+  parse: Parser<T>;
   /** Never printed. */
   secret?: boolean;
 }
@@ -74,7 +76,7 @@ export const settings = {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
     fallback: '',
     doc: 'Maximum connections to the database, divided among the processes: at least 7 for each. Default: 14 for each.',
-    parse: (value) => (value === '' ? 0 : integer(LEAST_CONNECTIONS, 1000)(value)),
+    parse: optional(integer(LEAST_CONNECTIONS, 1000)),
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
@@ -348,7 +350,10 @@ export function shownSettings({ given }: Config): ShownSetting[] {
   }));
 }
 
-const LOOPBACK = /^(127\.|::1$|localhost$)/;
+/** Other machines cannot reach this node. */
+export function isOnLoopback({ host }: Pick<Config, 'host'>): boolean {
+  return /^(127\.|::1$|localhost$)/.test(host);
+}
 
 /**
  * Deliveries to private addresses are for trials, so they are allowed only while the node is not reachable
@@ -356,10 +361,10 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/;
  */
 export function egressRule(config: Config): 'any' | 'public' {
   if (config.egress !== '') return config.egress;
-  return config.databaseUrl === null && LOOPBACK.test(config.host) ? 'any' : 'public';
+  return config.databaseUrl === null && isOnLoopback(config) ? 'any' : 'public';
 }
 
 /** Metrics need no key, so by default only this machine may read them. */
 export function servesMetrics(config: Config): boolean {
-  return config.metrics === '' ? LOOPBACK.test(config.host) : config.metrics === 'on';
+  return config.metrics === '' ? isOnLoopback(config) : config.metrics === 'on';
 }

@@ -1,5 +1,6 @@
 import { invalid } from '../../domain/errors.ts';
 import type { PortalTheme } from '../../domain/project-config.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
 
 /**
  * Values of the theme become part of a Content-Security-Policy, of HTML and of a style sheet. A host of a URL may
@@ -7,7 +8,6 @@ import type { PortalTheme } from '../../domain/project-config.ts';
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9-]+$|^\[[0-9a-f:.]+\]$/;
 const ORIGIN = /^(https?):\/\/(?:\*\.)?(\[[^\]]*\]|[^:/?#@]+)(?::\d{1,5})?$/;
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 export function checkPortalTheme(theme: PortalTheme): void {
   const { accent, language, logo_url, frame_origins } = theme;
@@ -27,7 +27,7 @@ export function checkPortalTheme(theme: PortalTheme): void {
 
 /** http is for trying it out on one's own machine. */
 const isSafe = (scheme: string, host: string): boolean =>
-  HOST.test(host) && (scheme === 'https' || LOOPBACK.test(host));
+  HOST.test(host) && (scheme === 'https' || isLoopbackHost(host));
 
 function isLogo(text: string): boolean {
   if (!URL.canParse(text)) return false;
