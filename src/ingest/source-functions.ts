@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { payloadText } from '../domain/payload-text.ts';
 import { compactJson } from '../platform/raw-json.ts';
+import { functionFailure } from '../routing/function-failure.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
@@ -54,7 +55,7 @@ async function runOne(
 }
 
 function failed(event: NewEvent, message: string): NewEvent {
-  return { ...event, functionFailure: `A function of the source failed: ${message}` };
+  return { ...event, functionFailure: functionFailure('source', message) };
 }
 
 function flatHeaders(headers: NewEvent['headers']): Record<string, string> {

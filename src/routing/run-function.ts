@@ -3,6 +3,7 @@ import { idTime } from '../domain/ids.ts';
 import { payloadText } from '../domain/payload-text.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { functionFailure } from './function-failure.ts';
 
 /** The result of a subscription's function on a delivery's body. */
 export type FunctionRun =
@@ -27,6 +28,6 @@ export async function runFunction(
     nowMs: idTime(delivery.eventId),
   });
   if (result.ok) return { kind: 'body', body: Buffer.from(result.output) };
-  const reason = `The subscription's function failed: ${result.message}`;
+  const reason = functionFailure('subscription', result.message);
   return result.ours ? { kind: 'unavailable', reason } : { kind: 'failed', reason };
 }

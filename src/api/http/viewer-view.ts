@@ -1,4 +1,5 @@
 import { PLAIN_IN_SEALED } from '../../domain/audit-view.ts';
+import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import { MASK } from './portal-view.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
@@ -37,11 +38,6 @@ const unquoted =
   (): RoleView =>
   (value, { hidesPayload }) =>
     hidesPayload && typeof value === 'string' ? withoutFunctionMessage(value) : value;
-
-/** A reason without the message of a function, which may quote the payload. */
-export function withoutFunctionMessage(reason: string): string {
-  return reason.replace(/(function(?: of the source)? failed): [^]*/, '$1');
-}
 
 const views: FieldViews<RoleViewer> = {
   secrets: always([]),

@@ -4,13 +4,13 @@ import { Type } from 'typebox';
 import { type EndpointScope, inScope, seesDelivery, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
+import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import type { RecentDelivery, RecentEvent } from '../../store/history/recent-rows.ts';
 import { hidesPayload, requireAccess } from '../http/access.ts';
 import type { Authenticator } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { REFUSAL_ID } from '../http/error-handler.ts';
 import { iso } from '../http/fields.ts';
-import { withoutFunctionMessage } from '../http/viewer-view.ts';
 import { type Recent, type Watcher, WINDOW_MS } from './project-watch.ts';
 import { Watches } from './watches.ts';
 
