@@ -3,7 +3,6 @@ import type {
   EndpointAuthentication as DispatchAuthentication,
   EndpointAuth,
 } from '../../dispatch/client/endpoint-auth.ts';
-import { formBody } from '../../dispatch/client/form-body.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { breakerState } from '../../domain/circuit-breaker.ts';
@@ -15,7 +14,6 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { queueKeyOf } from '../../routing/queue-key.ts';
-import { type FunctionRun, runFunction } from '../../routing/run-function.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
@@ -27,6 +25,7 @@ import { type BuiltRequest, buildRequest } from './build-request.ts';
 import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { judgeOutcome } from './judge-outcome.ts';
+import { encodeBody, makeBody } from './make-body.ts';
 import { lapsed } from './reported.ts';
 import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
 
@@ -63,7 +62,6 @@ const INTERRUPTED =
   'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
 const NOT_LISTENING = 'No device is listening.';
-const FORM = 'application/x-www-form-urlencoded';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
 export class DeliverySender {
@@ -133,16 +131,6 @@ export class DeliverySender {
     });
   }
 
-  /** The body from the subscription's function. Null if it has none or the delivery has its body already. */
-  async #functionBody(
-    delivery: HeldDelivery,
-    routing: ProjectRouting,
-  ): Promise<FunctionRun | { kind: 'none'; body: null }> {
-    const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
-    if (code === '' || delivery.hasOwnBody) return { kind: 'none', body: null };
-    return runFunction(this.#deps.sandbox, code, delivery);
-  }
-
   async #attempt(
     delivery: HeldDelivery,
     context: {
@@ -154,12 +142,9 @@ export class DeliverySender {
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
-    if (row.secret.revealOrNull() === null)
-      return ourFault(delivery, 'the secrets of its endpoint cannot be opened');
-    const run = await this.#functionBody(delivery, routing);
-    if (run.kind === 'failed') return ended(delivery, 'Failure', run.reason);
-    if (run.kind === 'unavailable') return ourFault(delivery, run.reason);
-    const made = run.body;
+    const making = await makeBody(this.#deps.sandbox, delivery, { endpoint, routing });
+    if (making.kind === 'not made') return making.sent;
+    const made = making.body;
     const auth = await this.#credentials(endpoint);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
@@ -250,22 +235,6 @@ function isStrain(outcome: Outcome): boolean {
   return outcome.kind === 'response'
     ? outcome.status === 429 || outcome.status >= 500
     : STRAIN_CODES.has(outcome.code);
-}
-
-/**
- * The bytes on the wire and their type. The result of a function is JSON, and a form endpoint gets a JSON
- * object as form fields.
- */
-export function encodeBody(
-  delivery: Pick<HeldDelivery, 'body' | 'hasOwnBody' | 'contentType'>,
-  made: Buffer | null,
-  contentType: string,
-): { body: Buffer; contentType: string | null } {
-  const body = made ?? delivery.body;
-  const ownType = made !== null || delivery.hasOwnBody ? null : delivery.contentType;
-  if (contentType !== FORM || ownType !== null) return { body, contentType: ownType };
-  const form = formBody(body);
-  return form.kind === 'form' ? { body: form.body, contentType: FORM } : { body, contentType: null };
 }
 
 function authFailed(

@@ -8,13 +8,9 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { attemptRecord } from './attempt-record.ts';
 import { buildRequest } from './build-request.ts';
-import {
-  DEFAULT_TIMEOUT_SECONDS,
-  encodeBody,
-  MAX_RESPONSE_BYTES,
-  MAX_TIMEOUT_SECONDS,
-} from './delivery-sender.ts';
+import { DEFAULT_TIMEOUT_SECONDS, MAX_RESPONSE_BYTES, MAX_TIMEOUT_SECONDS } from './delivery-sender.ts';
 import { withoutCredentials } from './hide-credentials.ts';
+import { encodeBody } from './make-body.ts';
 
 /** Marks a request that is a test. */
 const TEST_HEADER = 'X-Posthorn-Test';

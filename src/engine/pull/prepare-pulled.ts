@@ -2,13 +2,12 @@ import { HIDDEN, isCredential, visibleHeaders } from '../../domain/credential-he
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { runFunction } from '../../routing/run-function.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
 import { buildRequest } from '../attempt/build-request.ts';
-import { encodeBody } from '../attempt/delivery-sender.ts';
-import { ended, ourFault, type Sent } from '../attempt/sent.ts';
+import { encodeBody, makeBody } from '../attempt/make-body.ts';
+import { ended, type Sent } from '../attempt/sent.ts';
 
 /** The request that a push would have been, for a consumer. Or why there is none. */
 export type Prepared =
@@ -41,16 +40,9 @@ export async function preparePulled(
   const endpoint = routing.endpoints.get(delivery.endpointId);
   if (endpoint === undefined) return notReady(ended(delivery, 'Discarded', 'The endpoint was deleted.'));
   if (delivery.isStarted) return notReady(ended(delivery, 'Failure', INTERRUPTED));
-  if (endpoint.row.secret.revealOrNull() === null)
-    return notReady(ourFault(delivery, 'the secrets of its endpoint cannot be opened'));
-  const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
-  let made: Buffer | null = null;
-  if (code !== '' && !delivery.hasOwnBody) {
-    const run = await runFunction(sandbox, code, delivery);
-    if (run.kind === 'failed') return notReady(ended(delivery, 'Failure', run.reason));
-    if (run.kind === 'unavailable') return notReady(ourFault(delivery, run.reason));
-    made = run.body;
-  }
+  const making = await makeBody(sandbox, delivery, { endpoint, routing });
+  if (making.kind === 'not made') return notReady(making.sent);
+  const made = making.body;
   const event = openHeaders(sealer, delivery.headers, delivery.eventId);
   const { config } = routing.project;
   const request = buildRequest(
