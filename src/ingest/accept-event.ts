@@ -11,14 +11,10 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database/database.ts';
 import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
-import {
-  acceptEvents,
-  type Duplicates,
-  type EventRow,
-  storedDuplicates,
-} from '../store/queue/accept-events.ts';
-import type { OpenSpan, Tracer } from '../tracing/tracer.ts';
+import { acceptEvents, type Duplicates, storedDuplicates } from '../store/queue/accept-events.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { acceptLot } from './accept-lot.ts';
+import { type AcceptedEvent, acceptedEvent } from './accepted-event.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { IntakeLimits } from './intake-limits.ts';
 import type { Lot, LotAnswer } from './lot.ts';
@@ -27,6 +23,7 @@ import { acceptBatch, type PreparedEvent, prepareEvent } from './prepare-event.t
 import { applySourceFunctions } from './source-functions.ts';
 import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts';
 import { isLot, type LotResult, LotStore, type PreparedLot, STALE, weigh } from './store-lots.ts';
+import { traceAccept } from './trace-accept.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 /**
@@ -48,13 +45,6 @@ import { WaitingRoom } from './waiting-room.ts';
  * Waiting projects share a batch evenly. While the database is away no event waits long: events that waited
  * longer than MAX_WAIT_MS are refused.
  */
-export interface AcceptedEvent {
-  event: EventRow;
-  isDuplicate: boolean;
-  /** For a duplicate: the first event with its idempotency key, unless that is no longer known. */
-  duplicateOf: string | null;
-}
-
 export interface EventAcceptorDeps {
   db: Database;
   cache: ConfigCache;
@@ -121,43 +111,9 @@ export class EventAcceptor {
   /** Resolves once the event and its deliveries are committed. */
   accept(event: NewEvent): Promise<AcceptedEvent> {
     const { tracer } = this.#deps;
-    const span = tracer?.child(event.trace) ?? null;
-    return tracer === null || span === null
+    return tracer === null
       ? this.#acceptCounted(event)
-      : this.#acceptTraced(event, { tracer, span });
-  }
-
-  /** Its deliveries are child spans of the acceptance, on any node and at any time. */
-  async #acceptTraced(
-    event: NewEvent,
-    { tracer, span }: { tracer: Tracer; span: OpenSpan },
-  ): Promise<AcceptedEvent> {
-    let accepted: AcceptedEvent | undefined;
-    let error: string | null = null;
-    try {
-      accepted = await this.#acceptCounted({ ...event, trace: span.context });
-      return accepted;
-    } catch (reason) {
-      error = reason instanceof AppError ? reason.code : 'internal_error';
-      throw reason;
-    } finally {
-      tracer.end(span, {
-        name: 'accept event',
-        kind: 'internal',
-        attributes: {
-          'posthorn.project.id': event.projectId,
-          'posthorn.event.type': event.eventType,
-          'posthorn.payload.bytes': event.payload.length,
-          ...(accepted !== undefined && {
-            'posthorn.event.id': accepted.event.id,
-            'posthorn.event.duplicate': accepted.isDuplicate,
-            'posthorn.event.endpoints': accepted.event.endpointIds.length,
-          }),
-          ...(error !== null && { 'error.type': error }),
-        },
-        error,
-      });
-    }
+      : traceAccept(tracer, event, (traced) => this.#acceptCounted(traced));
   }
 
   async #acceptCounted(event: NewEvent): Promise<AcceptedEvent> {
@@ -360,13 +316,13 @@ export class EventAcceptor {
   #storedBefore(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
     this.#places.unreserve([item]);
     this.#deps.sink.unsure();
-    return accepted(item.event, duplicateOf);
+    return acceptedEvent(item.event, duplicateOf);
   }
 
   #stored(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
     if (duplicateOf === undefined) this.#places.stored(item);
     else this.#places.unreserve([item]);
-    return accepted(item.event, duplicateOf);
+    return acceptedEvent(item.event, duplicateOf);
   }
 
   async #failed(items: PreparedEvent[], error: unknown): Promise<Result[]> {
@@ -383,17 +339,4 @@ export class EventAcceptor {
     }
     return items.map(({ event }) => storeError(event, error));
   }
-}
-
-/** `duplicateOf`: undefined if it is not a duplicate. */
-function accepted(event: EventRow, duplicateOf: string | null | undefined): AcceptedEvent {
-  if (duplicateOf === undefined) return { event, isDuplicate: false, duplicateOf: null };
-  const stored = {
-    ...event,
-    status: 'Success',
-    failureReason: null,
-    sourceFunctionFailed: false,
-    endpointIds: [],
-  };
-  return { event: stored, isDuplicate: true, duplicateOf };
 }
