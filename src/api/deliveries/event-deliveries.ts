@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { deliveryGates } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { VERSION } from '../../platform/version.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
@@ -101,7 +102,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
 
 async function deliveryOf(
   db: Queryable,
-  projectId: string,
+  projectId: ProjectId,
   wanted: { id: string; scope: EndpointScope | undefined },
 ): Promise<StoredDelivery> {
   const row = await getDelivery(db, projectId, wanted.id);

@@ -1,5 +1,10 @@
 import { siblingId } from '../../domain/ids.ts';
-import { DELETED_AFTER_DAYS, type DeviceRow, DISABLED_AFTER_SECONDS } from '../config/devices.ts';
+import {
+  DELETED_AFTER_DAYS,
+  DEVICE_COLUMNS,
+  type DeviceRow,
+  DISABLED_AFTER_SECONDS,
+} from '../config/devices.ts';
 import type { EndpointFields, EndpointRow, EndpointStore } from '../config/endpoints.ts';
 import { type SubscriptionFields, type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
 import type { ConfigChange } from './config-change.ts';
@@ -15,7 +20,7 @@ export async function lockDevice(
   { hostName, callerId }: { hostName: string; callerId: string },
 ): Promise<DeviceRow | undefined> {
   const [row] = await change.query<DeviceRow>(
-    `select id, project_id, host_name, caller_id, subscription_id, last_seen_at from devices
+    `select ${DEVICE_COLUMNS} from devices
      where project_id = $1 and host_name = $2 and caller_id = $3 for update`,
     [change.projectId, hostName, callerId],
   );
@@ -43,7 +48,7 @@ export async function saveDevice(
   const [saved] = await change.query<DeviceRow>(
     `insert into devices (id, project_id, host_name, caller_id, subscription_id) values ($1, $2, $3, $4, $5)
      on conflict (id) do update set subscription_id = excluded.subscription_id, last_seen_at = now()
-     returning id, project_id, host_name, caller_id, subscription_id, last_seen_at`,
+     returning ${DEVICE_COLUMNS}`,
     [id, change.projectId, device.hostName, device.callerId, subscription.id],
   );
   return { device: saved as DeviceRow, subscription: row };

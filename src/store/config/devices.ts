@@ -13,7 +13,7 @@ export interface DeviceRow {
   last_seen_at: number;
 }
 
-const COLUMNS = 'id, project_id, host_name, caller_id, subscription_id, last_seen_at';
+export const DEVICE_COLUMNS = 'id, project_id, host_name, caller_id, subscription_id, last_seen_at';
 
 /** Its subscription is switched off when it was not seen for so long. */
 export const DISABLED_AFTER_SECONDS = 600;
@@ -21,7 +21,7 @@ export const DELETED_AFTER_DAYS = 30;
 
 export function listDevices(db: Queryable, projectId: string, page: PageRequest): Promise<Page<DeviceRow>> {
   const where = new Where().add('project_id = ?', projectId);
-  return listPage<DeviceRow>(db, { select: COLUMNS, from: 'devices', where, page, id: 'id' });
+  return listPage<DeviceRow>(db, { select: DEVICE_COLUMNS, from: 'devices', where, page, id: 'id' });
 }
 
 export async function devicesByIds(
@@ -31,7 +31,7 @@ export async function devicesByIds(
 ): Promise<Map<string, DeviceRow>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<DeviceRow>(
-    `select ${COLUMNS} from devices where project_id = $1 and id = any($2)`,
+    `select ${DEVICE_COLUMNS} from devices where project_id = $1 and id = any($2)`,
     [projectId, [...new Set(ids)]],
   );
   return new Map(rows.map((row) => [row.id, row]));

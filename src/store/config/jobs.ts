@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/audit.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
@@ -83,7 +84,7 @@ export async function insertJob(
   return row as JobRow;
 }
 
-export async function getJob(db: Queryable, projectId: string, id: string): Promise<JobRow | undefined> {
+export async function getJob(db: Queryable, projectId: ProjectId, id: string): Promise<JobRow | undefined> {
   const [row] = await db.query<JobRow>(`select ${COLUMNS} from jobs where id = $1 and project_id = $2`, [
     id,
     projectId,
@@ -97,7 +98,11 @@ export function listJobs(db: Queryable, projectId: string, page: PageRequest): P
 }
 
 /** Undefined if there is no such job or it has ended. Waits for the running chunk; none follows. */
-export async function cancelJob(db: Queryable, projectId: string, id: string): Promise<JobRow | undefined> {
+export async function cancelJob(
+  db: Queryable,
+  projectId: ProjectId,
+  id: string,
+): Promise<JobRow | undefined> {
   const [row] = await db.query<JobRow>(
     `update jobs set status = 'cancelled', sealed = null, finished_at = now(), updated_at = now()
      where id = $1 and project_id = $2 and ${OPEN} returning ${COLUMNS}`,

@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { MAX_PAGE_BYTES } from '../database/list-page.ts';
 
@@ -35,7 +36,11 @@ const LISTED = `id, delivery_id, project_id, endpoint_id, url, ip_address, http_
  * Oldest first. A delivery has up to 1,000 attempts, each with up to 50 KiB of a response. The latest are whole, up to
  * MAX_PAGE_BYTES together. Sizes are known without reading the values.
  */
-export function listAttempts(db: Queryable, projectId: string, deliveryId: string): Promise<ListedAttempt[]> {
+export function listAttempts(
+  db: Queryable,
+  projectId: ProjectId,
+  deliveryId: string,
+): Promise<ListedAttempt[]> {
   return db.query<ListedAttempt>(
     `select ${LISTED} from (
        select ${COLUMNS}, row_number() over latest = 1 or sum(
@@ -65,7 +70,7 @@ export function lastAttempts(
 
 export async function getAttempt(
   db: Queryable,
-  projectId: string,
+  projectId: ProjectId,
   attempt: { deliveryId: string; id: string },
 ): Promise<StoredAttempt | undefined> {
   const [row] = await db.query<StoredAttempt>(

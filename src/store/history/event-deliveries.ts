@@ -68,7 +68,7 @@ const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
 
 export async function getDelivery(
   db: Queryable,
-  projectId: string,
+  projectId: ProjectId,
   id: string,
 ): Promise<StoredDelivery | undefined> {
   const [row] = await db.query<StoredDelivery>(

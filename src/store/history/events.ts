@@ -44,7 +44,7 @@ const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
 
 export async function getEvent(
   db: Queryable,
-  projectId: string,
+  projectId: ProjectId,
   id: string,
   scope?: EndpointScope,
 ): Promise<StoredEvent | undefined> {

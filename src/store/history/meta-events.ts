@@ -65,7 +65,7 @@ export async function insertMetaEvents(tx: Queryable, events: readonly NewMetaEv
 
 export async function getMetaEvent(
   db: Queryable,
-  projectId: string,
+  projectId: ProjectId,
   id: string,
 ): Promise<MetaEventRow | undefined> {
   const [row] = await db.query<MetaEventRow>(
