@@ -147,9 +147,10 @@ export async function parseDocument(text: string): Promise<Document> {
     throw usageError('the file must begin with "version: 1"; posthorn export writes one');
   const unknown = Object.keys(given).find((name) => !['version', 'settings', ...kinds].includes(name));
   if (unknown !== undefined) throw usageError(`the file has an unknown section "${unknown}"`);
-  const document = { version: 1 as const, settings: isFields(given['settings']) ? given['settings'] : {} };
+  const settings = given['settings'] ?? {};
+  if (!isFields(settings)) throw usageError('settings must be an object');
   const lists = kinds.map((kind) => [kind, itemsOf(kind, given[kind] ?? [])]);
-  const read = { ...document, ...(Object.fromEntries(lists) as Record<Kind, Item[]>) };
+  const read = { version: 1 as const, settings, ...(Object.fromEntries(lists) as Record<Kind, Item[]>) };
   checkReferences(read);
   return read;
 }

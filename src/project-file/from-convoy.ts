@@ -7,8 +7,8 @@ import { type Fields, isFields } from './document.ts';
 import { type Answers, all, type ProjectState, stateOf } from './read-project.ts';
 
 /*
- * Reads a running Convoy through its public API, whose lists and resources have the form of ours. What a file cannot
- * say is listed on stderr, and nothing is written to Convoy.
+ * Reads a running Convoy through its public API, whose lists and resources have the form of ours. It lists on stderr
+ * what a file cannot say, and writes nothing to Convoy.
  */
 export async function readConvoy(given: Given): Promise<ProjectState> {
   const url = given.required('url');

@@ -27,7 +27,7 @@ export async function withSecrets<T extends Fields>(
     if (value === undefined && !MAY_BE_MISSING.has(path))
       throw new StartupError(`${nameOf(kind, item, path)} has no value; write env:NAME or file:PATH there`);
     const isKey = path.endsWith('signing_key') && isGiven;
-    filled = withValue(filled, path, isKey ? (JSON.parse(String(value)) as unknown) : value);
+    filled = withValue(filled, path, isKey ? readKey(String(value), nameOf(kind, item, path)) : value);
   }
   return filled as T;
 }
@@ -39,6 +39,15 @@ async function readGiven(
   if (!/^(env|file):/.test(given))
     throw new StartupError(`${what} is written in the file; write env:NAME or file:PATH instead`);
   return readSecret(given, env);
+}
+
+/** The error of the parser is not shown, because it quotes the key. */
+function readKey(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StartupError(`${what} is not JSON; give it a JSON Web Key`);
+  }
 }
 
 const nameOf = (kind: Kind | 'settings', item: Fields, path: string): string =>

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { parseDocument } from './document.ts';
+import { withSecrets } from './secrets.ts';
+
+it.each([
+  ['a: [', /^the file is not YAML: /],
+  ['[]', 'the file must begin with "version: 1"; posthorn export writes one'],
+  ['version: 1\nsetings: {}', 'the file has an unknown section "setings"'],
+  ['version: 1\nsettings: [a]', 'settings must be an object'],
+  ['version: 1\nendpoints: {}', 'endpoints must be a list'],
+  ['version: 1\nendpoints: [{key: a}]', 'endpoint a has no name'],
+  ['version: 1\nendpoints: [{key: a, name: a, urll: b}]', 'endpoint a has an unknown field "urll"'],
+])('%j is refused', async (text, reason) => {
+  await expect(parseDocument(text)).rejects.toThrow(reason);
+});
+
+it('an empty section counts as none', async () => {
+  expect(await parseDocument('version: 1\nsettings:\nendpoints:\n')).toEqual({
+    version: 1,
+    settings: {},
+    event_types: [],
+    sources: [],
+    endpoints: [],
+    subscriptions: [],
+  });
+});
+
+it('a key that is not JSON is refused, and the error does not quote it', async () => {
+  const oauth2 = { authentication_type: 'client_assertion', signing_key: 'env:KEY' };
+  const item = { key: 'a', authentication: { type: 'oauth2', oauth2 } };
+  const filled = withSecrets('endpoints', item, { stored: undefined, env: { KEY: 'hush' } });
+  await expect(filled).rejects.toThrow(
+    'authentication.oauth2.signing_key of endpoint a is not JSON; give it a JSON Web Key',
+  );
+  await expect(filled).rejects.not.toThrow('hush');
+});
