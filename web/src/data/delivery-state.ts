@@ -39,7 +39,7 @@ export function whyOf(delivery: Stated & Pick<EventDelivery, 'description'>): st
   return held === undefined ? delivery.description : `Held because ${held}`;
 }
 
-type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency_seconds' | 'description'>;
+type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
 export function tellDelivery(delivery: Told, when: (at: string) => string): string {
@@ -48,7 +48,7 @@ export function tellDelivery(delivery: Told, when: (at: string) => string): stri
   const tries = `${metadata.num_trials} of ${metadata.retry_limit} tries`;
   switch (deliveryState(delivery)) {
     case 'delivered':
-      return `Delivered ${seconds(delivery.latency_seconds)} after the event was accepted, after ${plural(metadata.num_trials, 'try', 'tries')}.`;
+      return `Delivered ${latencyText(delivery)} after the event was accepted, after ${plural(metadata.num_trials, 'try', 'tries')}.`;
     case 'failed':
       return `${said}It is not tried again unless you retry it (${tries} used).`;
     case 'discarded':
@@ -73,5 +73,6 @@ export function tellDelivery(delivery: Told, when: (at: string) => string): stri
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-const seconds = (value: number): string =>
-  value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`;
+/** `12.4ms` as `12.4 ms`. The seconds of a delivery are whole, so they say nothing of most of them. */
+export const latencyText = ({ latency }: Pick<EventDelivery, 'latency'>): string =>
+  latency.replace(/m?s$/, (unit) => ` ${unit}`);

@@ -1,5 +1,5 @@
 import type { EventDelivery } from 'posthorn-client';
-import { deliveryState } from '../data/delivery-state.ts';
+import { deliveryState, latencyText } from '../data/delivery-state.ts';
 import type { Messages } from './languages/en.ts';
 
 /** What came of a request, from the outcome as one word: `http_503`, `timeout`. */
@@ -34,7 +34,7 @@ export function adviceText({ advice }: Messages, outcome: string): string {
 
 type Told = Pick<
   EventDelivery,
-  'status' | 'waiting_for' | 'cancelled_at' | 'last_outcome' | 'metadata' | 'latency_seconds'
+  'status' | 'waiting_for' | 'cancelled_at' | 'last_outcome' | 'metadata' | 'latency'
 >;
 
 const HOLDS = { paused: 'paused', circuit_breaker: 'breaker', rate_limit: 'limited' } as const;
@@ -44,9 +44,7 @@ export function tellDelivery(words: Messages, delivery: Told, when: (at: string)
   const { next } = words;
   const { metadata, last_outcome: outcome, waiting_for: gate } = delivery;
   const state = deliveryState(delivery);
-  const seconds = delivery.latency_seconds;
-  const took = seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
-  if (state === 'delivered') return next.delivered(took, metadata.num_trials);
+  if (state === 'delivered') return next.delivered(latencyText(delivery), metadata.num_trials);
   const past = outcome === '' ? [] : [`${outcomeText(words, outcome)}.`, adviceText(words, outcome)];
   const held = gate === null ? undefined : HOLDS[gate.gate as keyof typeof HOLDS];
   const at = gate?.until ?? metadata.next_send_time;

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { words } from '../portal/languages/en.ts';
+import { tellDelivery as tellCustomer } from '../portal/reason.ts';
+import { tellDelivery } from './delivery-state.ts';
+
+it('a delivery that took less than a second says how long it took', () => {
+  const delivery = {
+    status: 'Success',
+    waiting_for: null,
+    cancelled_at: null,
+    last_outcome: 'http_200',
+    description: '',
+    latency: '12.4ms',
+    metadata: { num_trials: 1, retry_limit: 3, next_send_time: null },
+  } as never;
+  expect(tellDelivery(delivery, String)).toBe('Delivered 12.4 ms after the event was accepted, after 1 try.');
+  expect(tellCustomer(words, delivery, String)).toBe('Delivered in 12.4 ms, at try 1.');
+});
