@@ -14,7 +14,7 @@ export function report({ machine, figures, skipped, goals }: Results): string {
   const { cores, cpu, memoryGb, node, postgres, system } = machine;
   return [
     `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}, Node ${node}, PostgreSQL ${postgres} (fsync and synchronous_commit on).`,
-    table(['figure', 'measured', 'beside it'], Object.entries(figures).map(figureRow(figures))),
+    table(['figure', 'measured', 'next to it'], Object.entries(figures).map(figureRow(figures))),
     ...Object.entries(skipped).map(([name, reason]) => `Not measured: ${name}: ${reason}.`),
     table(['cores, CPU per event, memory', ...PROCESSES], Object.entries(figures).flatMap(costRow)),
     table(
@@ -43,6 +43,10 @@ const figureRow =
     const reconciled = `lost ${n('lost')}, doubled ${n('duplicates')} of ${n('events')}`;
     const ofThird = (third: 'First' | 'Last') =>
       `p99 ${n(`p99Ms${third}`)} ms, memory ${n(`memoryServiceMb${third}`)} MB, queue ${n(`queueMb${third}`)} MB`;
+    const ofBroker = (): [string, (string | string[])[]] => [
+      `${n('eventsPerSecond')} events/s`,
+      [times('end_to_end'), reconciled],
+    ];
     const lines: Record<string, () => [string, (string | string[])[]]> = {
       end_to_end: () => [
         `${n('eventsPerSecond')} events/s, ${tail}`,
@@ -60,9 +64,10 @@ const figureRow =
       relay_floor: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       diy_graphile: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       ingest: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [times('end_to_end'), reconciled]],
-      kafka: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
-      amqp: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
-      sqs: () => [`${n('eventsPerSecond')} events/s`, [times('end_to_end'), reconciled]],
+      kafka: ofBroker,
+      amqp: ofBroker,
+      sqs: ofBroker,
+      change_stream: ofBroker,
       idle_latency: () => [tail, [`answered: p50 ${n('ackP50Ms')} ms, p99 ${n('ackP99Ms')} ms`]],
       retry_lateness: () => [`${tail} after due`, [reconciled]],
       fan_out: () => [

@@ -2,12 +2,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { answer } from './child.ts';
 import { readMessages } from './http-message.ts';
-import { NUMBER, RUN, readField, SENT, sharedMicros } from './payload.ts';
+import { NUMBER, PAYLOAD, RUN, readField, SENT, sharedMicros } from './payload.ts';
 
 /**
  * The receiver of deliveries, in a process of its own. It counts each event of the current run by its number,
  * so that lost and duplicate ones are known exactly, and measures the time from publish to here. By path:
  *   /ok     -> 200 at once;
+ *   /change -> 200 at once; the event is inside of the change of a row;
  *   /flaky  -> 500 the first time an event arrives, 200 after, and how late the second attempt was against a second;
  *   /hang   -> never answered, not counted.
  */
@@ -26,8 +27,10 @@ export interface SinkReport {
 
 const RETRY_AFTER_MICROS = 1e6;
 const PATH_AT = 'POST /'.length;
+const CHANGE = 'c'.charCodeAt(0);
 const FLAKY = 'f'.charCodeAt(0);
 const HANG = 'h'.charCodeAt(0);
+const EVENT_START = PAYLOAD.slice(0, RUN.at);
 const OK = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
 const FAILED = Buffer.from('HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n');
 
@@ -94,7 +97,7 @@ function onRequest(socket: Socket, request: { buffer: Buffer; at: number; bodyAt
     tally.hanging += 1;
     return;
   }
-  const number = tally.count(buffer, bodyAt);
+  const number = tally.count(buffer, kind === CHANGE ? buffer.indexOf(EVENT_START, bodyAt) : bodyAt);
   if (kind !== FLAKY) {
     socket.write(OK);
   } else if (tally.failedAt.has(number)) {
