@@ -1,6 +1,6 @@
 /**
- * Bytes of messages that all sources of a node may have on their way into the database. What comes when it is used up
- * waits in order of arrival; a message larger than the whole goes alone.
+ * Bytes of messages that all sources of a node may have on their way into the database. Messages that come when it
+ * is used up wait in order of arrival; a message larger than the whole goes alone.
  */
 export class ByteBudget {
   readonly #most: number;

@@ -73,6 +73,7 @@ export class SqsSide {
       refusedReason: 'The broker refused the access key: check access_key_id and secret_key.',
       publish: (messages) => this.publish(url, messages),
       depth: () => this.depth(url),
+      held: async () => (await this.counts(url)).held,
     };
   }
 

@@ -37,11 +37,11 @@ interface PullAnswer {
 export class GoogleQueue implements LeasedQueue {
   readonly part: LeasedQueue['part'];
   readonly firstLeaseMs = FIRST_LEASE_MS;
-  readonly #subscription: Subscription;
+  readonly #subscription: Pick<Subscription, 'call'>;
   readonly #log: Logger;
   #most = FIRST_MESSAGES;
 
-  constructor(subscription: Subscription, keepMs: number, log: Logger) {
+  constructor(subscription: Pick<Subscription, 'name' | 'call'>, keepMs: number, log: Logger) {
     this.part = { stream: subscription.name, order: { keepMs } };
     this.#subscription = subscription;
     this.#log = log;

@@ -9,7 +9,10 @@ const LAST_RECEIVE_MS = 500;
  * A worker: it receives a lot, stores it and acknowledges it. The next lot is received meanwhile, and no further one. At
  * the end it gives back what it holds.
  */
-export async function runLeaseWorker(queue: LeasedQueue, context: ConsumerContext): Promise<void> {
+export async function runLeaseWorker(
+  queue: LeasedQueue,
+  context: Pick<ConsumerContext, 'signal' | 'log' | 'connected' | 'store'>,
+): Promise<void> {
   const { signal, log } = context;
   const held = new HeldMessages(queue, log);
   const last = new AbortController();

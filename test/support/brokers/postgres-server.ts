@@ -2,7 +2,7 @@ import { chmod, chown, copyFile, cp, mkdir, mkdtemp, readdir, rm, stat, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { locateBinaries } from '../../../src/embedded-postgres/binaries.ts';
+import { binariesOf, locateBinaries } from '../../../src/embedded-postgres/binaries.ts';
 import { chooseIdentity, type Identity } from '../../../src/embedded-postgres/choose-identity.ts';
 import { commandAs, nameFromWithin, runToEnd } from '../../../src/embedded-postgres/run-as.ts';
 import { eventually } from '../eventually.ts';
@@ -10,8 +10,8 @@ import { freePort } from '../program.ts';
 import { ServerProcess } from './server-process.ts';
 
 /**
- * A PostgreSQL of a customer, from the embedded binaries: it listens on TCP, with and without TLS, and writes what
- * logical replication needs. The user `admin` needs no password; all others do.
+ * A PostgreSQL of a customer, from the embedded binaries or those in SOURCE_POSTGRES: it listens on TCP, with and without
+ * TLS, and writes what logical replication needs. The user `admin` needs no password; all others do.
  */
 const CERTIFICATES = join(import.meta.dirname, '../certificates');
 const ADMIN = 'admin';
@@ -27,6 +27,8 @@ const SETTINGS = {
   min_wal_size: '8MB',
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
+  // The default since version 14.
+  password_encryption: 'scram-sha-256',
   timezone: 'Asia/Kolkata',
   datestyle: 'german',
 };
@@ -52,7 +54,9 @@ export class PostgresServer {
 
   static async start(settings: Record<string, string> = {}): Promise<PostgresServer> {
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-customer-'));
-    const identity = await chooseIdentity(directory, join(directory, 'cluster'), await locateBinaries());
+    const other = process.env['SOURCE_POSTGRES'];
+    const binaries = await (other === undefined ? locateBinaries() : binariesOf(other));
+    const identity = await chooseIdentity(directory, join(directory, 'cluster'), binaries);
     const port = await freePort();
     const server = new PostgresServer({ port, directory, identity, settings: { ...SETTINGS, ...settings } });
     await server.#makeCluster();
