@@ -88,6 +88,13 @@ export async function behindLock(
   return Promise.all(answers);
 }
 
+/** The status of a read of what the caller may see. */
+export async function statusOf(client: ApiClient, path = '/me'): Promise<number> {
+  const response = await client.raw('GET', path);
+  await response.arrayBuffer();
+  return response.status;
+}
+
 export function use(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return new ApiClient(`${url}/auth`, '').raw('POST', '/link', { body, headers });
 }
