@@ -54,7 +54,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     'circuit_breaker.consecutive_failure_threshold':
       'How often in a row the breaker opens before `disable_endpoint` applies.',
     'portal.title': 'Name at the top of the [portal page](portal.md). Empty: Webhooks.',
-    'portal.logo_url': 'Image beside the name, an https URL.',
+    'portal.logo_url': 'Image next to the name, an https URL.',
     'portal.accent': 'Colour of buttons and links, such as `#3b5bdb`.',
     'portal.radius': 'Radius of corners in pixels.',
     'portal.color_scheme': '`auto` follows the system of the reader.',

@@ -181,6 +181,13 @@ describe('the house', () => {
     expect(read('ARCHITECTURE.md')).toContain(layerSection());
   });
 
+  it('has every table in ARCHITECTURE.md', () => {
+    const page = read('ARCHITECTURE.md');
+    const tables = [...read('schema.sql').matchAll(/^create table (\w+)/gm)].map(([, name = '']) => name);
+    expect(tables.length).toBeGreaterThan(30);
+    expect(tables.filter((table) => !page.includes(`\`${table}\``))).toEqual([]);
+  });
+
   it('has no long files', () => {
     expect(program.filter((source) => read(source).split('\n').length > 400)).toEqual([]);
   });

@@ -6,8 +6,8 @@ import type { Identity, Provider } from './provider.ts';
 
 /**
  * Sign-in at OpenID Connect providers: the authorization code flow with PKCE, state and nonce. States of a sign-in:
- *   begun    -> the browser is sent to the provider. What the answer must match is in a sealed cookie of that browser,
- *               so nothing is stored, and an answer in another browser is refused.
+ *   begun    -> the browser is sent to the provider. A sealed cookie of that browser has the values that the answer must
+ *               match, so nothing is stored, and an answer in another browser is refused.
  *   answered -> within ten minutes: the code is exchanged for an ID token, which must be signed by a key of the provider,
  *               be for this client, carry the nonce and be young. A provider takes each code once.
  *

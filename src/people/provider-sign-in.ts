@@ -83,7 +83,7 @@ async function createPerson(tx: Queryable, deps: PeopleDeps, identity: Identity)
   return person;
 }
 
-/** The address is proved for the first time. What an earlier holder of the account set up is removed. */
+/** The address is proved for the first time. Credentials that an earlier holder of the account set up are removed. */
 async function takeOver(tx: Queryable, person: PersonWithCredentials): Promise<void> {
   await setPassword(tx, person.id, null);
   await removeTotp(tx, person.id);

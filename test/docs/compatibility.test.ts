@@ -44,17 +44,35 @@ it('every operation documents its refusals', () => {
   expect(components.schemas['Refusal']).toMatchObject({ required: ['status', 'message', 'code'] });
 });
 
+/** The file, and the title of the test if the cell has one. */
+const namedTest = (cell: string): string[] => cell.replaceAll('`', '').split(/: (.*)/, 2);
+
 it('each difference in docs/compatibility.md says why and names a test that exists', () => {
   const rows = [...differences.matchAll(/^\| (.*) \|$/gm)]
     .map(([, cells = '']) => cells.split(' | '))
     .filter(([first]) => first !== 'difference' && first !== '---');
   expect(rows.length).toBeGreaterThan(50);
   for (const [difference, why = '', test = ''] of rows) {
-    const path = test.replaceAll('`', '');
+    const [path = ''] = namedTest(test);
     expect([difference, why.length > 5, path.endsWith('.test.ts') && existsSync(join(ROOT, path))]).toEqual([
       difference,
       true,
       true,
     ]);
   }
+});
+
+it('each difference of brokers names its test, which is there', () => {
+  const [, section = ''] = differences.split('### Brokers\n');
+  const rows = [...(section.split('\n### ')[0] ?? '').matchAll(/^\| (.*) \|$/gm)].slice(2);
+  expect(rows.length).toBeGreaterThan(20);
+  const missing = rows.filter(([, cells = '']) => {
+    const [path = '', title] = namedTest(cells.split(' | ')[2] ?? '');
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    const tests = text.includes("from './conformance.ts'")
+      ? text + readFileSync(join(ROOT, 'test/brokers/conformance.ts'), 'utf8')
+      : text;
+    return title === undefined || !tests.includes(title);
+  });
+  expect(missing.map(([row]) => row)).toEqual([]);
 });

@@ -10,7 +10,7 @@ const RULED_OUT =
 const PROSE = /^\s*(?:\/\/|\/?\*|-- |(?:test|it|describe)\b.*\(['"`]|\]?\)\(['"`])/;
 
 it('comments and names of tests follow docs/style.md', () => {
-  const files = globSync('{src,test,bench,scripts}/**/*.ts', { cwd: ROOT });
+  const files = globSync('{src,test,bench,scripts,web/src}/**/*.{ts,tsx}', { cwd: ROOT });
   expect(files.length).toBeGreaterThan(500);
   const found = files.flatMap((file) =>
     readFileSync(join(ROOT, file), 'utf8')
@@ -18,6 +18,19 @@ it('comments and names of tests follow docs/style.md', () => {
       .map((line, index) => ({ line, place: `${file}:${index + 1}` }))
       .filter(({ line }) => PROSE.test(line) && RULED_OUT.test(line))
       .map(({ line, place }) => `${place}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
+
+it('pages follow docs/style.md', () => {
+  const pages = globSync('{*,docs/**/*,client/*}.md', { cwd: ROOT }).filter(
+    (page) => page !== 'docs/style.md',
+  );
+  expect(pages.length).toBeGreaterThan(50);
+  const found = pages.flatMap((page) =>
+    readFileSync(join(ROOT, page), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (RULED_OUT.test(line) ? [`${page}:${index + 1}: ${line}`] : [])),
   );
   expect(found).toEqual([]);
 });

@@ -107,7 +107,7 @@ async function findFailures(
   return { groups: merged([...open, ...ended]), isComplete };
 }
 
-/** Null: it took too long. What was found elsewhere is worth showing. */
+/** Null: it took too long. Groups of other endpoints are worth showing. */
 async function unlessTooSlow<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

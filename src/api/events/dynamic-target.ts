@@ -12,7 +12,7 @@ type Input = Static<typeof DynamicEvent>;
 
 /**
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
- * past its filter. What is missing is made (control/dynamic-target.ts).
+ * past its filter. A missing endpoint or subscription is made (control/dynamic-target.ts).
  * If the egress rule or the project's settings forbid the URL, nothing is made. `verify_dynamic_events` says whether
  * such an event is refused or stored as failed.
  */

@@ -18,7 +18,7 @@ const project = createRoute({ getParentRoute: () => shell, path: 'p/$project' })
 type Load = () => Promise<Record<string, unknown>>;
 const lazyPage = (load: Load, name: string) => lazyRouteComponent(load as never, name as never);
 
-/** A page of a project, loaded when it is opened. With a detail it is a list, and a row opens beside it. */
+/** A page of a project, loaded when it is opened. With a detail it is a list, and a row opens next to it. */
 function page(path: string, load: Load, [list, detail]: [list: string, detail?: string]) {
   const route = createRoute({ getParentRoute: () => project, path, component: lazyPage(load, list) });
   if (detail === undefined) return route;

@@ -13,7 +13,7 @@ const SearchPalette = lazy(() =>
   import('./search-palette.tsx').then(({ SearchPalette: default_ }) => ({ default: default_ })),
 );
 
-/** Everything around a page. Who is not signed in goes to the sign-in page. */
+/** Everything around a page. Readers who are not signed in go to the sign-in page. */
 export function Shell() {
   const me = useQuery({ queryKey: ['me'], queryFn: readMe, staleTime: 60_000 });
   if (isSignedOut(me.error)) return <Navigate to="/sign-in" />;

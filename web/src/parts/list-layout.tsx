@@ -7,7 +7,7 @@ import { Link, withSearch } from '../ui/text/link.tsx';
 /** The id of the row that is open, if one is. */
 export const useOpenId = (): string | undefined => (useParams({ strict: false }) as { id?: string }).id;
 
-/** A list, and beside it the row that is open. On narrow screens the row covers the list, which stays as it is. */
+/** A list, and next to it the row that is open. On narrow screens the row covers the list, which stays as it is. */
 export function ListLayout({ children }: { children: ReactNode }) {
   const id = useOpenId();
   return (

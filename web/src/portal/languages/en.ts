@@ -3,7 +3,7 @@ import { ENGLISH } from '../../ui/text/words.ts';
 const s = (count: number): string => (count === 1 ? '' : 's');
 const number = (count: number): string => count.toLocaleString('en');
 
-/** The words of the portal. Another language is another file beside this one, with the same names. */
+/** The words of the portal. Another language is another file next to this one, with the same names. */
 export const words = {
   name: 'English',
   ui: ENGLISH,

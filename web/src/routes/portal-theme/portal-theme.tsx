@@ -12,7 +12,7 @@ import { ThemeFields } from './theme-fields.tsx';
 
 type Theme = Project['config']['portal'];
 
-/** How the portal of the project looks, set beside a preview. */
+/** How the portal of the project looks, set next to a preview. */
 export function PortalThemePage() {
   const { api, id } = useProject();
   const project = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });

@@ -22,7 +22,7 @@ export function Section({
 
 interface Head {
   title: ReactNode;
-  /** What stands beside the title, such as a state. */
+  /** Shown next to the title, such as a state. */
   beside?: ReactNode;
   children?: ReactNode;
 }
