@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -36,6 +37,7 @@ export class WorkerProcess {
     this.#options = options;
     this.#worker = cluster.fork();
     this.ended = this.#end();
+    closeUnconfirmed(this.#worker.process);
     this.#worker.on('message', (message: FromWorker) => this.#hear(message));
     // A failed send means that the process is ending, and `ended` reports that.
     this.#worker.on('error', () => {});
@@ -97,4 +99,29 @@ export class WorkerProcess {
           .then((page) => this.send({ type: 'page', request: message.request, page }));
     }
   }
+}
+
+interface ClusterMessage {
+  act?: string;
+  seq?: number;
+  ack?: number;
+}
+
+/**
+ * node:cluster gives a connection to a process, one at a time, and closes its own copy when the process confirms. A
+ * process that dies before that leaves the copy open: nobody reads the connection, and its client waits for ever. Here
+ * that copy is closed, so the client sees a broken connection.
+ */
+function closeUnconfirmed(child: ChildProcess): void {
+  let given: { seq: number | undefined; connection: { close(): void } } | undefined;
+  const send = child.send.bind(child);
+  child.send = (message: ClusterMessage, ...rest: unknown[]) => {
+    const [connection] = rest as [{ close(): void }?];
+    if (message.act === 'newconn' && connection !== undefined) given = { seq: message.seq, connection };
+    return (send as (...args: unknown[]) => boolean)(message, ...rest);
+  };
+  child.on('internalMessage', ({ ack }: ClusterMessage) => {
+    if (ack !== undefined && ack === given?.seq) given = undefined;
+  });
+  child.once('exit', () => given?.connection.close());
 }

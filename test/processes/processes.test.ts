@@ -81,7 +81,7 @@ test('two processes serve on one port, both deliver, and a stop ends both cleanl
   expect(stopped).toHaveLength(3);
 });
 
-test('a killed process comes back and nothing is lost', async (context) => {
+test('a killed process comes back, nothing is lost, and no client waits for ever', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start(TWO);
   const url = await program.ready();
@@ -109,7 +109,25 @@ test('a killed process comes back and nothing is lost', async (context) => {
   const both = [1, 2].map((number) => `posthorn_window_size{process="${number}"}`);
   const { value } = await scrape(url);
   expect(both.map(value)).toEqual([2000, 2000]);
+  await expectNoneWaits(url, survivor);
 });
+
+/** A connection that was given to a process is closed if the process dies before it takes it. */
+async function expectNoneWaits(url: string, victim: number): Promise<void> {
+  process.kill(victim, 'SIGSTOP');
+  let settled = 0;
+  const settle = (count: number) =>
+    eventually(
+      async () => settled,
+      (now) => now === count,
+    );
+  // Connections are shared out in turn, so one of them waits at the process that stands still.
+  const answers = Array.from({ length: 4 }, () => readiness(url).finally(() => (settled += 1)));
+  await settle(3);
+  process.kill(victim, 'SIGKILL');
+  await settle(4);
+  expect((await Promise.all(answers)).filter((text) => text.startsWith('TypeError'))).toHaveLength(1);
+}
 
 test('processes whose primary is killed end by themselves, and the next start loses nothing', async (context) => {
   const scene = await setScene(context);
