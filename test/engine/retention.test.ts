@@ -6,9 +6,11 @@ import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
+import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
 import { removeExpired } from '../../src/store/upkeep/retention.ts';
+import { UPKEEP_LOCK } from '../../src/store/upkeep/upkeep-lock.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
@@ -71,6 +73,19 @@ async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
   return id;
 }
 
+/** A node that does upkeep as it starts. One that finds another at it for 2 s would try again in 10 min. */
+async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
+  await eventually(
+    () =>
+      app.database.query(
+        `select from pg_locks l join pg_database d on d.oid = l.database
+         where d.datname = current_database() and l.locktype = 'advisory' and l.objid = ${UPKEEP_LOCK}`,
+      ),
+    (rows) => rows.length === 0,
+  );
+  return app.addNode(env);
+}
+
 const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);
 const isStored = async (id: string) =>
   (await app.database.query('select id from events where id = $1', [id])).length === 1;
@@ -103,7 +118,7 @@ describe('a delivery that is open for twice the retention', () => {
     async (gate, reason) => {
       const endpointId = await closedEndpoint(gate);
       const [tooOld, old] = [await storeOld(61, endpointId), await storeOld(59, endpointId)];
-      await app.addNode();
+      await addTidyingNode();
       const ended = await eventually(
         () => deliveryOf(tooOld),
         ({ status }) => status === 'Discarded',
@@ -123,7 +138,7 @@ describe('a delivery that is open for twice the retention', () => {
       });
       expect(told?.body.toString()).toContain('"data":{"n":1.0}');
       // The next run removes the blocked data, and creates no second meta event.
-      await app.addNode();
+      await addTidyingNode();
       await eventually(
         () => isStored(tooOld),
         (stored) => !stored,
@@ -143,7 +158,7 @@ describe('a delivery that is open for twice the retention', () => {
     const old: string[] = [];
     for (let n = 0; n < 45; n += 1) old.push(await storeOld(2.1, endpointId));
     const young = await storeOld(1.9, endpointId);
-    await app.addNode();
+    await addTidyingNode();
     await eventually(
       () => deliveryOf(old.at(-1) ?? ''),
       ({ status }) => status === 'Discarded',
@@ -159,7 +174,7 @@ describe('a delivery that is open for twice the retention', () => {
   test('creates no meta event in a project without them', async () => {
     await makeProject({ meta_event: { is_enabled: false } });
     const id = await storeOld(61, await closedEndpoint('paused'));
-    await app.addNode();
+    await addTidyingNode();
     await eventually(
       () => deliveryOf(id),
       ({ status }) => status === 'Discarded',
@@ -181,7 +196,7 @@ describe('a delivery that is open for twice the retention', () => {
        values ($1, $1, $2, 'meta:' || $2, 0, 1, now() + interval '1 day')`,
       [id, projectId],
     );
-    await app.addNode();
+    await addTidyingNode();
     await eventually(
       () => project.get(`/meta-events/${id}`),
       ({ status }) => status === 'Discarded',
@@ -205,7 +220,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
 
   test('gets the data before it is removed', async () => {
     const id = await storeOld(40);
-    await app.addNode({ POSTHORN_EXPORT_DIR: directory });
+    await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });
     await eventually(
       () => isStored(id),
       (stored) => !stored,
@@ -221,7 +236,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
   test('that is not writable prevents removal, and the log and the metrics report it', async () => {
     const id = await storeOld(50);
     const missing = join(directory, 'missing');
-    const node = await app.addNode({ POSTHORN_EXPORT_DIR: missing });
+    const node = await addTidyingNode({ POSTHORN_EXPORT_DIR: missing });
     const failing = async () => (await scrape(node.url)).value('posthorn_export_failing');
     await eventually(failing, (value) => value === 1);
     expect(await isStored(id)).toBe(true);
@@ -230,7 +245,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     expect(said.map((line) => JSON.parse(line).problem)).toEqual([expect.stringContaining(missing)]);
     expect((await fetch(`${node.url}/readyz`)).status).toBe(200);
     // Another node can, and does.
-    const well = await app.addNode({ POSTHORN_EXPORT_DIR: directory });
+    const well = await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });
     await eventually(
       () => isStored(id),
       (stored) => !stored,
@@ -249,7 +264,7 @@ test('an audit entry is removed at the retention of events', async () => {
   const listed = async (): Promise<string[]> =>
     (await project.get('/audit?action=endpoint.disabled')).content.map(({ uid }: Json) => uid);
   expect((await listed()).toSorted()).toEqual([old, young]);
-  await app.addNode();
+  await addTidyingNode();
   expect(await eventually(listed, (uids) => !uids.includes(old))).toEqual([young]);
 });
 

@@ -8,7 +8,7 @@ import { isLockTimeout } from '../database/pg-errors.ts';
  * No statement on the session waits for a lock, or for other transactions, longer than LOCK_MS. `signal` ends
  * a wait at once.
  */
-const LOCK = 7_305_505;
+export const UPKEEP_LOCK = 7_305_505;
 const LOCK_MS = 2_000;
 /** Below the limit of the client, which would close the session. */
 const STATEMENT_MS = 50_000;
@@ -27,7 +27,7 @@ export async function withUpkeepLock<T>(
   try {
     const [backend] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
     await session.query(`set lock_timeout = ${LOCK_MS}; set statement_timeout = ${STATEMENT_MS}`);
-    if (!(await inTime(session, `select pg_advisory_lock(${LOCK})`))) return null;
+    if (!(await inTime(session, `select pg_advisory_lock(${UPKEEP_LOCK})`))) return null;
     const cancel = () => {
       // Without it the session ends too, after at most LOCK_MS.
       db.query('select pg_cancel_backend($1)', [backend?.pid]).catch(() => undefined);
