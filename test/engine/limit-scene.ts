@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
+import { stoodStillMs } from '../../src/platform/patient-timer.ts';
 import type { App } from '../../src/start/app.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
@@ -12,6 +13,7 @@ import { listen, listenTcp } from '../support/loopback-server.ts';
 import { Receiver } from '../support/receiver.ts';
 
 const CERTIFICATES = join(import.meta.dirname, '../support/certificates');
+const SCHEDULED = '/proc/self/schedstat';
 
 export interface LimitScene {
   app: TestApp;
@@ -76,8 +78,17 @@ export const tightest = (times: readonly number[], count: number): number =>
   Math.min(...times.slice(count).map((at, n) => at - (times[n] as number)));
 
 /**
+ * How long this process, and with it every node, has been held up: it stood still, or it could have run and other
+ * programs had the CPU (Linux says how long). Only differences are meaningful.
+ */
+export function heldUpMs(): number {
+  const [, waitedNs = 0] = existsSync(SCHEDULED) ? readFileSync(SCHEDULED, 'utf8').split(' ').map(Number) : [];
+  return Math.max(stoodStillMs(), waitedNs / 1e6);
+}
+
+/**
  * What went out once the limit was reached first, as a share of what it would have let go out. `stillMs`: time in
- * which this process, and with it every node, did not run.
+ * which the nodes were held up.
  */
 export function shareOfLimit(
   times: readonly number[],

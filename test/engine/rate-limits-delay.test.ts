@@ -1,9 +1,8 @@
 import { expect, type TestContext, test } from 'vitest';
-import { stoodStillMs } from '../../src/platform/patient-timer.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type LimitScene, shareOfLimit, slowToConnect, startScene } from './limit-scene.ts';
+import { heldUpMs, type LimitScene, shareOfLimit, slowToConnect, startScene } from './limit-scene.ts';
 
 /**
  * A database that becomes slow while limited endpoints are busy. Each endpoint always has five seconds of work, no more:
@@ -112,7 +111,7 @@ for (const nodes of [1, 3])
       async () => each.map(({ arrivals }) => arrivals.length),
       (counts) => counts.every((count) => count >= BEFORE),
     );
-    const stillBeforeMs = stoodStillMs();
+    const stillBeforeMs = heldUpMs();
     const slowFrom = performance.now();
     scene.relay.slow(SLOW_MS);
     const after = ({ arrivals }: Busy) => arrivals.filter((at) => at >= slowFrom).slice(0, AFTER);
@@ -120,7 +119,7 @@ for (const nodes of [1, 3])
       async () => each.map((endpoint) => after(endpoint).length),
       (counts) => counts.every((count) => count === AFTER),
     );
-    const stillMs = stoodStillMs() - stillBeforeMs;
+    const stillMs = heldUpMs() - stillBeforeMs;
     scene.relay.slow(0);
     for (const endpoint of each) await endpoint.stop();
     for (const [name, endpoint] of busy) {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { stoodStillMs } from '../../src/platform/patient-timer.ts';
 import { subscribe } from '../support/app.ts';
-import { begun, broadcast, shareOfLimit, slowToConnect, startScene, tightest } from './limit-scene.ts';
+import { begun, broadcast, heldUpMs, shareOfLimit, slowToConnect, startScene, tightest } from './limit-scene.ts';
 
 /**
  * Rate limits in both directions: never more than the limit in any interval, by the times of dispatch, and while work
@@ -51,13 +50,13 @@ for (const [nodes, answerMs] of [
       endpoint: limited,
     });
     scene.relay.slow(answerMs);
-    const stillBeforeMs = stoodStillMs();
+    const stillBeforeMs = heldUpMs();
     await broadcast(clients, 'limited', EVENTS);
     for (const path of ['/plain', '/function', '/credentials', '/connect']) {
       const times = await begun(scene, path, EVENTS);
       expect(times, path).toHaveLength(EVENTS);
       expect(tightest(times, LIMIT.count), path).toBeGreaterThanOrEqual(LIMIT.durationMs);
-      const stillMs = stoodStillMs() - stillBeforeMs;
+      const stillMs = heldUpMs() - stillBeforeMs;
       const share = shareOfLimit(times, LIMIT, stillMs);
       expect(
         share,
