@@ -8,7 +8,6 @@ import Fastify, {
 } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import { readTime } from '../domain/time.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
 import type { Logger } from '../platform/logger.ts';
 import { stringifyWithRaw } from '../platform/raw-json.ts';
@@ -19,6 +18,7 @@ import type { Authenticator } from './http/auth.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
+import { createValidatorCompiler } from './validator-compiler.ts';
 
 /** The HTTP server: everything common to all routes. The resources register the routes themselves. */
 export interface ServerOptions {
@@ -54,15 +54,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     frameworkErrors: handleError,
     clientErrorHandler: answerUnreadable,
-    ajv: {
-      customOptions: { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false },
-      onCreate: (ajv) => void ajv.addFormat('date-time', (text: string) => readTime(text) !== null),
-    },
   });
   closeIdlePatiently(app.server);
   excusePauses(app.server, REQUEST_MS);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setValidatorCompiler(createValidatorCompiler());
   app.setSerializerCompiler(() => stringifyWithRaw);
   app.setReplySerializer(stringifyWithRaw);
   app.setErrorHandler(handleError);
