@@ -9,11 +9,11 @@ import { shared } from '../support/shared.ts';
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
-const POSTS = 10_000;
+const POSTS = 4_000;
 const IN_FLIGHT = 500;
 const KEYS = 100;
 
-test('10,000 posts with 100 keys, 500 in flight over two nodes, give 100 deliveries and no deadlock', async () => {
+test('4,000 posts with 100 keys, 500 in flight over two nodes, give 100 deliveries and no deadlock', async () => {
   const node = await app.addNode();
   const source = await app.project.post('/sources', {
     name: 'source',

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { violations } from './axe.ts';
 import type { World } from './world.ts';
 
@@ -36,28 +36,23 @@ const EMPTY: [path: string, says: RegExp][] = [
 ];
 
 export function pageTests(get: () => World): void {
-  describe.each(PAGES)('%s', (path, shows) => {
-    it('shows its rows, without violations of WCAG 2.2 AA in light and dark', async () => {
-      const world = get();
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await world.page.emulateMedia({ colorScheme });
-        await world.open(path);
-        await world.page.getByText(shows).first().waitFor();
-        expect(await violations(world.page)).toEqual([]);
-      }
-      await world.page.emulateMedia({ colorScheme: 'light' });
-    });
-
-    it('fits a phone without scrolling sideways', async () => {
-      const world = get();
-      await world.page.setViewportSize({ width: 360, height: 740 });
-      await world.open(path);
-      await world.page.getByText(shows).first().waitFor();
-      const wide = await world.page.evaluate('document.documentElement.scrollWidth');
-      await world.page.setViewportSize({ width: 1440, height: 900 });
+  it.each(PAGES)(
+    '%s shows its rows, without violations of WCAG 2.2 AA in light and dark, and fits a phone',
+    async (path, shows) => {
+      const { page, open } = get();
+      await open(path);
+      await page.getByText(shows).first().waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await violations(page, 'colours')).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.getByText(shows).first().waitFor();
+      const wide = await page.evaluate('document.documentElement.scrollWidth');
+      await page.setViewportSize({ width: 1440, height: 900 });
       expect(wide).toBe(360);
-    });
-  });
+    },
+  );
 
   it.each([
     ['projects', /outgoing/],
