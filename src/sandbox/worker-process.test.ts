@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type FunctionCall, functionVersion } from './contract.ts';
 import { Sandbox } from './sandbox.ts';
 
@@ -67,7 +67,8 @@ describe.runIf(onLinux)('a sandbox process', () => {
   });
 
   it('gets no environment variable of the node', async () => {
-    process.env['POSTHORN_SECRET_KEY'] = 'do-not-pass-on';
+    vi.stubEnv('POSTHORN_SECRET_KEY', 'do-not-pass-on');
+    onTestFinished(() => void vi.unstubAllEnvs());
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
     await sandbox.run(callOf('const transform = () => 1', 100));

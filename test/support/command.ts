@@ -15,9 +15,9 @@ export async function runPosthorn(
   args: readonly string[],
   { env = {}, input = '', cwd }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
 ): Promise<CommandResult> {
-  const { PATH = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, HOME: '/nonexistent', ...env },
+    env: { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', ...env },
     ...(cwd !== undefined && { cwd }),
   });
   const result = { stdout: '', stderr: '' };

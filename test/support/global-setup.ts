@@ -1,6 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
@@ -9,6 +11,7 @@ import { migrate } from '../../src/store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../../src/store/upkeep/partitions.ts';
 import { missingOperations } from './operation-coverage.ts';
 import { quietLog } from './quiet-log.ts';
+import { isWholeSuite } from './whole-suite.ts';
 
 /**
  * One real server for the whole run, with a migrated template database that each test file clones. Durability
@@ -24,9 +27,11 @@ declare module 'vitest' {
   }
 }
 
+const SOURCES = join(import.meta.dirname, '../../src');
 export const TEMPLATE = 'posthorn_template';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const compiling = compileProgram();
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-test-'));
   const server = await startEmbeddedPostgres({
     dataDir,
@@ -35,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       fsync: 'off',
       synchronous_commit: 'off',
       full_page_writes: 'off',
-      max_connections: '300',
+      max_connections: '800',
       shared_preload_libraries: '',
     },
   });
@@ -51,6 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate(db, quietLog);
   await ensurePartitions(db, Date.now(), partitionWidthMs(720));
   await db.close();
+  await compiling;
   const { host, port, user } = server.connection;
   project.provide('postgres', { host, port, user });
   project.provide('postgresLog', join(dataDir, 'postgres.log'));
@@ -61,14 +67,23 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop();
     const calls = (await readFile(callLog, 'utf8')).split('\n');
     await rm(dataDir, { recursive: true, force: true });
-    // The service tests alone call every operation.
-    if (isWholeSuite() && project.name === 'service') await requireEveryOperation(calls);
+    if (isWholeSuite) await requireEveryOperation(calls);
   };
 }
 
-/** `npm test` sets it. Arguments would select single files. */
-function isWholeSuite(): boolean {
-  return process.env['WHOLE_SUITE'] === '1' && process.argv.slice(2).join(' ') === 'run';
+/** Fills the compile cache, once per checkout: a program that a test kills leaves nothing in it. */
+async function compileProgram(): Promise<void> {
+  const cache = process.env['NODE_COMPILE_CACHE'] ?? '';
+  await mkdir(dirname(cache), { recursive: true });
+  try {
+    await mkdir(cache);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  const modules = ['cli/commands.ts', 'cli/serve.ts', 'start/app.ts', 'processes/start-processes.ts'].map((file) => join(SOURCES, file));
+  const script = modules.map((file) => `await import(${JSON.stringify(file)});`).join('');
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
 }
 
 /** Each documented operation must have been called with success and with failure. */
