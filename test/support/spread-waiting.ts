@@ -10,6 +10,24 @@ export const PROGRAMS = [
 /** The folder of the tests against real brokers. */
 export const BROKERS = 'test/brokers';
 
+/** Files that take more than a minute. They start early, so that none of them runs alone at the end. */
+const LONG = [
+  'test/engine/rate-limits',
+  'test/web/dashboard',
+  'test/bench/scaling',
+  'test/chaos/three-nodes',
+  'test/web/portal',
+  'src/sandbox/hostile',
+  'test/brokers/kafka',
+  'test/brokers/postgres-faults',
+  'test/brokers/sqs-settings',
+  'test/brokers/postgres-conformance',
+  'test/brokers/sqs',
+  'test/brokers/amqp',
+  'test/brokers/google',
+  'test/crash/rate-lease',
+];
+
 /**
  * Spreads the tests that wait for much of their time (of brokers, and of whole programs) over those that compute. One
  * after the other they would leave the machine idle. They do not come first, because the brokers are fetched then, nor
@@ -22,7 +40,7 @@ export class SpreadWaiting extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const unit = sorted.filter(({ project }) => project.name === 'unit');
-    const waiting = sorted.filter(waits);
+    const waiting = sorted.filter(waits).toSorted((a, b) => rank(a) - rank(b));
     const computing = sorted.filter((file) => !waits(file) && file.project.name !== 'unit');
     const place = (n: number) => (FROM + ((TO - FROM) * n) / waiting.length) * computing.length;
     const cuts = [...waiting.keys()].map((n) => Math.floor(place(n)));
@@ -34,5 +52,11 @@ export class SpreadWaiting extends BaseSequencer {
   }
 }
 
-const waits = ({ moduleId }: TestSpecification): boolean =>
-  [...PROGRAMS, BROKERS].some((folder) => moduleId.includes(`/${folder}/`));
+/** The place among the long ones. The others come after them. */
+function rank({ moduleId }: TestSpecification): number {
+  const place = LONG.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+  return place === -1 ? LONG.length : place;
+}
+
+const waits = (file: TestSpecification): boolean =>
+  rank(file) < LONG.length || [...PROGRAMS, BROKERS].some((folder) => file.moduleId.includes(`/${folder}/`));
