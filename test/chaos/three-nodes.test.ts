@@ -137,7 +137,8 @@ test('the work of a killed node moves within fifteen seconds, and each delivery 
   await subscribe(clients[0]!, receiver.url, { eventTypes: ['moved'], endpoint: { http_timeout: 60 } });
   await broadcast(clients, 'moved', 30);
   await receiver.received(30);
-  const rowsOfFirst = () => rowsOf('count(*)::int as rows from delivery_queue', 'and node_id = $2', [firstId]);
+  const rowsOfFirst = () =>
+    rowsOf('count(*)::int as rows from delivery_queue', 'and node_id = $2', [firstId]);
   expect(await rowsOfFirst()).toEqual([{ rows: 10 }]);
 
   await nodes[0].program.kill();

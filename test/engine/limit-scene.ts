@@ -82,7 +82,9 @@ export const tightest = (times: readonly number[], count: number): number =>
  * programs had the CPU (Linux says how long). Only differences are meaningful.
  */
 export function heldUpMs(): number {
-  const [, waitedNs = 0] = existsSync(SCHEDULED) ? readFileSync(SCHEDULED, 'utf8').split(' ').map(Number) : [];
+  const [, waitedNs = 0] = existsSync(SCHEDULED)
+    ? readFileSync(SCHEDULED, 'utf8').split(' ').map(Number)
+    : [];
   return Math.max(stoodStillMs(), waitedNs / 1e6);
 }
 

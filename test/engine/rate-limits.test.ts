@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { subscribe } from '../support/app.ts';
-import { begun, broadcast, heldUpMs, shareOfLimit, slowToConnect, startScene, tightest } from './limit-scene.ts';
+import {
+  begun,
+  broadcast,
+  heldUpMs,
+  shareOfLimit,
+  slowToConnect,
+  startScene,
+  tightest,
+} from './limit-scene.ts';
 
 /**
  * Rate limits in both directions: never more than the limit in any interval, by the times of dispatch, and while work
