@@ -108,9 +108,9 @@ interface ClusterMessage {
 }
 
 /**
- * node:cluster gives a connection to a process, one at a time, and closes its own copy when the process confirms. A
- * process that dies before that leaves the copy open: nobody reads the connection, and its client waits for ever. Here
- * that copy is closed, so the client sees a broken connection.
+ * node:cluster gives connections to a process one at a time. It closes its own copy of each when the process confirms.
+ * A process that dies before that leaves the copy open, so the client would wait although no process reads. This closes
+ * the copy, and the client sees a broken connection.
  */
 function closeUnconfirmed(child: ChildProcess): void {
   let given: { seq: number | undefined; connection: { close(): void } } | undefined;
