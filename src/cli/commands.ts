@@ -1,3 +1,4 @@
+import { nearestName } from '../platform/nearest-name.ts';
 import { type StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectFileCommands } from '../project-file/commands.ts';
@@ -63,7 +64,20 @@ function helpFor(words: readonly string[], name: string | undefined): string {
 
 function unknownCommand(words: readonly string[]): StartupError {
   const shown = words.filter((word) => !word.startsWith('-')).slice(0, 2);
-  return usageError(`there is no command "${shown.join(' ')}"; posthorn help lists them`);
+  const [first = ''] = shown;
+  const verbs = Object.keys(commands).flatMap((name) =>
+    name.startsWith(`${first} `) ? name.slice(first.length + 1) : [],
+  );
+  if (verbs.length > 0) {
+    const problem =
+      shown.length === 1 ? `"${first}" alone is no command` : `there is no command "${shown.join(' ')}"`;
+    return usageError(`${problem}; "${first}" has: ${verbs.join(', ')}`);
+  }
+  const near = nearestName(first, [
+    ...new Set(Object.keys(commands).map((name) => name.split(' ')[0] ?? '')),
+  ]);
+  const advice = near === null ? 'posthorn help lists them' : `did you mean posthorn ${near}?`;
+  return usageError(`there is no command "${first}"; ${advice}`);
 }
 
 function print(text: string): number {

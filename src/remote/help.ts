@@ -41,7 +41,7 @@ export function commandHelp(name: string, command: Command): string {
     ...(details === undefined ? [] : [details]),
     ...section('Arguments', places),
     ...section('Flags', own.map(flagRow)),
-    ...section('Flags of every such command', common.map(flagRow)),
+    ...section('Flags of every command like it', common.map(flagRow)),
     ...(examples.length === 0 ? [] : ['', heading('Examples'), ...examples.map((line) => `  ${line}`)]),
   ].join('\n');
 }

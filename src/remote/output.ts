@@ -37,6 +37,10 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 export type Column<T> = readonly [title: string, value: (item: T) => unknown];
 
 /** Prints a list as the user asked. */
@@ -46,7 +50,7 @@ export async function printList<T extends object>(
   columns: readonly Column<T>[],
 ): Promise<void> {
   if (given.has('quiet')) return printIds(items);
-  if (isTable(given)) return printTable(items, columns);
+  if (isTable(given)) return items.length === 0 ? note('none found') : printTable(items, columns);
   return printValue(given, items);
 }
 

@@ -11,7 +11,7 @@ import type {
 import type { Given, Run } from './command.ts';
 import { withService } from './connect.ts';
 import { readObject, readSecret } from './input.ts';
-import { type Column, line, printList, printOne } from './output.ts';
+import { type Column, line, note, printList, printOne } from './output.ts';
 import { optional } from './trigger.ts';
 
 /** The first of a list, 20 or --limit. */
@@ -19,8 +19,13 @@ export async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]
   const limit = given.count('limit') ?? 20;
   const taken: T[] = [];
   for await (const item of list) {
+    if (taken.length === limit) {
+      note(`posthorn: there are more than these ${limit}; --limit N shows N of them`);
+      break;
+    }
     taken.push(item);
-    if (taken.length === limit) break;
+    // Whether there are more is for people. It may cost a call.
+    if (taken.length === limit && !process.stdout.isTTY) break;
   }
   return taken;
 }

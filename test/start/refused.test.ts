@@ -199,7 +199,9 @@ describe('a start is refused', () => {
   test.each([
     [['nonsense'], 'there is no command "nonsense"; posthorn help lists them'],
     [['toString'], 'there is no command "toString"; posthorn help lists them'],
-    [['project'], 'there is no command "project"; posthorn help lists them'],
+    [['triger', 'a.b'], 'there is no command "triger"; did you mean posthorn trigger?'],
+    [['project'], '"project" alone is no command; "project" has: create'],
+    [['person', 'crate'], 'there is no command "person crate"; "person" has: create, reset'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
   ])('as %j, which is not a command', async (args, expected) => {
     const line = await refusal({}, args, 64);

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { nearestName, plainName } from '../../platform/nearest-name.ts';
 
 /**
  * Unknown fields of a body: usually a typo, or a field in the wrong place. Clients send whole responses back,
@@ -113,50 +114,22 @@ function describe(place: Place, at: string, places: readonly Place[]): string {
   const name = place.name.length <= MAX_NAME_CHARS ? place.name : `${place.name.slice(0, MAX_NAME_CHARS)}...`;
   const field = `unknown field ${joined(at, name)}`;
   if (place.name.length > MAX_NAME_CHARS) return field;
-  const sibling = nearest(
+  const siblings = places.filter(({ parent }) => parent === place.parent);
+  const sibling = nearestName(
     place.name,
-    places.filter(({ parent }) => parent === place.parent),
+    siblings.map((one) => one.name),
   );
   if (sibling !== null) return `${field}; did you mean ${joined(at, sibling)}?`;
   const [elsewhere] = places
-    .filter((other) => plain(other.name) === plain(place.name))
+    .filter((other) => plainName(other.name) === plainName(place.name))
     .toSorted((a, b) => shared(b.parent, place.parent) - shared(a.parent, place.parent));
   return elsewhere === undefined
     ? field
     : `${field}; did you mean ${joined(elsewhere.parent, elsewhere.name)}?`;
 }
 
-/** `eventTypes` and `event-types` are `event_types`. */
-const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
-
 function shared(left: string, right: string): number {
   let length = 0;
   while (length < left.length && left[length] === right[length]) length += 1;
   return length;
-}
-
-/** The most similar name, if it differs in less than a third of its letters. */
-function nearest(name: string, places: readonly Place[]): string | null {
-  const [best] = places
-    .map((place) => ({ name: place.name, distance: distance(plain(name), plain(place.name)) }))
-    .filter((one) => one.distance <= Math.max(1, Math.floor(name.length / 3)))
-    .toSorted((a, b) => a.distance - b.distance);
-  return best?.name ?? null;
-}
-
-/** Letters to add, drop, change or swap with their neighbour. */
-function distance(left: string, right: string): number {
-  const rows = [Array.from({ length: right.length + 1 }, (_, index) => index)];
-  const cost = (i: number, j: number) => rows[i]?.[j] ?? 0;
-  for (let i = 1; i <= left.length; i++) {
-    const row = [i];
-    rows.push(row);
-    for (let j = 1; j <= right.length; j++) {
-      const changed = cost(i - 1, j - 1) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
-      const swapped = isSwap ? cost(i - 2, j - 2) + 1 : changed;
-      row.push(Math.min(changed, swapped, cost(i - 1, j) + 1, cost(i, j - 1) + 1));
-    }
-  }
-  return cost(left.length, right.length);
 }
