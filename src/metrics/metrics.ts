@@ -87,8 +87,14 @@ export const metricTable = {
   queueOldestDue: {
     name: 'posthorn_queue_oldest_due_seconds',
     type: 'gauge',
-    help: 'Age past due of the longest due delivery; 0 if none is due. Deliveries to paused endpoints count. The same on every node.',
+    help: 'Age past due of the longest due delivery; 0 if none is due. Deliveries to paused endpoints count, deliveries that wait to be pulled do not. The same on every node.',
     labels: [LANES],
+  },
+  queueOldestPull: {
+    name: 'posthorn_queue_oldest_pull_seconds',
+    type: 'gauge',
+    help: 'Age of the longest waiting delivery of a pull endpoint or a device; 0 if none waits. The same on every node.',
+    labels: [],
   },
   breakersOpen: {
     name: 'posthorn_circuit_breakers_open',

@@ -92,6 +92,8 @@ export class GaugeReader {
     const { metrics } = this.#deps;
     metrics.databaseUp.set(depth === undefined ? 0 : 1);
     metrics.breakersOpen.set(depth?.breakersOpen ?? Number.NaN);
+    const pulled = depth?.lanes.map(({ oldest_pull_ms: ms }) => ms / 1000) ?? [Number.NaN];
+    metrics.queueOldestPull.set(Math.max(0, ...pulled));
     for (const [name, lane] of LANES) {
       const row = depth?.lanes.find((one) => one.lane === lane);
       const none = depth === undefined ? Number.NaN : 0;

@@ -176,6 +176,27 @@ describe('counts', () => {
 });
 
 describe('gauges', () => {
+  test('show how long deliveries wait to be pulled apart from those that nodes send', async () => {
+    const { endpoint } = await subscribe(app.project, `${receiver.url}/pulled`, {
+      eventTypes: ['pulled'],
+      endpoint: { delivery: 'pull' },
+      // The queue has it under the key of the subscription.
+      subscription: { rate_limit_config: { count: 5, duration: 1 } },
+    });
+    await send('pulled');
+    await app.database.query("update delivery_queue set due_at = due_at - interval '2 hours'");
+    const page = await eventually(
+      () => scrape(app.url),
+      ({ value }) => value('posthorn_queue_oldest_pull_seconds') >= 7_200,
+    );
+    expect(page.value('posthorn_queue_oldest_due_seconds{lane="first"}')).toBe(0);
+    await app.project.delete(`/endpoints/${endpoint.uid}`);
+    await eventually(
+      () => scrape(app.url),
+      ({ value }) => value('posthorn_queue_oldest_pull_seconds') === 0,
+    );
+  });
+
   test('show deliveries that wait for a paused endpoint, and for how long', async () => {
     const { endpoint } = await subscribe(app.project, `${receiver.url}/paused`, { eventTypes: ['paused'] });
     await app.project.put(`/endpoints/${endpoint.uid}/pause`, undefined, 202);

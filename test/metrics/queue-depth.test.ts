@@ -21,7 +21,9 @@ test('an empty queue has no lanes', async () => {
 test('a row that is not due waits without an age, and a held row does not wait', async () => {
   await queue(1, 5, { lane: 1, dueInSeconds: 600, node: null });
   await queue(6, 8, { lane: 1, dueInSeconds: -600, node: 'a node' });
-  expect((await queueDepth(db)).lanes).toEqual([{ lane: 1, waiting: 5, oldest_due_ms: 0 }]);
+  expect((await queueDepth(db)).lanes).toEqual([
+    { lane: 1, waiting: 5, oldest_due_ms: 0, oldest_pull_ms: 0 },
+  ]);
 });
 
 test('a long queue is counted up to a bound; the oldest is found wherever it is', async () => {
