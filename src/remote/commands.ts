@@ -94,6 +94,10 @@ const events: Commands = {
         value: 'TIME',
         summary: 'Also stored events since then: a duration such as 10m, or RFC 3339.',
       },
+      timeout: {
+        value: 'SECONDS',
+        summary: 'How long the local program may take, 1 to 25; 25 by default. Then the attempt has failed.',
+      },
       name: { value: 'NAME', summary: 'The name of the device; the name of this machine by default.' },
       'allow-remote': { summary: 'Allow a target on another machine.' },
       print: { summary: 'Also print the payloads.' },

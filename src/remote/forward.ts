@@ -10,7 +10,7 @@ export interface Forwarded {
 }
 
 /** Below the lease of 30 s, so that the result arrives in time. */
-const TIMEOUT_MS = 25_000;
+export const MAX_TIMEOUT_SECONDS = 25;
 /** The service takes no more of an answer. */
 const MAX_BODY_BYTES = 51_200;
 const MAX_HEADER = 8_192;
@@ -28,9 +28,10 @@ const OWN = new Set([
 
 /** Sends a delivery to a local program: the same bytes, with the same signatures. A redirect counts as an answer. */
 export async function forward(
-  url: URL,
-  { headers, body }: { headers: Readonly<Record<string, string>>; body: Buffer },
+  url: string,
+  request: { headers: Readonly<Record<string, string>>; body: Buffer; timeoutSeconds: number },
 ): Promise<Forwarded> {
+  const { headers, body, timeoutSeconds } = request;
   const began = performance.now();
   const passed = () => Math.round((performance.now() - began) * 10) / 10;
   try {
@@ -39,7 +40,7 @@ export async function forward(
       headers: Object.entries(headers).filter(([name]) => !OWN.has(name.toLowerCase())),
       body: new Uint8Array(body),
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutSeconds * 1000),
     });
     const answer = await readSome(response);
     const { status } = response;
@@ -54,7 +55,7 @@ export async function forward(
       ms: passed(),
     };
   } catch (error) {
-    return { ok: false, reason: reasonOf(error).slice(0, MAX_REASON), ms: passed() };
+    return { ok: false, reason: reasonOf(error, timeoutSeconds).slice(0, MAX_REASON), ms: passed() };
   }
 }
 
@@ -71,9 +72,9 @@ async function readSome(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES);
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, timeoutSeconds: number): string {
   const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `the local program did not answer within ${TIMEOUT_MS / 1000} s`;
+  if (name === 'TimeoutError') return `the local program did not answer within ${timeoutSeconds} s`;
   const why = cause instanceof Error && cause.message !== '' ? cause.message : message;
   return `the local program cannot be reached: ${why}`;
 }

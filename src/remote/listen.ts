@@ -3,19 +3,21 @@
  *
  *   connect -> ready -> deliveries, each forwarded and answered with its result
  *           -> the connection breaks -> wait, 0.5 s at first and 15 s at most, with jitter -> connect
- *           -> an error of the server -> the command ends with its message
+ *           -> an error of the server that passes -> as a break; another one -> the command ends with its message
  *   Ctrl-C  -> close, a summary, exit 0
  *
  * The server gives out at most `max` deliveries without a result, so work and memory are bounded. A result that finds no
  * connection waits for the next one; after 30 s the service counts the delivery as failed by itself.
  */
-import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ErrorCode, PosthornError } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../platform/startup-error.ts';
+import { withQuery } from '../platform/with-query.ts';
 import type { Given } from './command.ts';
 import { type Connection, clientOf, connectionOf, explained } from './connect.ts';
 import { type Forwarded, forward } from './forward.ts';
-import { jsonText, line, note, printable, styled } from './output.ts';
+import { type ListenOptions, listenOptions } from './listen-options.ts';
+import { counted, jsonText, line, note, printable, styled } from './output.ts';
 
 interface Delivery {
   uid: string;
@@ -23,6 +25,7 @@ interface Delivery {
   event_id: string;
   event_type: string;
   attempt: number;
+  url_query_params: string;
   headers: Record<string, string>;
   body: string;
 }
@@ -36,9 +39,22 @@ type FromServer =
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 15_000;
 const MAX_UNSENT = 100;
+/** Errors of the service that end by themselves. */
+const PASSING = new Set<string>([
+  'internal',
+  'database_unavailable',
+  'outcome_unknown',
+  'stopping',
+  'overloaded',
+  'request_timeout',
+] satisfies ErrorCode[]);
+/** The key or the project is gone, so connecting again is of no use. */
+const REFUSED = new Set([401, 403, 404]);
+/** The service takes no more of the address. */
+const MAX_URL = 2_048;
 
 export async function listen(given: Given): Promise<number> {
-  const target = targetOf(given);
+  const options = listenOptions(given);
   const connection = await connectionOf(given);
   // A refused upgrade has no reason that a client can read. This call has.
   const project = await explained(connection, async () => {
@@ -48,7 +64,7 @@ export async function listen(given: Given): Promise<number> {
     if (only === undefined || other !== undefined) throw usageError('name the project with --project');
     return only.uid;
   });
-  const listener = new Listener(given, { connection, project, target });
+  const listener = new Listener(given, { ...options, connection, project });
   process.once('SIGINT', () => listener.stop());
   process.once('SIGTERM', () => listener.stop());
   await listener.run();
@@ -56,24 +72,14 @@ export async function listen(given: Given): Promise<number> {
   return EXIT.done;
 }
 
-/** Other machines get nothing without a word: deliveries may have the data of customers. */
-function targetOf(given: Given): URL | undefined {
-  const text = given.text('forward-to');
-  if (text === undefined) return undefined;
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw usageError('--forward-to must be a URL such as http://localhost:3000/hooks');
-  const url = new URL(text);
-  if (
-    !/^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname) &&
-    !given.has('allow-remote')
-  )
-    throw usageError(`${url.hostname} is not this machine; add --allow-remote if that is meant`);
-  return url;
+interface Place extends ListenOptions {
+  connection: Connection;
+  project: string;
 }
 
 class Listener {
   readonly #given: Given;
-  readonly #at: { connection: Connection; project: string; target: URL | undefined };
+  readonly #at: Place;
   readonly #stopping = new AbortController();
   /** Results that found no connection. */
   #unsent: string[] = [];
@@ -82,7 +88,7 @@ class Listener {
   #forwarded = 0;
   #failed = 0;
 
-  constructor(given: Given, at: { connection: Connection; project: string; target: URL | undefined }) {
+  constructor(given: Given, at: Place) {
     this.#given = given;
     this.#at = at;
   }
@@ -93,7 +99,7 @@ class Listener {
   }
 
   summary(): void {
-    note(`${this.#forwarded} deliveries, ${this.#failed} of them failed`);
+    note(`${counted(this.#forwarded, 'delivery', 'deliveries')}, ${this.#failed} of them failed`);
   }
 
   async run(): Promise<void> {
@@ -101,12 +107,24 @@ class Listener {
     while (!this.#stopping.signal.aborted) {
       const wasReady = await this.#connected();
       if (this.#stopping.signal.aborted) return;
+      if (wasReady) note('posthorn: the connection broke; connecting again');
+      else await this.#checkAccess();
       waitMs = wasReady ? FIRST_WAIT_MS : Math.min(MAX_WAIT_MS, waitMs * 2);
-      note('posthorn: the connection broke; connecting again');
       // Jitter: listeners of a node that stopped do not all come back at the same time.
       const pause = waitMs * (0.5 + Math.random() / 2);
       await delay(pause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
+  }
+
+  /** A refused upgrade has no reason that a client can read. This call has. A service that is away is waited for. */
+  async #checkAccess(): Promise<void> {
+    const { connection, project } = this.#at;
+    const client = clientOf(connection);
+    await explained(connection, () =>
+      client.projects.get(project, { retries: 0 }).catch((error: unknown) => {
+        if (error instanceof PosthornError && REFUSED.has(error.status)) throw error;
+      }),
+    );
   }
 
   /** One connection, until it ends. Whether it was ready. */
@@ -124,7 +142,10 @@ class Listener {
       socket.addEventListener('open', () => socket.send(JSON.stringify(this.#firstMessage())));
       socket.addEventListener('message', ({ data }) => {
         const message = JSON.parse(String(data)) as FromServer;
-        if (message.type === 'error') return reject(refusalOf(message));
+        if (message.type === 'error') {
+          if (!PASSING.has(message.code)) return reject(refusalOf(message));
+          note(`posthorn: ${message.message}`);
+        }
         if (message.type === 'ready') {
           isReady = true;
           this.#ready(message);
@@ -137,17 +158,8 @@ class Listener {
   }
 
   #firstMessage(): object {
-    const types = this.#given.texts('event-type');
-    const since = this.#isFirst ? this.#given.text('since') : undefined;
-    const body = this.#given.text('filter');
-    return {
-      type: 'listen',
-      host_name: this.#given.text('name') ?? hostname(),
-      ...(types.length > 0 && { event_types: types }),
-      ...(this.#given.text('source') !== undefined && { source_id: this.#given.text('source') }),
-      ...(body !== undefined && { filter: { body: JSON.parse(body) as unknown } }),
-      ...(since !== undefined && { since }),
-    };
+    const { first, since } = this.#at;
+    return this.#isFirst && since !== undefined ? { ...first, since } : first;
   }
 
   #ready({ secret, matched, device }: FromServer & { type: 'ready' }): void {
@@ -156,24 +168,25 @@ class Listener {
       const where = target === undefined ? 'deliveries are shown only' : `forwarding to ${target.href}`;
       note(`Listening as device ${device.uid}: ${where}. Ctrl-C ends it.`);
       note(`Deliveries are signed with the secret ${secret}`);
-      if (matched > 0) note(`${matched} deliveries of earlier events follow.`);
-    }
+      if (matched > 0) note(`First come ${counted(matched, 'delivery', 'deliveries')} of earlier events.`);
+    } else note('posthorn: connected again');
     this.#isFirst = false;
     for (const result of this.#unsent) this.#socket?.send(result);
     this.#unsent = [];
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const { target } = this.#at;
+    const { target, timeoutSeconds } = this.#at;
+    const { headers, url_query_params: query } = delivery;
     const body = Buffer.from(delivery.body, 'base64');
+    const to = target === undefined ? undefined : withQuery(target.href, query);
     const result: Forwarded =
-      target === undefined ? { ok: true, ms: 0 } : await forward(target, { headers: delivery.headers, body });
+      to === undefined ? { ok: true, ms: 0 } : await forward(to, { headers, body, timeoutSeconds });
     this.#forwarded += 1;
     if (!result.ok) this.#failed += 1;
     this.#show(delivery, result);
     const { uid, lease } = delivery;
-    const url = target === undefined ? {} : { url: target.href };
-    this.#send(JSON.stringify({ type: 'result', uid, lease, ...url, ...result }));
+    this.#send(JSON.stringify({ type: 'result', uid, lease, url: to?.slice(0, MAX_URL), ...result }));
   }
 
   #send(result: string): void {
@@ -199,7 +212,7 @@ function textOf(base64: string): string {
 }
 
 function refusalOf({ code, message }: { code: string; message: string }): StartupError {
-  const isKey = /^(unauthorized|forbidden|key_|invalid_key|not_allowed)/.test(code);
+  const isKey = /^(unauthenticated|key_rejected|session_ended|project_forbidden|role_required)$/.test(code);
   return new StartupError(`the service ended the connection: ${message}`, {
     exitCode: isKey ? EXIT.refused : EXIT.failed,
   });

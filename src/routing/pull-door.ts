@@ -19,6 +19,8 @@ export interface PulledDelivery {
   /** From 1. */
   attempt: number;
   leasedUntilMs: number;
+  /** Of the request that brought the event. Empty: none. A push would have had it behind the URL. */
+  urlQueryParams: string;
   headers: Record<string, string>;
   body: Buffer;
 }

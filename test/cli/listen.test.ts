@@ -6,6 +6,7 @@ import { verifyWebhook } from '../../client/src/posthorn.ts';
 import { startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -29,9 +30,9 @@ afterEach(async () => {
   }
 });
 
-async function listen(...args: string[]): Promise<Listening> {
+async function listen(args: string[], extra: Record<string, string> = {}): Promise<Listening> {
   const child = spawn(process.execPath, [MAIN, 'listen', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env },
+    env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env, ...extra },
   });
   const listening: Listening = { process: child, stdout: '', stderr: '' };
   child.stdout.on('data', (text: Buffer) => {
@@ -56,7 +57,7 @@ const deliveriesOf = async (type: string) =>
   (await app.project.get(`/eventdeliveries?eventType=${type}`)).content as Record<string, unknown>[];
 
 it('forwards deliveries with their signature and records the local answer', async () => {
-  const listening = await listen('--forward-to', `${local.url}/hooks`, '--event-type', 'cli.*', '--json');
+  const listening = await listen(['--forward-to', `${local.url}/hooks`, '--event-type', 'cli.*', '--json']);
   const [, secret = ''] = /signed with the secret (\S+)/.exec(listening.stderr) ?? [];
   await send('cli.one', { n: 1 });
   await send('other.one', { n: 2 });
@@ -84,22 +85,75 @@ it('forwards deliveries with their signature and records the local answer', asyn
   expect(listening.stderr).toContain('2 deliveries, 1 of them failed');
 });
 
-it('a local program that is not there is a failed attempt with the reason', async () => {
-  const gone = await Receiver.start();
-  const { url } = gone;
-  await gone.stop();
-  const listening = await listen('--forward-to', url, '--event-type', 'gone.*');
-  await send('gone.one', {});
-  await says(listening, 'stdout', 'cannot be reached');
+it('a local program that hangs, dies or is not there is a failed attempt with the reason', async () => {
+  const bad = await Receiver.start();
+  const listening = await listen(['--forward-to', bad.url, '--event-type', 'bad.*', '--timeout', '1']);
+  const failsWith = async (type: string, reason: RegExp) => {
+    await send(type, {});
+    const [delivery] = await eventually(
+      () => deliveriesOf(type),
+      ([one]) => one?.['status'] === 'Failure',
+    );
+    const [attempt] = await app.project.get(`/eventdeliveries/${delivery?.['uid']}/deliveryattempts`);
+    expect([attempt.http_status, attempt.error]).toEqual(['', expect.stringMatching(reason)]);
+  };
+  bad.answerNext(
+    () => {},
+    (_request, response) => response.destroy(),
+  );
+  await failsWith('bad.hangs', /^the local program did not answer within 1 s$/);
+  await failsWith('bad.dies', /^the local program cannot be reached: /);
+  await bad.stop();
+  await failsWith('bad.gone', /^the local program cannot be reached: /);
+  expect(listening.stdout).toContain('did not answer within 1 s');
+});
+
+it('stored events come with --since, with the query of their request', async () => {
+  const source = await app.project.post('/sources', { name: 'since', type: 'http' });
+  const taken = await fetch(`${app.url}/ingest/${source.mask_id}?a=1&b=2`, {
+    method: 'POST',
+    body: '{"n": 1}',
+  });
+  expect(taken.ok).toBe(true);
+  const args = ['--forward-to', `${local.url}/since?own=1`, '--source', source.uid, '--since', '1d'];
+  const listening = await listen(args);
+  await says(listening, 'stderr', 'First come 1 delivery of earlier events.');
+  const arrived = () => local.requests.filter(({ path }) => path.startsWith('/since'));
   await eventually(
-    () => deliveriesOf('gone.one'),
-    ([one]) => one?.['status'] === 'Failure',
+    async () => arrived(),
+    ({ length }) => length === 1,
+  );
+  expect(arrived()[0]).toMatchObject({ path: '/since?own=1&a=1&b=2', json: { n: 1 } });
+});
+
+it('connects again by itself when its node stops and starts', async () => {
+  const port = String(await freePort());
+  const node = await app.addNode({ POSTHORN_PORT: port });
+  const args = ['--forward-to', `${local.url}/again`, '--event-type', 'again.*'];
+  const listening = await listen(args, { POSTHORN_URL: node.url });
+  await node.stop();
+  await says(listening, 'stderr', 'the connection broke; connecting again');
+  await send('again.one', {});
+  await app.addNode({ POSTHORN_PORT: port });
+  await says(listening, 'stderr', 'connected again');
+  await eventually(
+    () => deliveriesOf('again.one'),
+    ([one]) => one?.['status'] === 'Success',
   );
 });
 
-it('a target on another machine, and a wrong key, are refused in one line', async () => {
-  const remote = await runPosthorn(['listen', '--forward-to', 'http://192.0.2.1/'], { env });
-  expect([remote.code, remote.stderr]).toEqual([64, expect.stringContaining('--allow-remote')]);
+it.each([
+  [['--forward-to', 'http://192.0.2.1/'], /192\.0\.2\.1 is not this machine; add --allow-remote/],
+  [['--filter', '{'], /--filter is not JSON/],
+  [['--since', 'yesterday'], /--since must be a duration such as 10m/],
+  [['--timeout', '30'], /--timeout must be at most 25/],
+])('%j is refused in one line', async (args, problem) => {
+  const refused = await runPosthorn(['listen', ...args], { env });
+  expect([refused.code, refused.stderr]).toEqual([64, expect.stringMatching(problem)]);
+  expect(refused.stderr.trim()).not.toContain('\n');
+});
+
+it('a wrong key is refused in one line', async () => {
   const wrong = await runPosthorn(['listen'], { env: { ...env, POSTHORN_API_KEY: 'wrong' } });
   expect([wrong.code, wrong.stderr]).toEqual([3, expect.stringMatching(/refused the key/)]);
 });

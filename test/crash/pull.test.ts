@@ -3,18 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { firstIdAt } from '../../src/domain/ids.ts';
+import { storeDeliveries } from '../pull/store-deliveries.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
+import { HeldByDevices } from './held-by-devices.ts';
 
 const DELIVERIES = 10_000;
 const KILL_NODE_AT = 4_000;
 const LEASE_SECONDS = 2;
 const CALM_AT = 8_000;
 
-async function startNode({ onTestFinished }: TestContext, database: TestDatabase) {
+async function startNode({ onTestFinished }: TestContext, database: TestDatabase, port = 0) {
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-pull-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const program = new Program({
@@ -23,33 +24,11 @@ async function startNode({ onTestFinished }: TestContext, database: TestDatabase
       DATABASE_URL: database.url,
       POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
       POSTHORN_DATA_DIR: dataDir,
-      POSTHORN_PORT: '0',
+      POSTHORN_PORT: String(port),
     },
   });
   onTestFinished(() => program.end());
   return { program, url: await program.ready(), dataDir };
-}
-
-/** Rows as an accept stores them, without 10,000 calls. */
-async function storeDeliveries(database: TestDatabase, projectId: string, endpoint: Json): Promise<void> {
-  const time = firstIdAt(Date.now()).slice(0, 10);
-  const event = `${time}E${endpoint.uid.slice(11)}`;
-  await database.query(
-    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
-     values ($1, $2, 'many', 'Success', false, array[$3], $4, now())`,
-    [event, projectId, endpoint.uid, JSON.stringify({ text: 'x'.repeat(4_000) })],
-  );
-  await database.query(
-    `with d as (
-       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
-         interval_seconds, max_retry_seconds, retry_limit, updated_at, next_send_at)
-       select $1 || lpad(n::text, 16, '0'), $2, $3, $4, 'many', 'Scheduled', 'at_least_once', 'linear', 1, 60, 50, now(), now()
-       from generate_series(1, $5::int) n returning id
-     )
-     insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
-     select id, $3, $2, $4, 0, now() from d`,
-    [time, projectId, event, endpoint.uid, DELIVERIES],
-  );
 }
 
 /**
@@ -99,16 +78,23 @@ class Consumer {
 const memoryOf = (program: Program): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1]);
 
-test('three consumers that die, on two nodes of which one is killed, lose none of 10,000 deliveries', async (context) => {
+test('three consumers that die, on two nodes of which one is killed, lose none of 10,000 deliveries; devices get theirs again', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.stop());
   const first = await startNode(context, database);
-  const second = await startNode(context, database);
+  const port = await freePort();
+  const second = await startNode(context, database, port);
   const credentials = readCredentials(first.dataDir);
   const client = clientOf(first.url, credentials);
   const clients = [clientOf(second.url, credentials), client];
   const endpoint = await client.post('/endpoints', { name: 'pulled', delivery: 'pull' });
-  await storeDeliveries(database, credentials.project_id, endpoint);
+  await storeDeliveries(database, {
+    projectId: credentials.project_id,
+    endpointId: endpoint.uid,
+    count: DELIVERIES,
+    payload: { text: 'x'.repeat(4_000) },
+  });
+  const devices = await HeldByDevices.connect(context, { killed: clients[0] as ApiClient, other: client });
   const atStart = memoryOf(first.program);
 
   const count = async (where: string): Promise<number> => {
@@ -119,21 +105,24 @@ test('three consumers that die, on two nodes of which one is killed, lose none o
   const consumers = [5, 7, 9].map((diesEvery) => new Consumer(clients, endpoint, diesEvery));
   const running = Promise.all(consumers.map((consumer) => consumer.run(() => isOver)));
   await eventually(
-    () => count("status = 'Success'"),
+    () => count("status = 'Success' and event_type = 'many'"),
     (done) => done >= KILL_NODE_AT,
   );
+  await devices.hold();
   await second.program.kill();
+  const devicesDone = devices.comeBack(database, () => startNode(context, database, port));
   await eventually(
-    () => count("status = 'Success'"),
+    () => count("status = 'Success' and event_type = 'many'"),
     (done) => done >= CALM_AT,
   );
   for (const consumer of consumers) consumer.isCalm = true;
   await eventually(
-    () => count("status = 'Success'"),
+    () => count("status = 'Success' and event_type = 'many'"),
     (done) => done === DELIVERIES,
   );
   isOver = true;
   await running;
+  await devicesDone;
 
   const all = consumers.flatMap(({ recorded }) => [...recorded]);
   // A killed node may have recorded results whose answers were lost. No result counted twice.
@@ -144,7 +133,8 @@ test('three consumers that die, on two nodes of which one is killed, lose none o
     `select count(*)::int as n, count(distinct delivery_id)::int as deliveries from delivery_attempts
      where succeeded and not is_stale`,
   );
-  expect(counted).toEqual({ n: DELIVERIES, deliveries: DELIVERIES });
+  const succeeded = DELIVERIES + devices.deliveries;
+  expect(counted).toEqual({ n: succeeded, deliveries: succeeded });
   expect(await database.query('select count(*)::int as n from delivery_queue')).toEqual([{ n: 0 }]);
   expect(memoryOf(first.program) / atStart).toBeLessThan(3);
 });

@@ -5,6 +5,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 import { Listener } from './listener.ts';
+import { storeDeliveries } from './store-deliveries.ts';
 
 const app = await shared(startTestApp());
 const { project } = app;
@@ -113,6 +114,33 @@ test('two listeners of one device share its deliveries', async () => {
   expect(new Set(uids).size).toBe(2);
   for (const uid of uids) await ended(uid, 'Success');
   for (const listener of listeners) await listener.close();
+});
+
+test('a slow listener has at most so many deliveries without a result as it asked for', async () => {
+  const count = 1_000;
+  const max = 100;
+  const listener = await Listener.start(project, { event_types: [newType()], host_name: 'slow', max });
+  const { device } = listener.of('ready')[0];
+  let answered = 0;
+  let inFlight = 0;
+  // It answers only when it has all that it asked for, and the last ones when no more can come.
+  listener.socket.on('message', () => {
+    const taken = listener.of('delivery');
+    inFlight = Math.max(inFlight, taken.length - answered);
+    if (taken.length - answered < max && taken.length < count) return;
+    for (const delivery of taken.slice(answered)) listener.answer(delivery);
+    answered = taken.length;
+  });
+  await storeDeliveries(app.database, {
+    projectId: project.projectId,
+    endpointId: device.uid,
+    count,
+    payload: {},
+  });
+  await listener.count('recorded', count);
+  expect(inFlight).toBe(max);
+  expect(new Set(listener.of('delivery').map(({ uid }) => uid)).size).toBe(count);
+  await listener.close();
 });
 
 test('stored events are matched again for a device that asks for them', async () => {

@@ -21,7 +21,7 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
   const [taken] = await scene.pull({ max: 5 });
   const body = Buffer.from(taken.body, 'base64');
   expect(JSON.parse(body.toString())).toEqual({ n: 0, text: 'ü' });
-  expect(taken).toMatchObject({ event_type: scene.eventType, attempt: 1 });
+  expect(taken).toMatchObject({ event_type: scene.eventType, attempt: 1, url_query_params: '' });
   const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = taken.headers;
   const key = Buffer.from(scene.endpoint.standard_webhooks_secret.replace('whsec_', ''), 'base64');
   const signed = createHmac('sha256', key).update(`${id}.${at}.${body.toString()}`).digest('base64');
@@ -42,6 +42,16 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
   // The same again changes nothing and adds no attempt.
   expect(await scene.report([resultOf(taken)])).toEqual(['recorded']);
   expect(await scene.attempts(taken.uid)).toHaveLength(1);
+});
+
+test('a consumer gets the query of the request that brought the event', async () => {
+  const source = await project.post('/sources', { name: 'queried', type: 'http' });
+  const scene = await PullScene.make(project, {
+    subscription: { source_id: source.uid, filter_config: { event_types: ['*'] } },
+  });
+  await fetch(`${app.url}/ingest/${source.mask_id}?a=1&b=%20`, { method: 'POST', body: '{}' });
+  const [taken] = await scene.pull();
+  expect(taken.url_query_params).toBe('a=1&b=%20');
 });
 
 test('a waiting consumer is called when a delivery comes, and an empty call ends when its time is over', async () => {

@@ -2419,6 +2419,8 @@ export interface PullEndpointResult {
     attempt: number;
     /** RFC 3339, UTC, milliseconds. */
     leased_until: string;
+    /** What a push would have had behind its URL. */
+    url_query_params: string;
     /** The headers that a push would have had, with its signatures. */
     headers: Record<string, string>;
     /** The exact bytes, in base64. */

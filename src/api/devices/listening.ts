@@ -15,8 +15,8 @@ import { type ListenMessage, readMessage } from './listen-message.ts';
 /**
  * One connection of a device. States:
  *   new       -> waits for the message `listen`, FIRST_MS at most;
- *   listening -> takes deliveries while fewer than `max` have no result, and while the socket keeps up. Each result is
- *                recorded and acknowledged, one after another;
+ *   listening -> takes deliveries while fewer than `max` have no result, and while the socket keeps up. Results that come
+ *                while others are recorded are recorded together, and each is acknowledged;
  *   ended     -> the socket is closed. Deliveries without a result go back to the queue without an attempt.
  *
  * A delivery leaves memory when its result comes or its lease ends.
@@ -44,9 +44,9 @@ export class Listening {
   readonly #over = new AbortController();
   /** By lease. */
   readonly #unanswered = new Map<string, PulledDelivery>();
-  /** The results, recorded one after another. */
-  #recording: Promise<void> = Promise.resolve();
-  #resultsWaiting = 0;
+  /** Results that wait to be recorded. */
+  #results: PullResult[] = [];
+  #recording: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
   #max = 0;
   #pingsMissed = 0;
@@ -172,6 +172,7 @@ export class Listening {
           event_type: delivery.eventType,
           attempt: delivery.attempt,
           leased_until: iso(delivery.leasedUntilMs),
+          url_query_params: delivery.urlQueryParams,
           headers: delivery.headers,
           body: delivery.body.toString('base64'),
         });
@@ -191,22 +192,27 @@ export class Listening {
   #result(result: PullResult): void {
     const { deviceId } = this;
     if (deviceId === null) throw new AppError('wrong_state', { detail: 'Send listen before results.' });
-    this.#resultsWaiting += 1;
-    if (this.#resultsWaiting > MAX_RESULTS_WAITING) throw new AppError('overloaded', { retry: 1 });
-    this.#recording = this.#recording.then(() => this.#record(deviceId, result));
+    if (this.#results.length === MAX_RESULTS_WAITING) throw new AppError('overloaded', { retry: 1 });
+    this.#results.push(result);
+    this.#recording ??= this.#record(deviceId).finally(() => {
+      this.#recording = undefined;
+    });
   }
 
-  async #record(deviceId: EndpointId, result: PullResult): Promise<void> {
+  async #record(endpointId: EndpointId): Promise<void> {
     const { pull, request } = this.#deps;
-    try {
-      const at = { projectId: this.#projectId(request), endpointId: deviceId };
-      const [state = 'unknown'] = await pull.report(at, [result]);
-      this.#unanswered.delete(result.lease);
-      this.#send({ type: 'recorded', uid: result.id, lease: result.lease, state });
-    } catch (error) {
-      this.#refuse(error);
-    } finally {
-      this.#resultsWaiting -= 1;
+    while (this.#results.length > 0) {
+      const results = this.#results;
+      this.#results = [];
+      try {
+        const states = await pull.report({ projectId: this.#projectId(request), endpointId }, results);
+        for (const [n, { id: uid, lease }] of results.entries()) {
+          this.#unanswered.delete(lease);
+          this.#send({ type: 'recorded', uid, lease, state: states[n] ?? 'unknown' });
+        }
+      } catch (error) {
+        this.#refuse(error);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/project-config.ts';
 import { VERSION } from '../../platform/version.ts';
+import { withQuery } from '../../platform/with-query.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 
@@ -92,11 +93,4 @@ class HeaderList {
  */
 function headerText(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
-}
-
-function withQuery(url: string, query: string | null): string {
-  if (query === null || query === '' || url === '') return url;
-  const parsed = new URL(url);
-  parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
-  return parsed.href;
 }

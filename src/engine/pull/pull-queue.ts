@@ -173,7 +173,9 @@ export class PullQueue {
       if (leasedUntilMs === undefined) return [];
       const lease = leaseToken(sealer, delivery.id, { fence: delivery.fence, attemptId: ids.next() });
       const { id, eventId, eventType, numTrials } = delivery;
-      return { id, eventId, eventType, lease, attempt: numTrials + 1, leasedUntilMs, headers, body };
+      const urlQueryParams = delivery.urlQueryParams ?? '';
+      const attempt = numTrials + 1;
+      return { id, eventId, eventType, lease, attempt, leasedUntilMs, urlQueryParams, headers, body };
     });
   }
 
