@@ -1,17 +1,16 @@
-import { execFile } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { type ExecFileException, execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
 import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /**
- * The package as `npm pack` makes it, installed in an empty directory: the tarball is unpacked into node_modules, and its
- * dependencies are those of this repository, so that no registry is needed.
+ * The package as `npm pack` makes it, installed by npm in an empty directory. No registry is needed: the directory has the
+ * packages of the lock file that are not for development only, and npm finds there what the package depends on.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -22,29 +21,31 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'posthorn-package-'));
   await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT });
   const [tarball = ''] = globSync('*.tgz', { cwd: folder });
-  const modules = join(folder, 'node_modules');
-  mkdirSync(join(modules, '.bin'), { recursive: true });
-  await run('tar', ['-xzf', join(folder, tarball), '-C', modules]);
-  cpSync(join(modules, 'package'), join(modules, 'posthorn'), { recursive: true });
-  rmSync(join(modules, 'package'), { recursive: true });
-  bin = join(modules, '.bin/posthorn');
-  symlinkSync('../posthorn/bin/posthorn', bin);
-  const wanted = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
-  for (const name of wanted) link(modules, name);
+  for (const [place, paths] of Map.groupBy(dependencies(), dirname)) copyPackages(place, paths);
+  const quiet = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel', 'error'];
+  await run('npm', ['install', ...quiet, `./${tarball}`], { cwd: folder });
+  bin = join(folder, 'node_modules/.bin/posthorn');
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The sandbox may read only packages that are in the directory itself, so this one is copied. */
-function link(modules: string, name: string): void {
-  const from = join(ROOT, 'node_modules', name);
-  const to = join(modules, name);
-  if (!readdirSync(dirname(from)).includes(basename(name))) return;
-  mkdirSync(dirname(to), { recursive: true });
-  if (name === 'isolated-vm') {
-    cpSync(from, to, { recursive: true, dereference: true });
-    cpSync(join(ROOT, 'node_modules/node-gyp-build'), join(modules, 'node-gyp-build'), { recursive: true });
-  } else symlinkSync(from, to);
+/** The paths of the packages that an installation has. Packages inside of others come with them. */
+function dependencies(): string[] {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; link?: boolean }>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([path, { dev, link }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev && !link)
+    .map(([path]) => path)
+    .filter((path) => existsSync(join(ROOT, path)));
+}
+
+/** Hard links, where the file system can. */
+function copyPackages(place: string, paths: readonly string[]): void {
+  const to = join(folder, place);
+  mkdirSync(to, { recursive: true });
+  const from = paths.map((path) => join(ROOT, path));
+  if (spawnSync('cp', ['-al', ...from, to]).status !== 0) execFileSync('cp', ['-a', ...from, to]);
 }
 
 describe('the installed package', () => {
@@ -54,6 +55,41 @@ describe('the installed package', () => {
     expect(files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'dist/migrations/0001_schema.sql']),
     );
+  });
+
+  it('says which Node it needs, to npm and on an older one', async () => {
+    const manifest = JSON.parse(readFileSync(join(folder, 'node_modules/posthorn/package.json'), 'utf8'));
+    expect(manifest.engines).toEqual({ node: '>=24.7' });
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.6.0' } })`;
+    const preload = join(folder, 'older.cjs');
+    writeFileSync(preload, older);
+    const env = { ...process.env, NODE_OPTIONS: `--require ${preload}` };
+    const refused = await run(bin, ['--help'], { env }).catch((error: unknown) => error as ExecFileException);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: 'posthorn: this is Node 24.6.0; install Node 24.7 or newer\n',
+    });
+  });
+
+  it('reads nothing of the server, and no other package, for a command that calls a service', async () => {
+    const loaded = join(folder, 'loaded.txt');
+    const recorder = join(folder, 'recorder.mjs');
+    writeFileSync(
+      recorder,
+      `import { appendFileSync } from 'node:fs';
+       import { registerHooks } from 'node:module';
+       registerHooks({ load: (url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + '\\n'), next(url, context)) });`,
+    );
+    const env = { ...process.env, NODE_OPTIONS: `--import ${recorder}`, POSTHORN_API_KEY: 'k' };
+    const failed = await run(bin, ['events', '--url', 'http://127.0.0.1:9'], { env }).catch(
+      (error: unknown) => error as ExecFileException,
+    );
+    expect(failed).toMatchObject({ stderr: expect.stringContaining('does not answer') });
+    const files = readFileSync(loaded, 'utf8').match(/(?<=node_modules\/).*\.js/g) ?? [];
+    expect(files).toContain('posthorn/dist/src/remote/history.js');
+    const own =
+      /^posthorn\/dist\/(client\/src|src\/(main\.js$|cli\/(server-)?commands\.js$|remote|project-file|platform|domain))/;
+    expect(files.filter((path) => !own.test(path))).toEqual([]);
   });
 
   it('runs the service: pages, several processes, functions, and commands against it', async () => {
