@@ -429,6 +429,7 @@ create table projects (
   config jsonb not null,
   sealed bytea,
   version bigint not null default 1,
+  config_version bigint not null default 1,
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
   constraint projects_pkey PRIMARY KEY (id)

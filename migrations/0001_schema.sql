@@ -23,7 +23,10 @@ create table projects (
   config jsonb not null,
   -- null: the project has no secret
   sealed bytea,
+  -- goes up with every change that nodes have to learn
   version bigint not null default 1,
+  -- goes up with every change that people make, event types included, and not with breakers, alerts or devices
+  config_version bigint not null default 1,
   updated_at timestamptz not null default now(),
   deleted_at timestamptz
 );

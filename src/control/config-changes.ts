@@ -1,9 +1,9 @@
 import type { Alert } from '../domain/alert.ts';
-import type { Actor } from '../domain/audit.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import {
+  type ChangeAuthor,
   type Committable,
   type ConfigChange,
   changeConfig,
@@ -36,16 +36,14 @@ export interface ConfigChangesDeps {
 }
 
 /** Who changes which project. */
-export interface Author {
-  projectId: string;
-  actor: Actor;
-}
+export type Author = ChangeAuthor;
 
 /**
  * The steps of every change of config. The functions of this folder change one kind of resource each, and all of them
  * go through here:
  *
- * begin   -> a transaction; the version of the project goes up, which locks its row: changes of a project take turns
+ * begin   -> a transaction; the versions of the project go up, which locks its row: changes of a project take turns.
+ *            A caller that wants another version of the config is refused
  * work    -> checks and statements; each records its meta events and gives back its entries for the audit log
  * end     -> audit entries, meta events and the notice to other nodes are stored in the same transaction
  * commit  -> then people get the alerts that moved, and this node reads the new config, once

@@ -1,5 +1,6 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
+import { raiseConfigVersion } from '../store/changes/config-change.ts';
 import {
   deprecateEventType as deprecateRow,
   eventTypesForUpdate,
@@ -7,13 +8,25 @@ import {
   insertEventType,
   updateEventType as updateRow,
 } from '../store/changes/event-type-writes.ts';
-import { audited } from '../store/config/audit-entries.ts';
+import { audited, type Changed } from '../store/config/audit-entries.ts';
 import type { EventTypeDescription, EventTypeRow } from '../store/config/event-types.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 
-// The catalogue decides nothing about delivery: its changes need no version of the project and no refresh.
+// The catalogue decides nothing about delivery: nodes do not have it in memory, and need no refresh. It is config all the
+// same, so its version goes up. That comes first, because subscriptions lock the project before they add types.
+
+function changeCatalogue<T>(
+  changes: ConfigChanges,
+  by: Author,
+  work: (tx: Queryable) => Promise<Changed<T>>,
+): Promise<T> {
+  return audited(changes.deps, by, async (tx) => {
+    await raiseConfigVersion(tx, by);
+    return work(tx);
+  });
+}
 
 export async function createEventType(
   changes: ConfigChanges,
@@ -22,7 +35,7 @@ export async function createEventType(
 ): Promise<EventTypeRow> {
   const id = changes.deps.ids.next();
   try {
-    return await audited(changes.deps, by, async (tx) => {
+    return await changeCatalogue(changes, by, async (tx) => {
       const saved = await insertEventType(tx, by.projectId, { id, ...type });
       return { result: saved, audit: [changeOf('event_type.created', null, saved)] };
     });
@@ -56,7 +69,7 @@ function changeEventType(
   action: AuditNote['action'],
   save: (tx: Queryable, known: EventTypeRow) => Promise<EventTypeRow | undefined>,
 ): Promise<EventTypeRow> {
-  return audited(changes.deps, by, async (tx) => {
+  return changeCatalogue(changes, by, async (tx) => {
     const [row] = await eventTypesForUpdate(tx, by.projectId, { ids: [id] });
     const known = found(row, 'event type', id);
     const saved = found(await save(tx, known), 'event type', id);
@@ -71,7 +84,7 @@ export function importEventTypes(
   types: readonly EventTypeDescription[],
 ): Promise<EventTypeRow[]> {
   const wanted = types.map((type) => ({ id: changes.deps.ids.next(), ...type }));
-  return audited(changes.deps, by, async (tx) => {
+  return changeCatalogue(changes, by, async (tx) => {
     const names = types.map(({ name }) => name);
     const known = await eventTypesForUpdate(tx, by.projectId, { names });
     const result = await importRows(tx, by.projectId, wanted);

@@ -79,6 +79,20 @@ export type Actor =
  */
 export const CLI_USER_HEADER = 'x-posthorn-cli-user';
 
+/**
+ * The version of a project's config that a caller wants to change, and the version that its change made. Every change that
+ * people make raises it by one: endpoints, subscriptions, filters, sources, event types, portal links and settings.
+ */
+export interface ConfigVersion {
+  /** Null: any. */
+  wanted: number | null;
+  /** Null: nothing was changed yet. */
+  made: number | null;
+}
+
+/** The header that names it, in requests and answers. */
+export const CONFIG_VERSION_HEADER = 'x-posthorn-config-version';
+
 /** The service itself: its first start, or a reaction to an endpoint's response. */
 export const INSTANCE: Actor = { type: 'instance', id: null };
 

@@ -31,3 +31,11 @@ export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
+
+/** The URL of an endpoint with the query of an event behind its own. */
+export function withQuery(url: string, query: string | null): string {
+  if (query === null || query === '' || url === '') return url;
+  const parsed = new URL(url);
+  parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
+  return parsed.href;
+}

@@ -90,6 +90,11 @@ export const errorTable = {
     message:
       'The address of the account {email} was never confirmed; an administrator of the instance has to add it.',
   },
+  config_changed: {
+    status: 412,
+    message:
+      'The config of the project has version {version}, not {wanted}. Nothing was changed; read the config again.',
+  },
   body_too_large: {
     status: 413,
     message: 'The {part} is larger than {limit} bytes, the limit that {setting} sets.',

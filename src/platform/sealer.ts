@@ -97,3 +97,8 @@ function decipher(key: Buffer, sealed: Buffer, place: string): string | null {
 function derive(secretKey: Buffer, purpose: string, bytes: number): Buffer {
   return Buffer.from(hkdfSync('sha256', secretKey, '', purpose, bytes));
 }
+
+/** Distinguishes secret keys without revealing anything about them. */
+export function keyFingerprint(secretKey: Buffer): string {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', 'posthorn fingerprint', 8)).toString('hex');
+}

@@ -55,7 +55,12 @@ interface Save {
 
 async function saveEventType({ posthorn, ids }: Target, { key, id, body }: Save): Promise<void> {
   const { deprecated, json_schema, key: _key, ...rest } = body;
-  const fields = { ...rest, ...(isFields(json_schema) && { json_schema }) } as Omit<CreateEventType, 'name'>;
+  // An empty schema removes the stored one.
+  const schema = json_schema === null ? {} : json_schema;
+  const fields = { ...rest, ...(isFields(schema) && { json_schema: schema }) } as Omit<
+    CreateEventType,
+    'name'
+  >;
   const known = (await posthorn.eventTypes.list()).find(({ name }) => name === key);
   const uid =
     id !== '' || known !== undefined

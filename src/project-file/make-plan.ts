@@ -60,8 +60,8 @@ function isChange(kind: Kind, name: string, { wanted, stored }: { wanted: Item; 
   const value = wanted[name];
   // The status of an endpoint is also changed by the service, so a file that does not name it leaves it alone.
   if (kind === 'endpoints' && name === 'status') return value !== '' && value !== (stored[name] || 'active');
-  // The API can neither remove a schema nor take a deprecation back.
-  if (kind === 'event_types' && (value === null || value === false)) return false;
+  // A deprecation cannot be taken back.
+  if (kind === 'event_types' && value === false) return false;
   if (kind === 'endpoints' && name === 'secret' && value === '') return false;
   if (COMPLETED.has(name) && value !== null) return !isPart(value, stored[name]);
   return !isSame(value, stored[name]);

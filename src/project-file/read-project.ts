@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type {
   Endpoint,
   EventType,
@@ -32,8 +31,6 @@ export interface ProjectState {
   settings: Fields;
   /** The kinds and ids of items whose key was made here and is not stored. */
   newKeys: { kind: Kind; id: string; key: string }[];
-  /** Changes with every change of the config. */
-  version: string;
 }
 
 /** What is read of a service. Convoy answers the same calls. */
@@ -57,11 +54,13 @@ export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
 }
 
 export async function readAnswers(posthorn: Posthorn, projectId: string): Promise<Answers> {
+  // First: it has the version of the config, which must not be newer than the rest.
+  const project = await posthorn.projects.get(projectId);
   const subscriptions = (await all(posthorn.subscriptions.list())).filter(({ type }) => type !== 'cli');
   const filters = new Map<string, Filter[]>();
   for (const { uid } of subscriptions) filters.set(uid, (await posthorn.filters.list(uid)) ?? []);
   return {
-    project: await posthorn.projects.get(projectId),
+    project,
     eventTypes: (await posthorn.eventTypes.list()) ?? [],
     sources: await all(posthorn.sources.list()),
     endpoints: await all(posthorn.endpoints.list()),
@@ -107,26 +106,13 @@ export function stateOf(answers: Answers): ProjectState {
     settings: withoutSecrets('settings', settings),
     ...(Object.fromEntries(lists) as Record<Kind, Item[]>),
   };
-  return { document, ids, whole, settings, newKeys, version: versionOf({ whole, settings, ids }) };
+  return { document, ids, whole, settings, newKeys };
 }
 
 const byKey = (a: Item, b: Item): number => (a.key < b.key ? -1 : 1);
 
 function emptyMaps<T>(): Record<Kind, Map<string, T>> {
   return { event_types: new Map(), sources: new Map(), endpoints: new Map(), subscriptions: new Map() };
-}
-
-/** A short hash of all the config, secrets included. It shows nothing of them. */
-function versionOf({ whole, settings, ids }: Pick<ProjectState, 'whole' | 'settings' | 'ids'>): string {
-  const items = kinds.map((kind) =>
-    [...whole[kind]]
-      .map(([key, item]) => [ids[kind].get(key) ?? '', item] as const)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  );
-  return createHash('sha256')
-    .update(JSON.stringify([settings, items]))
-    .digest('hex')
-    .slice(0, 16);
 }
 
 export function withoutSecrets(kind: Kind | 'settings', item: Fields): Fields {

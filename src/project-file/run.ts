@@ -1,13 +1,14 @@
-import type { Posthorn } from '../../client/src/posthorn.ts';
+import { type Posthorn, PosthornError } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../platform/startup-error.ts';
 import type { Given } from '../remote/command.ts';
 import { connectionOf, withService } from '../remote/connect.ts';
 import { readInput } from '../remote/input.ts';
-import { line, note } from '../remote/output.ts';
+import { counted, line, note } from '../remote/output.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
 import { readConvoy } from './from-convoy.ts';
 import { type Change, changeLine, makePlan } from './make-plan.ts';
+import { OnVersion } from './on-version.ts';
 import { forgetPlan, readPlan, savePlan } from './plan-record.ts';
 import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
 import { moveSecrets } from './secrets.ts';
@@ -53,30 +54,43 @@ async function withSecretFiles(state: ProjectState, folder: string): Promise<Doc
 
 interface Planned {
   changes: Change[];
-  state: ProjectState;
+  /** Of the config that the plan is for. */
+  version: string;
   place: { url: string; project: string; file: string; env: NodeJS.ProcessEnv };
   target: Target;
 }
 
-async function planned(given: Given, posthorn: Posthorn, project: string): Promise<Planned> {
-  const { env } = given;
-  const file = given.required('file');
-  const document = await parseDocument((await readInput(file)).toString('utf8'));
-  const state = stateOf(await readAnswers(posthorn, project));
-  const changes = await makePlan(state, document, { env, prune: given.has('prune') });
-  const { url } = await connectionOf(given);
-  const target = { posthorn, projectId: project, ids: state.ids, generated: [] };
-  return { changes, state, place: { url, project, file, env }, target };
+/** Plans the file, and hands over the plan with a client whose changes are made on the planned version only. */
+function withPlan(given: Given, work: (planned: Planned) => Promise<number>): Promise<number> {
+  const onVersion = new OnVersion();
+  return withService(
+    given,
+    async (posthorn, project) => {
+      const { env } = given;
+      const file = given.required('file');
+      const document = await parseDocument((await readInput(file)).toString('utf8'));
+      const state = stateOf(await readAnswers(posthorn, project));
+      const { version } = onVersion;
+      if (version === undefined)
+        throw new StartupError('the service does not tell the version of its config; update the service');
+      const changes = await makePlan(state, document, { env, prune: given.has('prune') });
+      const { url } = await connectionOf(given);
+      const target = { posthorn, projectId: project, ids: state.ids, generated: [] };
+      return work({ changes, version, place: { url, project, file, env }, target });
+    },
+    { fetch: onVersion.fetch },
+  );
 }
 
 /** Shows what an apply would change. Exit code 2: something. */
 export function plan(given: Given): Promise<number> {
-  return withService(given, async (posthorn, project) => {
-    const { changes, state, place } = await planned(given, posthorn, project);
-    await savePlan(place, state.version);
+  return withPlan(given, async ({ changes, version, place }) => {
+    await savePlan(place, version);
     for (const change of changes) line(changeLine(change));
     line(
-      changes.length === 0 ? 'No changes.' : `${changes.length} changes, on config version ${state.version}.`,
+      changes.length === 0
+        ? 'No changes.'
+        : `${counted(changes.length, 'change')}, on config version ${version}.`,
     );
     return changes.length === 0 ? EXIT.done : EXIT.changes;
   });
@@ -84,23 +98,37 @@ export function plan(given: Given): Promise<number> {
 
 /** Makes the project as the file says. */
 export function apply(given: Given): Promise<number> {
-  return withService(given, async (posthorn, project) => {
-    const { changes, state, place, target } = await planned(given, posthorn, project);
+  return withPlan(given, async ({ changes, version, place, target }) => {
     const expected = given.text('config-version') ?? (await readPlan(place))?.config_version;
-    if (expected !== undefined && expected !== state.version)
+    if (expected !== undefined && expected !== version)
       throw new StartupError(
-        `the config changed since the plan (version ${expected} then, ${state.version} now); run posthorn plan again`,
+        `the config changed since the plan (version ${expected} then, ${version} now); run posthorn plan again`,
       );
-    for (const change of changes) {
-      await applyChange(target, change);
-      line(changeLine(change));
-    }
+    await applyAll(target, changes);
     await forgetPlan(place);
     for (const key of target.generated)
       line(
         `generated a secret for endpoint ${key}: posthorn endpoints get ${target.ids.endpoints.get(key)} --output json shows it`,
       );
-    line(changes.length === 0 ? 'No changes.' : `${changes.length} changes applied.`);
+    line(changes.length === 0 ? 'No changes.' : `${counted(changes.length, 'change')} applied.`);
     return EXIT.done;
   });
+}
+
+/** Stops before the first change that the service refuses because another caller made one. */
+async function applyAll(target: Target, changes: readonly Change[]): Promise<void> {
+  let done = 0;
+  try {
+    for (const change of changes) {
+      await applyChange(target, change);
+      line(changeLine(change));
+      done += 1;
+    }
+  } catch (error) {
+    if (!(error instanceof PosthornError) || error.code !== 'config_changed') throw error;
+    throw new StartupError(
+      `another caller changed the config after ${done} of ${counted(changes.length, 'change')}; run posthorn plan again, which shows what is left`,
+      { cause: error },
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Posthorn, PosthornError } from '../../client/src/posthorn.ts';
+import { type ClientOptions, Posthorn, PosthornError } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../platform/startup-error.ts';
 import type { Given } from './command.ts';
 import { type Profile, readProfiles } from './profiles.ts';
@@ -65,14 +65,18 @@ function checked(url: string): string {
   return url;
 }
 
+/** Another `fetch` for the calls. */
+export type ServiceOptions = Pick<ClientOptions, 'fetch'>;
+
 /** The first retries take 0.75 s together. People wait for a command, so it does not try as long as a program. */
 const RETRIES = 2;
 
-export function clientOf({ url, key, project }: Connection): Posthorn {
+export function clientOf({ url, key, project }: Connection, options: ServiceOptions = {}): Posthorn {
   return new Posthorn({
     url,
     key,
     retries: RETRIES,
+    ...options,
     ...(project !== undefined && { project }),
     onWarnings: (warnings) => {
       for (const warning of warnings) process.stderr.write(`posthorn: warning: ${warning}\n`);
@@ -84,11 +88,12 @@ export function clientOf({ url, key, project }: Connection): Posthorn {
 export async function withService<T>(
   given: Given,
   work: (posthorn: Posthorn, project: string) => Promise<T>,
+  options: ServiceOptions = {},
 ): Promise<T> {
   const connection = await connectionOf(given);
   return explained(connection, async () => {
     const project = connection.project ?? (await onlyProject(connection));
-    return work(clientOf({ ...connection, project }), project);
+    return work(clientOf({ ...connection, project }, options), project);
   });
 }
 

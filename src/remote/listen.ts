@@ -11,8 +11,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../client/src/posthorn.ts';
+import { withQuery } from '../domain/endpoint.ts';
 import { EXIT, StartupError, usageError } from '../platform/startup-error.ts';
-import { withQuery } from '../platform/with-query.ts';
 import type { Given } from './command.ts';
 import { type Connection, clientOf, connectionOf, explained } from './connect.ts';
 import { type Forwarded, forward } from './forward.ts';

@@ -94,7 +94,7 @@ it('a local program that hangs, dies or is not there is a failed attempt with th
       () => deliveriesOf(type),
       ([one]) => one?.['status'] === 'Failure',
     );
-    const [attempt] = await app.project.get(`/eventdeliveries/${delivery?.['uid']}/deliveryattempts`);
+    const [attempt] = await app.project.get(`/eventdeliveries/${String(delivery?.['uid'])}/deliveryattempts`);
     expect([attempt.http_status, attempt.error]).toEqual(['', expect.stringMatching(reason)]);
   };
   bad.answerNext(

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startTestApp } from '../support/app.ts';
-import type { ApiClient } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
+import { startInBetween } from './in-between.ts';
 import { startRecordedConvoy } from './recorded-convoy.ts';
 
 const app = await shared(startTestApp());
@@ -147,6 +148,84 @@ describe('a project as a file', () => {
     const again = await posthorn(target, 'plan', '-f', file);
     const version = /config version (\w+)/.exec(again.stdout)?.[1] ?? '';
     expect((await posthorn(target, 'apply', '-f', file, '--config-version', version)).code).toBe(0);
+  });
+
+  it('stops when another caller changes the config while it is applied', async () => {
+    const target = await app.newProject();
+    const other = { name: 'other', url: 'http://127.0.0.1:9/other' };
+    const inBetween = await startInBetween(app.url, async (changes) => {
+      if (changes === 3) await target.post('/endpoints', other);
+    });
+    try {
+      const env = { ...environment(target), POSTHORN_URL: inBetween.url };
+      const stopped = await runPosthorn(['apply', '-f', file], { env });
+      // Settings, event type and source are first, and the endpoint is the fourth.
+      expect([stopped.code, stopped.stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^posthorn: another caller changed the config after 3 of 7 changes; run posthorn plan again/,
+        ),
+      ]);
+      expect((await target.get('/endpoints')).content).toMatchObject([other]);
+      expect((await target.get('/sources')).content).toHaveLength(1);
+      const applied = await runPosthorn(['apply', '-f', file], { env });
+      expect(applied.stdout).toContain('4 changes applied.');
+    } finally {
+      await inBetween.stop();
+    }
+  });
+
+  it('a change that names another version of the config is refused and changes nothing', async () => {
+    const target = await app.newProject();
+    const HEADER = 'x-posthorn-config-version';
+    const at = (response: Response) => Number(response.headers.get(HEADER));
+    let version = at(await target.raw('GET', ''));
+    /** On each version but the right one it is refused, and on that one it raises the version by one. */
+    const change = async (method: string, path: string, body?: unknown): Promise<Json> => {
+      for (const wrong of [version - 1, version + 1]) {
+        const refused = await target.raw(method, path, { body, headers: { [HEADER]: String(wrong) } });
+        expect([refused.status, await refused.json()]).toEqual([
+          412,
+          expect.objectContaining({ code: 'config_changed' }),
+        ]);
+      }
+      const made = await target.raw(method, path, { body, headers: { [HEADER]: String(version) } });
+      expect([made.ok, at(made)]).toEqual([true, version + 1]);
+      version += 1;
+      return ((await made.json()) as Json).data;
+    };
+    await change('PUT', '', { name: `of ${target.projectId}` });
+    const type = await change('POST', '/event-types', { name: 'a.b' });
+    await change('PUT', `/event-types/${type.uid}`, { description: 'two' });
+    await change('POST', `/event-types/${type.uid}/deprecate`);
+    const source = await change('POST', '/sources', { name: 's', type: 'http' });
+    await change('PUT', `/sources/${source.uid}`, { name: 't' });
+    const endpoint = await change('POST', '/endpoints', { name: 'e', url: 'http://127.0.0.1:9/' });
+    await change('PUT', `/endpoints/${endpoint.uid}`, { name: 'f' });
+    await change('PUT', `/endpoints/${endpoint.uid}/pause`);
+    await change('POST', `/endpoints/${endpoint.uid}/activate`);
+    const subscription = await change('POST', '/subscriptions', { name: 's', endpoint_id: endpoint.uid });
+    await change('PUT', `/subscriptions/${subscription.uid}`, { name: 't' });
+    await change('PUT', `/subscriptions/${subscription.uid}/toggle_status`);
+    const [filter] = await target.get(`/subscriptions/${subscription.uid}/filters`);
+    await change('PUT', `/subscriptions/${subscription.uid}/filters/${filter.uid}`, { body: { n: 1 } });
+    await change('DELETE', `/subscriptions/${subscription.uid}`);
+    await change('DELETE', `/endpoints/${endpoint.uid}`);
+    await change('DELETE', `/sources/${source.uid}`);
+    expect(at(await target.raw('GET', ''))).toBe(version);
+    const nonsense = await target.raw('PUT', '', { body: {}, headers: { [HEADER]: 'newest' } });
+    expect(nonsense.status).toBe(400);
+  });
+
+  it('removes the schema of an event type that has none in the file', async () => {
+    const target = await app.newProject();
+    const of = (json_schema: object | null) =>
+      save('types.yaml', { version: 1, event_types: [{ key: 'a.b', json_schema }] });
+    await posthorn(target, 'apply', '-f', of({ type: 'object' }));
+    const removed = await posthorn(target, 'apply', '-f', of(null));
+    expect(removed.stdout).toBe('~ update event type a.b: json_schema\n1 change applied.\n');
+    const types = await target.get('/event-types');
+    expect(types.find(({ name }: Json) => name === 'a.b').json_schema).toBeNull();
   });
 
   it('updates what differs, and deletes only with --prune, and never what has no key', async () => {

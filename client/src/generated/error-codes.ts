@@ -39,6 +39,7 @@ export type ErrorCode =
   | 'name_taken'
   | 'person_deactivated'
   | 'person_unverified'
+  | 'config_changed'
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'upgrade_required'

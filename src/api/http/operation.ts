@@ -2,9 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
-import { type Actor, CLI_USER_HEADER, INSTANCE } from '../../domain/audit.ts';
+import {
+  type Actor,
+  CLI_USER_HEADER,
+  CONFIG_VERSION_HEADER,
+  type ConfigVersion,
+  INSTANCE,
+} from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { AppError, invalidFields } from '../../domain/errors.ts';
+import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
 import { requestTrace } from '../../ingest/request/request-trace.ts';
 import { stringifyWithBytes } from '../../platform/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -169,7 +175,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
     handler: async (request, reply) => {
       request.isUnderWay = true;
-      const { call, wasScoped } = makeCall<Static<Body>, Path>(request);
+      const { call, config, wasScoped } = makeCall<Static<Body>, Path>(request);
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
         refuseIfStrict(request);
@@ -177,6 +183,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       const result = (await operation.handle(call, request, reply)) ?? null;
       if (operation.portal !== 'anyone' && !wasScoped())
         throw new Error(`operation ${at.id} is open to portals and ignores their scope`);
+      if (config.made !== null) reply.header(CONFIG_VERSION_HEADER, config.made);
       warnOfUnshown(request, result);
       const { scope, caller, project } = request;
       const seen =
@@ -229,13 +236,14 @@ function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; s
 }
 
 /**
- * The call, and whether its handler read the caller's scope. A handler that is open to portals and did not
+ * The call, the version of the config that it changes, and whether its handler read the caller's scope. A handler that is open to portals and did not
  * read it is a bug, and portals do not get its response.
  */
 function makeCall<Body, Path extends string>(
   request: FastifyRequest,
-): { call: Call<Body, Path>; wasScoped(): boolean } {
+): { call: Call<Body, Path>; config: ConfigVersion; wasScoped(): boolean } {
   let looked = request.scope === undefined;
+  const config: ConfigVersion = { wanted: wantedVersion(request), made: null };
   const call: Call<Body, Path> = {
     params: request.params as Call<Body, Path>['params'],
     query: request.query as Call<unknown>['query'],
@@ -247,14 +255,23 @@ function makeCall<Body, Path extends string>(
     trace: requestTrace(request),
     beside: {},
     get by() {
-      return { projectId: this.project.id, actor: this.actor };
+      return { projectId: this.project.id, actor: this.actor, config };
     },
     get scope() {
       looked = true;
       return request.scope;
     },
   };
-  return { call, wasScoped: () => looked };
+  return { call, config, wasScoped: () => looked };
+}
+
+/** The version of the config that the caller wants to change. */
+function wantedVersion({ headers }: FastifyRequest): number | null {
+  const given = headers[CONFIG_VERSION_HEADER];
+  if (given === undefined) return null;
+  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given))
+    throw invalid(CONFIG_VERSION_HEADER, 'must be the number of a version');
+  return Number(given);
 }
 
 function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {

@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
 import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
+import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
+import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
-import { type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
+import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access.ts';
 import { checkUrl } from '../http/check-url.ts';
@@ -122,7 +124,14 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     message: 'Project fetched',
     data: Project,
     access: 'viewer',
-    handle: async ({ project }) => toProject(project),
+    handle: async ({ project: { id } }, _request, reply) => {
+      // Read before the rest, so that a change in between makes it too old and not too new. The cache may be behind.
+      const version = await getConfigVersion(context.db, id);
+      const project = await context.projects.get(context.db, id);
+      if (version === undefined || project === undefined) throw new AppError('project_not_found', { id });
+      reply.header(CONFIG_VERSION_HEADER, version);
+      return toProject(project);
+    },
   });
   for (const method of ['PUT', 'POST'] as const) {
     registerOperation(app, {

@@ -217,11 +217,10 @@ function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
 
 function save(
   { changes }: ApiContext,
-  { project, params, scope, actor }: Call<unknown, typeof path>,
+  { by, params, scope }: Call<unknown, typeof path>,
   make: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {
-  const one = { projectId: project.id, id: params.subscriptionID, scope, actor };
-  return changeFilters(changes, one, make);
+  return changeFilters(changes, { ...by, id: params.subscriptionID, scope }, make);
 }
 
 /** Without a filter for a type no filter can refuse. If all are disabled, nothing matches. */

@@ -1,7 +1,7 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import { withQuery } from '../../domain/endpoint.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/project-config.ts';
 import { VERSION } from '../../platform/version.ts';
-import { withQuery } from '../../platform/with-query.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 

@@ -1,4 +1,4 @@
-import type { Actor } from '../../domain/audit.ts';
+import type { Actor, ConfigVersion } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
@@ -71,17 +71,36 @@ export interface Committable<T> {
   committed(): void;
 }
 
+/** Who changes which project, and on which version of its config. */
+export interface ChangeAuthor {
+  projectId: string;
+  actor: Actor;
+  /** Absent: any version. */
+  config?: ConfigVersion | undefined;
+}
+
+interface ChangeDeps {
+  tx: Queryable;
+  metaEvents: MetaEventRecorder;
+}
+
 /**
  * Changes a project's config in a transaction: its version goes up, the changed rows carry the new version, the meta
  * events of the changes are stored, the audit log says who changed what, and other nodes get a notice at commit. (They
  * also look each second; the notice only makes it early.)
  */
-export function changeConfig<T>(
-  { ids, ...deps }: { tx: Queryable; ids: IdFactory; metaEvents: MetaEventRecorder },
-  by: { projectId: string; actor: Actor },
+export async function changeConfig<T>(
+  { ids, ...deps }: ChangeDeps & { ids: IdFactory },
+  by: ChangeAuthor,
   work: (change: ConfigChange) => Promise<Changed<T>>,
 ): Promise<Committable<T>> {
-  return changeState(deps, by.projectId, async (change) => {
+  const project = await raise(
+    deps.tx,
+    by.projectId,
+    'version = version + 1, config_version = config_version + 1',
+  );
+  checkVersion(by, project);
+  return changeRaised(deps, project, async (change) => {
     const { result, audit } = await work(change);
     await insertAudit(change, { ids, ...by }, audit);
     return result;
@@ -93,16 +112,55 @@ export function changeConfig<T>(
  * answered challenges. No entry in the audit log.
  */
 export async function changeState<T>(
-  deps: { tx: Queryable; metaEvents: MetaEventRecorder },
+  deps: ChangeDeps,
   projectId: string,
   work: (change: ConfigChange) => Promise<T>,
 ): Promise<Committable<T>> {
-  const [project] = await deps.tx.query<{ version: number; config: ProjectConfig }>(
-    'update projects set version = version + 1 where id = $1 and deleted_at is null returning version, config',
+  return changeRaised(deps, await raise(deps.tx, projectId, 'version = version + 1'), work);
+}
+
+/** Begins a change of config that nodes do not have in memory. */
+export async function raiseConfigVersion(tx: Queryable, by: Omit<ChangeAuthor, 'actor'>): Promise<void> {
+  checkVersion(by, await raise(tx, by.projectId, 'config_version = config_version + 1'));
+}
+
+async function changeRaised<T>(
+  deps: ChangeDeps,
+  project: RaisedProject,
+  work: (change: ConfigChange) => Promise<T>,
+): Promise<Committable<T>> {
+  const change = new ConfigChange(deps, project);
+  const result = await work(change);
+  return { result, committed: await change.end() };
+}
+
+interface RaisedProject {
+  id: string;
+  version: number;
+  config_version: number;
+  config: ProjectConfig;
+}
+
+/** Locks the project until the end of the transaction. */
+async function raise(tx: Queryable, projectId: string, versions: string): Promise<RaisedProject> {
+  const [project] = await tx.query<RaisedProject>(
+    `update projects set ${versions} where id = $1 and deleted_at is null returning id, version, config_version, config`,
     [projectId],
   );
   if (project === undefined) throw new AppError('project_not_found', { id: projectId });
-  const change = new ConfigChange(deps, { id: projectId, ...project });
-  const result = await work(change);
-  return { result, committed: await change.end() };
+  return project;
+}
+
+/** The project is locked, so no other change comes between this check and the commit. */
+function checkVersion(
+  { config }: Pick<ChangeAuthor, 'config'>,
+  { config_version: made }: RaisedProject,
+): void {
+  if (config === undefined) return;
+  // A call may make several changes: the next one is on the version of its own last one.
+  const wanted = config.made ?? config.wanted;
+  const version = made - 1;
+  if (config.wanted !== null && wanted !== version)
+    throw new AppError('config_changed', { version, wanted: config.wanted });
+  config.made = made;
 }

@@ -83,6 +83,15 @@ export class ProjectStore {
   }
 }
 
+/** Undefined: there is no such project any more. */
+export async function getConfigVersion(db: Queryable, id: string): Promise<number | undefined> {
+  const [row] = await db.query<{ config_version: number }>(
+    'select config_version from projects where id = $1 and deleted_at is null',
+    [id],
+  );
+  return row?.config_version;
+}
+
 export async function countProjects(db: Queryable): Promise<number> {
   const [row] = await db.query<{ count: number }>('select count(*) from projects where deleted_at is null');
   return row?.count ?? 0;
