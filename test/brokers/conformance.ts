@@ -129,8 +129,8 @@ export function conformance(
       );
       expect(shown.toSorted()).toEqual([
         '/lone - -',
-        '/one broker kept',
         '/one broker -',
+        '/one broker kept',
         '/owned broker -',
         '/owned broker -',
       ]);
