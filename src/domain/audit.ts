@@ -49,6 +49,8 @@ export const auditActions = {
   'person.second_factor_on': 'A person set up a second factor.',
   'person.second_factor_off': 'A person removed the second factor.',
   'person.recovery_codes_made': 'A person got new recovery codes. The earlier ones stopped working.',
+  'person.used_code_refused':
+    'A code of an authenticator app was sent again and refused. `after` says from where.',
   'person.link_made':
     'An invitation, a reset of the password or a sign-in link was made. `after` has its purpose.',
   'person.link_used': 'A link was used. After an invitation or a reset the account has a new password.',

@@ -104,7 +104,7 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
     checkPassword('password', use.password, { email: person.email, name });
     passwordHash = await deps.hasher.hash(use.password);
   }
-  const signedIn = await signingIn(deps, async (tx) => {
+  const signedIn = await signingIn(deps, visitor, async (tx) => {
     const taken = await takeLink(tx, deps.sealer.lookupHash(use.token));
     const locked = taken === undefined ? undefined : await lockPerson(tx, taken.person_id);
     if (taken === undefined || locked === undefined || locked.deactivated_at !== null)

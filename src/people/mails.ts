@@ -33,9 +33,17 @@ const CHANGES = {
 
 export type CredentialChange = keyof typeof CHANGES;
 
+const ADVICE = 'If you did not expect this, tell an administrator at once.';
+
 /** Tells people of a change that others could have made with a stolen session. Nothing is sent without a mail server. */
 export function mailChange(deps: PeopleDeps, to: string, change: CredentialChange): void {
-  const advice = 'If you did not expect this, tell an administrator at once.';
-  const text = `${CHANGES[change]}\n\nPosthorn: ${deps.publicUrl()}\n${advice}\n`;
+  const text = `${CHANGES[change]}\n\nPosthorn: ${deps.publicUrl()}\n${ADVICE}\n`;
   deps.sendMail?.({ to, subject: 'Your Posthorn account was changed', text });
+}
+
+/** Tells people that somebody knows a code of their authenticator app. */
+export function mailUsedCode(deps: PeopleDeps, to: string, address: string): void {
+  const what = `A code of your second factor was sent again from ${address}. It was refused, because a code works once.`;
+  const text = `${what}\n\nPosthorn: ${deps.publicUrl()}\n${ADVICE}\n`;
+  deps.sendMail?.({ to, subject: 'A used code of your Posthorn account was refused', text });
 }

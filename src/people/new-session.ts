@@ -6,6 +6,7 @@ import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { type PersonRow, recordSignIn } from '../store/people/people.ts';
 import { endSessionByHash, insertSession, type SessionRow } from '../store/people/sessions.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
+import { noticingUsedCodes } from './used-code.ts';
 
 const TOKEN_CHARS = 43;
 const MOST_AGENT_CHARS = 256;
@@ -21,9 +22,10 @@ export interface SignedIn {
 /** The transaction of a sign-in. */
 export async function signingIn(
   deps: PeopleDeps,
+  visitor: Visitor,
   work: (tx: Queryable) => Promise<SignedIn>,
 ): Promise<SignedIn> {
-  const signedIn = await deps.db.transaction(work);
+  const signedIn = await noticingUsedCodes(deps, visitor, () => deps.db.transaction(work));
   if (signedIn.endedPersonId !== null) deps.forgetCallers(signedIn.endedPersonId);
   return signedIn;
 }

@@ -33,7 +33,7 @@ export async function changePassword(
     throw new AppError('sign_in_refused');
   checkPassword('new_password', next, person);
   const hash = await deps.hasher.hash(next);
-  const signedIn = await signingIn(deps, async (tx) => {
+  const signedIn = await signingIn(deps, visitor, async (tx) => {
     const locked = await lockPerson(tx, personId);
     if (locked === undefined || locked.deactivated_at !== null || locked.password_hash !== known)
       throw new AppError('session_ended');

@@ -35,7 +35,7 @@ export async function signInWithProvider(
   visitor: Visitor,
 ): Promise<SignedIn> {
   const attempt = () =>
-    signingIn(deps, async (tx) => {
+    signingIn(deps, visitor, async (tx) => {
       const person = await findPerson(tx, deps, provider, identity);
       if (person.deactivated_at !== null) throw new AppError('provider_refused');
       const current = await followGroups(tx, deps, { provider, identity }, person);

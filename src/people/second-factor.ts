@@ -20,6 +20,7 @@ import { type SignedIn, startSession } from './new-session.ts';
 import type { Self } from './own-sessions.ts';
 import { endingRights, type PeopleDeps, type Visitor } from './people-deps.ts';
 import { newSeed, otpauthUrl, stepOf } from './totp.ts';
+import { noticingUsedCodes, UsedCode } from './used-code.ts';
 
 /**
  * The second factor of an account: codes of an authenticator app, and recovery codes for when it is lost. States:
@@ -48,6 +49,7 @@ export async function takeCode(
   if (code === undefined || code === '') throw new AppError('code_required');
   const plain = plainCode(code);
   const step = findStep(deps, person, plain);
+  if (step !== null && step <= person.totp_step) throw new UsedCode(person);
   if (step !== null) return takeTotpStep(tx, person.id, step);
   const hash = recoveryHash(deps, person.id, plain);
   const left = person.recovery_hashes.filter((known) => !known.equals(hash));
@@ -58,10 +60,11 @@ export async function takeCode(
 /** As it is shown, in groups or in capitals. */
 const plainCode = (code: string): string => code.toLowerCase().replaceAll(/[\s-]/g, '');
 
+/** The step of a code that is valid now, used or not. */
 function findStep(deps: PeopleDeps, person: PersonWithCredentials, code: string): number | null {
   if (person.sealed_totp === null) return null;
   const seed = deps.sealer.open(person.sealed_totp, place(person.id));
-  return stepOf(seed, code, { nowMs: deps.now(), after: person.totp_step });
+  return stepOf(seed, code, deps.now());
 }
 
 function recoveryHash(deps: PeopleDeps, personId: string, code: string): Buffer {
@@ -147,11 +150,13 @@ async function withCode<T>(
   if (known === undefined) throw new AppError('session_ended');
   const keys = await countAttempt(deps, known.email, visitor);
   const result = await endingRights(deps, personId, () =>
-    deps.db.transaction(async (tx) => {
-      const done = await work(tx, await lockSelf(tx, personId));
-      await attemptSucceeded(tx, keys);
-      return done;
-    }),
+    noticingUsedCodes(deps, visitor, () =>
+      deps.db.transaction(async (tx) => {
+        const done = await work(tx, await lockSelf(tx, personId));
+        await attemptSucceeded(tx, keys);
+        return done;
+      }),
+    ),
   );
   if (change !== null) mailChange(deps, known.email, change);
   return result;

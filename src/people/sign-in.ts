@@ -26,7 +26,7 @@ export async function signIn(
   const known = person?.password_hash ?? null;
   const isRight = await deps.hasher.verify(password, known);
   if (person === undefined || known === null || !isRight) throw new AppError('sign_in_refused');
-  const signedIn = await signingIn(deps, async (tx) => {
+  const signedIn = await signingIn(deps, visitor, async (tx) => {
     const locked = await lockPerson(tx, person.id);
     if (locked === undefined || locked.deactivated_at !== null || locked.password_hash !== known)
       throw new AppError('sign_in_refused');

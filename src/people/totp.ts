@@ -33,15 +33,11 @@ export function codeAt(seed: string, step: number): string {
 
 export const stepAt = (ms: number): number => Math.floor(ms / 1000 / STEP_SECONDS);
 
-/** The step of a code that is valid now and newer than the last one used. Null: none. */
-export function stepOf(
-  seed: string,
-  code: string,
-  { nowMs, after }: { nowMs: number; after: number },
-): number | null {
+/** The newest step of a code that is valid now. Null: none. */
+export function stepOf(seed: string, code: string, nowMs: number): number | null {
   const now = stepAt(nowMs);
-  for (let step = now - STEPS_OFF; step <= now + STEPS_OFF; step++)
-    if (step > after && isSame(codeAt(seed, step), code)) return step;
+  for (let step = now + STEPS_OFF; step >= now - STEPS_OFF; step--)
+    if (isSame(codeAt(seed, step), code)) return step;
   return null;
 }
 

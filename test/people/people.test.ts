@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -307,7 +308,7 @@ describe('with a mail server', () => {
     expect((await use(node.url, { token: await mailTo(email), password: PASSWORD })).status).toBe(200);
   });
 
-  test('people learn of each change of their credentials, at the address that they had', async () => {
+  test('people learn of each change of their credentials and of a code used twice, at the address that they had', async () => {
     const { email, uid, client } = await member(app, 'viewer');
     const root = client.at(node.url);
     const changed = await root.raw('PUT', '/auth/password', {
@@ -317,6 +318,9 @@ describe('with a mail server', () => {
     const [first, second] = set.recoveryCodes;
     await set.client.post('/auth/second-factor/recovery-codes', { code: first });
     await set.client.post('/auth/second-factor/remove', { code: second }, 401);
+    // Not newer than the code that switched it on, whatever the clock says now.
+    const code = codeAt(set.secret, stepAt(Date.now()) - 1);
+    await set.client.post('/auth/second-factor/remove', { code }, 401);
     const instance = new ApiClient(`${node.url}/api/v1`, app.instance.key);
     const removing = { email, purpose: 'reset', remove_second_factor: true };
     const { link } = await instance.post('/sign-in-links', removing);
@@ -326,6 +330,7 @@ describe('with a mail server', () => {
       'The password of your account was changed.',
       'The second factor of your account was switched on.',
       'Your account has new recovery codes.',
+      'A code of your second factor was sent again from 127.0.0.1.',
       'The password of your account was changed.',
       'The second factor of your account was switched off.',
       'Your account has another e-mail address now.',

@@ -92,6 +92,13 @@ describe('the second factor', () => {
     const older = codeAt(secret, stepAt(Date.now()));
     expect((await signIn(app.url, { email, password: PASSWORD, code: older })).status).toBe(401);
     await forgetFailures();
+    // Each refusal of a code that was right once is in the audit log. A wrong code and a wrong password are not.
+    expect((await signIn(app.url, { email, password: PASSWORD, code: '0' })).status).toBe(401);
+    expect((await signIn(app.url, { email, password: 'not the password', code })).status).toBe(401);
+    const { content } = await app.instance.get(`/audit?resourceId=${uid}&action=person.used_code_refused`);
+    expect(content.length).toBe(5);
+    expect(content[0]).toMatchObject({ actor: { type: 'instance' }, after: { address: '127.0.0.1' } });
+    await forgetFailures();
   });
 
   test('the code that switched it on does not sign in', async () => {
