@@ -57,6 +57,10 @@ const figureRow =
           `${n('roundTripsPerDelivery')} round trips, ${n('walPerDelivery')} bytes of WAL per delivery, HOT ${n('hotShare')}`,
         ],
       ],
+      watchers: () => [
+        `${n('eventsPerSecond')} events/s with ${n('watchers')} watchers, ${tail}`,
+        [`${n('without')} without them`, reconciled],
+      ],
       all_cores: () => [
         `${n('eventsPerSecond')} events/s, ${tail}`,
         [`${n('processes')} processes`, times('end_to_end'), reconciled],

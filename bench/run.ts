@@ -16,6 +16,7 @@ import { idleLatency, retryLateness } from './figures/latency.ts';
 import { soak } from './figures/soak.ts';
 import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
+import { watchers } from './figures/watchers.ts';
 import { goalsOf } from './goals.ts';
 import { machine } from './machine.ts';
 import { type Results, report } from './report.ts';
@@ -23,6 +24,7 @@ import { Stage } from './stage.ts';
 
 const FIGURES: Figure[] = [
   endToEnd,
+  watchers,
   allCores,
   relayFloor,
   diy,

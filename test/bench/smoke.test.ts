@@ -9,19 +9,20 @@ import type { Results } from '../../bench/report.ts';
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-smoke-'));
   const file = join(directory, 'results.json');
-  const options = ['--smoke', '--only', 'end_to_end,relay_floor,full_tables,soak', '--json', file];
+  const options = ['--smoke', '--only', 'end_to_end,watchers,relay_floor,full_tables,soak', '--json', file];
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
   const results = JSON.parse(await readFile(file, 'utf8')) as Results;
   await rm(directory, { recursive: true });
 
   expect(results.machine).toMatchObject({ cores: expect.any(Number), node: process.version });
-  expect(Object.keys(results.figures)).toEqual(['end_to_end', 'relay_floor', 'full_tables', 'soak']);
+  expect(Object.keys(results.figures)).toEqual(['end_to_end', 'watchers', 'relay_floor', 'full_tables', 'soak']);
   for (const figure of Object.values(results.figures)) {
     expect(figure).toMatchObject({ lost: 0, duplicates: 0 });
     expect(figure['events']).toBeGreaterThan(0);
     expect(figure['p99Ms']).toBeGreaterThanOrEqual(figure['p50Ms'] as number);
   }
   expect(results.figures['end_to_end']).toMatchObject({ hotShare: 1 });
+  expect(results.figures['watchers']).toMatchObject({ watchers: 10, ratio: expect.any(Number) });
   expect(results.figures['full_tables']).toMatchObject({ stored: 20_000, ratio: expect.any(Number) });
   expect(results.figures['soak']).toMatchObject({ queueMbLast: expect.any(Number), seconds: 2 });
   expect(results.goals.filter(({ name }) => name.startsWith('soak: '))).toHaveLength(4);
