@@ -37,8 +37,11 @@ const breakPinned = (message = BROKEN) =>
 function run(
   args: string[],
   given: Record<string, string> = {},
+  further: string[] = [],
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const places = ['app/node_modules/.bin', 'older', 'machine', 'tools'].map((place) => join(folder, place));
+  const places = ['app/node_modules/.bin', 'older', 'machine', 'tools', ...further].map((place) =>
+    join(folder, place),
+  );
   const env = { ...process.env, ...given, PATH: places.join(':') };
   return new Promise((resolve) => {
     execFile(join(folder, 'app/bin/posthorn'), args, { env }, (error, stdout, stderr) =>
@@ -94,10 +97,29 @@ test('without one it names what to install', async () => {
   expect(stderr).toMatch(/apt-get install libatomic1\b.* or Node 24\.7 or newer\n$/);
 });
 
-test('without npm ci it says to run it', async () => {
+test('without npm ci, or without its Node, one line says what to do', async () => {
   const { code, stderr } = await run(['serve']);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/run npm ci, or install Node 24\.7 or newer\n$/);
+  expect(stderr).toMatch(/^posthorn: .*install Node 24\.7 or newer, or run npm ci.*\n$/);
+});
+
+test('npm ci --omit=dev succeeds without a Node to build the pages with, and says so in one line', async () => {
+  script('older/node', fakeNode('v22.3.0'));
+  symlinkSync(join(ROOT, 'web'), join(folder, 'app/web'));
+  const installed = await run(['build-pages'], { npm_lifecycle_event: 'prepare' });
+  expect([installed.code, installed.stdout]).toEqual([0, '']);
+  expect(installed.stderr).toMatch(/^posthorn: the pages are not built .*install Node 24\.7 or newer\n$/);
+  // The start that follows says it.
+  const starting = await run(['build-pages'], { npm_lifecycle_event: 'prestart' });
+  expect(starting).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('a Node of another installation counts as one of the machine', async () => {
+  breakPinned();
+  mkdirSync(join(folder, 'machine/node_modules/node/bin'), { recursive: true });
+  script('machine/node_modules/node/bin/node', fakeNode('v26.0.0'));
+  const { stdout } = await run(['serve'], {}, ['machine/node_modules/node/bin']);
+  expect(stdout).toMatch(/^v26\.0\.0 /);
 });
 
 test('signals reach the program: the launcher becomes it', async () => {
