@@ -59,12 +59,12 @@ function watch(service: Service): Promise<{ request: ClientRequest; response: In
     });
     request.once('error', reject);
     request.once('response', (response) => {
-      if (response.statusCode !== 200) reject(new Error(`the stream answered ${response.statusCode}`));
       // Ending the request at the end is no failure.
       request.on('error', () => undefined);
       response.on('error', () => undefined);
       response.resume();
-      resolve({ request, response });
+      if (response.statusCode === 200) resolve({ request, response });
+      else reject(new Error(`the stream answered ${response.statusCode}`));
     });
   });
 }

@@ -41,7 +41,7 @@ export function mailChange(deps: PeopleDeps, to: string, change: CredentialChang
   deps.sendMail?.({ to, subject: 'Your Posthorn account was changed', text });
 }
 
-/** Tells people that somebody knows a code of their authenticator app. */
+/** Tells people that another may know a code of their authenticator app. */
 export function mailUsedCode(deps: PeopleDeps, to: string, address: string): void {
   const what = `A code of your second factor was sent again from ${address}. It was refused, because a code works once.`;
   const text = `${what}\n\nPosthorn: ${deps.publicUrl()}\n${ADVICE}\n`;

@@ -16,8 +16,8 @@ export class UsedCode extends AppError {
 }
 
 /**
- * Runs the transaction that takes a code. If the code was used before, somebody may have seen it: the audit log has it,
- * and the owner gets a mail. Both come after the transaction, which the refusal has rolled back.
+ * Runs the transaction that takes a code. A code that was used before may have been seen by
+ * others: the audit log has it, and the owner gets a mail. Both come after the transaction, which the refusal rolled back.
  */
 export async function noticingUsedCodes<T>(
   deps: PeopleDeps,

@@ -15,7 +15,13 @@ test('the benchmark runs, counts its events, and writes figures and goals', asyn
   await rm(directory, { recursive: true });
 
   expect(results.machine).toMatchObject({ cores: expect.any(Number), node: process.version });
-  expect(Object.keys(results.figures)).toEqual(['end_to_end', 'watchers', 'relay_floor', 'full_tables', 'soak']);
+  expect(Object.keys(results.figures)).toEqual([
+    'end_to_end',
+    'watchers',
+    'relay_floor',
+    'full_tables',
+    'soak',
+  ]);
   for (const figure of Object.values(results.figures)) {
     expect(figure).toMatchObject({ lost: 0, duplicates: 0 });
     expect(figure['events']).toBeGreaterThan(0);
