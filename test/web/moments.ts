@@ -57,6 +57,30 @@ export function momentTests(get: () => World): void {
       expect(clicks.count).toBeLessThanOrEqual(4);
     });
 
+    it('edits a filter with the fields of real events, tries it on them, and saves it', async () => {
+      const { page, open, seed, app } = get();
+      const { uid } = seed.subscriptions.billing;
+      const samples = page.waitForResponse(/\/events\?.*perPage=50/);
+      await open(`subscriptions/${uid}`);
+      await samples;
+      await page.getByRole('textbox', { name: 'Filter' }).click();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type('{"body": {"inv');
+      await page.getByRole('option', { name: '"invoice"' }).click();
+      await page.keyboard.type('{"$g');
+      await page.getByRole('option', { name: '"$gte"' }).click();
+      await page.keyboard.type('99}}}');
+      await page.getByRole('button', { name: 'Try on the last 50 events' }).click();
+      await page.getByText(/^1 of the last \d+ events would match/).waitFor();
+      await page.getByRole('button', { name: 'Save filter' }).click();
+      await page.getByText('Filter saved').waitFor();
+      const { filter_config } = await app.project.get(`/subscriptions/${uid}`);
+      expect(filter_config.filter.body).toEqual({ invoice: { $gte: 99 } });
+      await app.project.put(`/subscriptions/${uid}`, {
+        filter_config: { ...filter_config, filter: { body: {}, headers: {}, query: {}, path: {} } },
+      });
+    });
+
     it('adds an endpoint, tests it and shows the answer in at most three clicks', async () => {
       const { page, open, seed } = get();
       const clicks = new Clicks();

@@ -7,14 +7,17 @@ import { useAct } from '../../parts/use-act.ts';
 import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
+import { filterKeys } from './filter-keys.ts';
 import { conditionsOf, parseConditions } from './filter-text.ts';
 import { Preview } from './preview.tsx';
+import { useSamples } from './samples.ts';
 
 /** A filter is tried on the last real events before it is saved. */
 export function FilterEditor({ subscription }: { subscription: Subscription }) {
   const { api } = useProject();
   const [initial] = useState(() => JSON.stringify(conditionsOf(subscription), null, 2));
   const [text, setText] = useState(initial);
+  const samples = useSamples();
   const { event_types } = subscription.filter_config;
   const config = () => ({ filter_config: { event_types, filter: parseConditions(text) } });
   const preview = useMutation({
@@ -43,7 +46,13 @@ export function FilterEditor({ subscription }: { subscription: Subscription }) {
         </span>
       }
     >
-      <Editor label="Filter" language="json" initial={initial} onChange={setText} />
+      <Editor
+        label="Filter"
+        language="json"
+        initial={initial}
+        onChange={setText}
+        keys={(path) => filterKeys(path, samples)}
+      />
       <p className="mt-1 text-xs text-muted">
         Conditions on <code>body</code>, <code>headers</code>, <code>query</code> and <code>path</code>, such
         as <code>{'{"body": {"amount": {"$gte": 10}}}'}</code>. Empty: every event of the types.

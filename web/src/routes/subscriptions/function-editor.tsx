@@ -8,6 +8,7 @@ import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { Preview } from './preview.tsx';
+import { useSamples } from './samples.ts';
 
 const EXAMPLE = `function transform(payload) {
   return payload;
@@ -19,6 +20,7 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
   const { api } = useProject();
   const [initial, setInitial] = useState(subscription.function);
   const [text, setText] = useState(subscription.function);
+  const [sample] = useSamples();
   const preview = useMutation({
     mutationFn: () => api.subscriptions.preview(subscription.uid, { function: text }),
   });
@@ -62,7 +64,13 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
         </span>
       }
     >
-      <Editor label="Function" language="javascript" initial={initial} onChange={setText} />
+      <Editor
+        label="Function"
+        language="javascript"
+        initial={initial}
+        onChange={setText}
+        scope={{ payload: sample?.body }}
+      />
       {preview.error !== null && (
         <p role="alert" className="mt-2 text-bad">
           {errorText(preview.error)}

@@ -5,8 +5,9 @@ import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } fr
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
+import { completion, type Suggestions } from './completion.ts';
 
-export interface EditorProps {
+export interface EditorProps extends Suggestions {
   label: string;
   language: 'json' | 'javascript';
   /** The text that it starts with. */
@@ -20,6 +21,12 @@ const theme = EditorView.theme({
   '.cm-gutters': { backgroundColor: 'var(--color-panel)', color: 'var(--color-muted)', border: 'none' },
   '.cm-cursor': { borderLeftColor: 'var(--color-ink)' },
   '&.cm-focused': { outline: 'none' },
+  '.cm-tooltip': { backgroundColor: 'var(--color-raised)', border: '1px solid var(--color-edge)' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--font-mono)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--color-chosen)',
+    color: 'var(--color-ink)',
+  },
 });
 
 const colours = HighlightStyle.define([
@@ -33,11 +40,13 @@ const colours = HighlightStyle.define([
  * The editor lives in a shadow root: there it adopts its styles as sheets, which the policy of the page allows, and does
  * not write style elements, which it does not. Tab moves on, as everywhere on the page.
  */
-export function CodeEditor({ label, language, initial, onChange }: EditorProps) {
+export function CodeEditor({ label, language, initial, onChange, keys, scope }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const change = useRef(onChange);
+  const suggestions = useRef<Suggestions>({});
   useEffect(() => {
     change.current = onChange;
+    suggestions.current = { keys, scope };
   });
   useEffect(() => {
     const element = host.current;
@@ -56,6 +65,7 @@ export function CodeEditor({ label, language, initial, onChange }: EditorProps) 
         keymap.of([...defaultKeymap, ...historyKeymap]),
         language === 'json' ? json() : javascript(),
         syntaxHighlighting(colours),
+        completion(() => suggestions.current),
         theme,
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': label }),
