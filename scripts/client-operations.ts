@@ -11,6 +11,7 @@ interface Parameter {
 
 interface DocumentOperation {
   operationId: string;
+  'x-access': string;
   summary: string;
   tags: [string];
   parameters?: Parameter[];
@@ -30,6 +31,8 @@ type Result =
 
 export interface Method {
   id: string;
+  /** What it needs of a key or a person: a role, or another kind of access. */
+  access: string;
   /** The name of its class. */
   resource: string;
   name: string;
@@ -85,6 +88,7 @@ export function methodsOf(document: Document): Method[] {
       .filter(({ operation: { responses } }) => isJson(responses))
       .map(({ path, verb, operation }) => ({
         id: operation.operationId,
+        access: operation['x-access'],
         resource: className(operation.tags[0]),
         name: methodName(operation.operationId, operation.tags[0]),
         summary: operation.summary,

@@ -15,7 +15,12 @@ import {
   presetSection,
   stateSection,
 } from './doc-sections.ts';
-import { makeClientErrorCodes, makeClientResources, makeClientTypes } from './make-client.ts';
+import {
+  makeClientErrorCodes,
+  makeClientResources,
+  makeClientTypes,
+  makeNeededRoles,
+} from './make-client.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { makeSchema } from './make-schema.ts';
 import { resourceSettings, settingSection } from './setting-sections.ts';
@@ -31,6 +36,7 @@ const files: Record<string, () => Promise<string>> = {
   'client/src/generated/error-codes.ts': makeClientErrorCodes,
   'client/src/generated/resources.ts': makeClientResources,
   'client/src/generated/types.ts': makeClientTypes,
+  'web/src/data/needed-roles.ts': makeNeededRoles,
   'schema.sql': makeSchema,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
   'docs/cli.md': withSection('docs/cli.md', 'commands', commandReference),

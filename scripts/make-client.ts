@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { errorTable } from '../src/domain/errors.ts';
+import { roles } from '../src/domain/role.ts';
 import { type Document, type Method, methodsOf } from './client-operations.ts';
 import { comment, declaration, type JsonSchema, typeText } from './client-types.ts';
 import { makeOpenApi } from './make-openapi.ts';
@@ -17,15 +18,25 @@ export async function makeClientTypes(): Promise<string> {
   const named = Object.entries(document.components.schemas).filter(([name]) => name !== 'Refusal');
   const unnamed = methodsOf(document).flatMap((method) => Object.entries(ownTypes(method)));
   return formatted(
-    'types.ts',
+    'client/src/generated/types.ts',
     [...named, ...unnamed].map(([name, schema]) => declaration(name, schema)),
   );
 }
 
 export async function makeClientErrorCodes(): Promise<string> {
   const codes = Object.keys(errorTable).map((code) => JSON.stringify(code));
-  return formatted('error-codes.ts', [
+  return formatted('client/src/generated/error-codes.ts', [
     `/** The errors of the server; docs/errors.md describes them. */\nexport type ErrorCode = ${codes.join(' | ')};\n`,
+  ]);
+}
+
+/** The role that each operation of a project needs. The dashboard shows people only what they may do. */
+export async function makeNeededRoles(): Promise<string> {
+  const lines = methodsOf(await readDocument())
+    .filter(({ access }) => (roles as readonly string[]).includes(access))
+    .map(({ id, access }) => `${id}: '${access}',\n`);
+  return formatted('web/src/data/needed-roles.ts', [
+    `/** The role that each operation of a project needs. */\nexport const neededRoles = {\n${lines.join('')}} as const;\n`,
   ]);
 }
 
@@ -35,7 +46,7 @@ export async function makeClientResources(): Promise<string> {
   const classes = [...resources].map(
     ([name, own]) => `export class ${name} extends Resource {\n${own.map(methodText).join('\n')}}\n`,
   );
-  return formatted('resources.ts', [
+  return formatted('client/src/generated/resources.ts', [
     imports(methods, classes.join('')),
     ...classes,
     clientClass(
@@ -134,7 +145,7 @@ function clientClass(name: string, properties: (readonly [string, string])[]): s
 function formatted(file: string, parts: string[]): string {
   const { status, stdout, stderr } = spawnSync(
     join(ROOT, 'node_modules/.bin/biome'),
-    ['check', '--write', `--stdin-file-path=client/src/generated/${file}`],
+    ['check', '--write', `--stdin-file-path=${file}`],
     { cwd: ROOT, input: HEAD + ['', ...parts].join('\n'), encoding: 'utf8', maxBuffer: 64 * 2 ** 20 },
   );
   if (status !== 0) throw new Error(`biome cannot format ${file}: ${stderr}`);

@@ -5,6 +5,7 @@ import { momentTests } from './moments.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
 import { putRightTests } from './put-right.ts';
+import { roleTests } from './roles.ts';
 import { signInTests } from './sign-in.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -28,4 +29,5 @@ describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () =>
   listTests(() => world);
   signInTests(() => world);
   peopleTests(() => world);
+  roleTests(() => world);
 });

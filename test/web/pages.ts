@@ -33,6 +33,7 @@ const EMPTY: [path: string, says: RegExp][] = [
   ['sources', /No sources yet/],
   ['event-types', /No event types yet/],
   ['portal-links', /No portal links yet/],
+  ['devices', /No device listens/],
 ];
 
 export function pageTests(get: () => World): void {

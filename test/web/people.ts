@@ -41,12 +41,15 @@ export function peopleTests(get: () => World): void {
       await ann.page.goto(link);
       await ann.page.getByLabel('Password').fill(PASSWORD);
       await ann.page.keyboard.press('Enter');
-      await ann.page.getByRole('navigation').getByText('People').click();
+      await ann.page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      expect(await ann.page.getByRole('navigation').getByText('People').count()).toBe(0);
+      await ann.page.goto(listed);
       await ann.page.getByRole('alert').getByText('You may not see this').waitFor();
       await page.getByLabel('Role of ann@example.com').selectOption('admin');
       await page.getByText('The role of ann@example.com is changed').waitFor();
       await ann.page.goto(listed);
       await ann.page.getByRole('button', { name: 'Remove ann@example.com' }).waitFor();
+      await ann.page.getByRole('navigation').getByText('People').waitFor();
       await page.getByRole('button', { name: 'Remove ann@example.com' }).click();
       await page.getByRole('button', { name: /^Remove from/ }).click();
       await page.getByText('No people yet').waitFor();

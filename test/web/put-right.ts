@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Listener } from '../pull/listener.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { violations } from './axe.ts';
 import type { World } from './world.ts';
 
 /** What an operator changes on the pages, with the effect at the receiver or in the API. */
@@ -66,9 +68,13 @@ export function putRightTests(get: () => World): void {
       );
     });
 
-    it('sends a test with a body of its own to an endpoint', async () => {
+    it('sends a test with a body of its own and the key of the endpoint', async () => {
       const { page } = get();
       await open(`endpoints/${endpoint.uid}`);
+      await page.getByRole('button', { name: 'Edit…' }).click();
+      await page.getByLabel('Sign-in').selectOption('A header with a key');
+      await page.getByLabel('Key', { exact: true }).fill('key of the shop');
+      await page.getByRole('button', { name: 'Save endpoint' }).click();
       await page.getByText('Body of the test').click();
       const body = page.getByLabel('Body, JSON');
       await body.fill('{"order": ');
@@ -83,6 +89,19 @@ export function putRightTests(get: () => World): void {
       await page.getByRole('button', { name: 'Send test' }).click();
       await page.getByText('200 OK').first().waitFor();
       expect(receiver.requests.at(-1)?.json).toEqual({ order: 'mine' });
+      expect(receiver.requests.at(-1)?.headers['x-api-key']).toBe('key of the shop');
+    });
+
+    it('rolls a secret, and the old one stays valid for the hours that were chosen', async () => {
+      const { page } = get();
+      await open(`endpoints/${endpoint.uid}`);
+      await page.getByRole('button', { name: 'Roll secret…' }).click();
+      await page.getByLabel('The old secret is valid for').selectOption('3 days more');
+      const asked = page.waitForRequest(/expire_secret$/);
+      await page.getByRole('button', { name: 'Roll secret', exact: true }).click();
+      // The API counts in seconds.
+      expect((await asked).postDataJSON()).toEqual({ expiration: 3 * 24 * 3600 });
+      await page.getByText(/^expires in/).waitFor();
     });
 
     it('activates a disabled endpoint and sends what was discarded', async () => {
@@ -138,6 +157,68 @@ export function putRightTests(get: () => World): void {
       expect(await page.getByRole('columnheader', { name: 'Tries' }).count()).toBe(0);
       await page.getByRole('button', { name: 'Delete view' }).click();
       await page.getByLabel('Saved view').waitFor({ state: 'detached' });
+    });
+
+    it('adds an endpoint whose consumer fetches its deliveries, and shows what waits', async () => {
+      const { page } = get();
+      await open('endpoints');
+      await page.getByRole('button', { name: 'Add endpoint' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Delivery').selectOption('Pull: a consumer fetches them');
+      await dialog.getByLabel('Name').fill('Warehouse');
+      await dialog.getByLabel('Event types').fill('stock');
+      await dialog.getByRole('button', { name: 'Add endpoint' }).click();
+      await page.getByRole('link', { name: 'Open endpoint' }).click();
+      await project.post('/events/broadcast', { event_type: 'stock', data: { pallet: 1 } });
+      await page.getByRole('link', { name: '1 delivery to fetch' }).waitFor();
+      const { content } = await project.get('/endpoints?q=Warehouse');
+      expect(content).toMatchObject([{ name: 'Warehouse', delivery: 'pull', url: '' }]);
+      await page.getByRole('link', { name: 'stock' }).click();
+      await page.getByText('It waits for its consumer to fetch it.').waitFor();
+      const { deliveries } = await project.post(`/endpoints/${content[0].uid}/pull`, {}, 200);
+      const [{ uid, lease }] = deliveries;
+      const results = [{ uid, lease, ok: true }];
+      await project.post(`/endpoints/${content[0].uid}/pull/results`, { results }, 200);
+      await page.getByText('Reported as done').waitFor();
+    });
+
+    it('adds a source that takes from a broker, and says why it cannot connect', async () => {
+      const { page } = get();
+      await open('sources');
+      await page.getByRole('button', { name: 'Add source' }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Takes from').selectOption('RabbitMQ, AMQP');
+      await dialog.getByLabel('Name').fill('Orders');
+      const settings = dialog.getByLabel('Settings, JSON');
+      await settings.fill('{"host": ');
+      await dialog.getByRole('button', { name: 'Add source' }).click();
+      await page.getByRole('alert').getByText('The settings are no JSON').waitFor();
+      await settings.fill('{"schema": "amqp", "host": "127.0.0.1", "port": "9", "queue": "orders"}');
+      await dialog.getByRole('button', { name: 'Add source' }).click();
+      await page.getByRole('heading', { name: 'Orders' }).waitFor();
+      await page.getByText('The broker refused the connection').first().waitFor();
+      const { content } = await project.get('/sources?q=Orders');
+      expect(content).toMatchObject([{ type: 'pub_sub', pub_sub: { type: 'amqp' } }]);
+      await project.delete(`/sources/${content[0].uid}`);
+    });
+
+    it('shows the devices that listen, what they get, and deletes one', async () => {
+      const { page } = get();
+      await open('devices');
+      await page.getByText('No device listens').waitFor();
+      const listener = await Listener.start(project, { host_name: 'ada-laptop', event_types: ['invoice.*'] });
+      await page.getByRole('cell', { name: 'Online' }).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('link', { name: 'invoice.*' }).click();
+      await page.getByText('ada-laptop').last().waitFor();
+      await open('devices');
+      await page.getByRole('button', { name: 'Delete ada-laptop' }).click();
+      await page.getByRole('button', { name: 'Delete ada-laptop' }).last().click();
+      await page.getByText('No device listens').waitFor();
+      await eventually(
+        async () => listener.closeCode,
+        (code) => code !== null,
+      );
     });
   });
 

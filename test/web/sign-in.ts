@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { PASSWORD } from '../support/session-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { MailServer } from '../support/mail-server.ts';
+import { member, PASSWORD, signIn } from '../support/session-client.ts';
 import { fresh, type World } from './world.ts';
 
 export function signInTests(get: () => World): void {
@@ -60,6 +62,36 @@ export function signInTests(get: () => World): void {
       await page.getByRole('alert').getByText('There is no account with your address.').waitFor();
       expect(wrongs).toEqual([]);
       await close();
+    });
+
+    it('with a forgotten password asks for a link by mail, which sets a new one', async () => {
+      const { app } = get();
+      const mails = await MailServer.start();
+      const node = await app.addNode({
+        POSTHORN_SMTP_URL: mails.url,
+        POSTHORN_SMTP_FROM: 'posthorn@example.com',
+      });
+      const { email } = await member(app, 'viewer');
+      const { page, wrongs, close } = await fresh(get(), node.url);
+      await page.goto(`${node.url}/sign-in`);
+      await page.getByText('Forgot your password?').click();
+      await page.getByLabel('Your e-mail address').fill(email);
+      await page.keyboard.press('Enter');
+      await page.getByText('If the address has an account, a mail is on its way.').waitFor();
+      const [mail] = await eventually(
+        async () => mails.mails,
+        (all) => all.length > 0,
+      );
+      const text = mail?.text.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=') ?? '';
+      await page.goto(/\S+#link=\w+/.exec(text)?.[0] ?? '');
+      await page.getByLabel('Password').fill(`${PASSWORD} and more`);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
+      expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(401);
+      expect((await signIn(app.url, { email, password: `${PASSWORD} and more` })).status).toBe(200);
+      expect(wrongs).toEqual([]);
+      await close();
+      await mails.stop();
     });
 
     it('with the key of a project shows no page of the instance', async () => {

@@ -51,13 +51,13 @@ export async function makeWorld(): Promise<World> {
   };
 }
 
-/** A page without a key or a session, as a visitor has it. */
-export async function fresh({
-  browser,
-  app,
-}: World): Promise<{ page: Page; wrongs: string[]; close(): Promise<void> }> {
+/** A page without a key or a session, as a visitor has it. It may ask only the node at `url`. */
+export async function fresh(
+  { browser, app }: World,
+  url = app.url,
+): Promise<{ page: Page; wrongs: string[]; close(): Promise<void> }> {
   const context = await browser.newContext({ reducedMotion: 'reduce' });
-  const { page, wrongs } = await watchedPage(context, app.url);
+  const { page, wrongs } = await watchedPage(context, url);
   page.setDefaultTimeout(60_000);
   return { page, wrongs, close: () => context.close() };
 }

@@ -73,6 +73,7 @@ import type {
   ListEndpointsQuery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
+  ListedProject,
   ListFailuresQuery,
   ListFailuresResult,
   ListInstanceAuditQuery,
@@ -142,7 +143,7 @@ import type {
 
 export class Projects extends Resource {
   /** List the projects that the caller may use. */
-  list(options?: CallOptions): Promise<Project[]> {
+  list(options?: CallOptions): Promise<ListedProject[]> {
     return this.scope.data('GET', path`/api/v1/projects`, { options });
   }
 

@@ -172,6 +172,7 @@ export interface AuditEntry {
     | 'person.second_factor_on'
     | 'person.second_factor_off'
     | 'person.recovery_codes_made'
+    | 'person.used_code_refused'
     | 'person.link_made'
     | 'person.link_used'
     | 'person.signed_in'
@@ -1106,6 +1107,25 @@ export interface PartialProjectConfig {
     /** Origins that may embed the page, such as https://app.example.com; empty = none. */
     frame_origins?: string[];
   };
+}
+
+export interface ListedProject {
+  uid: string;
+  name: string;
+  type: string;
+  logo_url: string;
+  organisation_id: string;
+  config: ProjectConfig;
+  /** Always null. */
+  statistics: null;
+  retained_events: number;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+  /** The role of the caller in the project. */
+  role: 'viewer' | 'developer' | 'admin';
 }
 
 export interface Project {

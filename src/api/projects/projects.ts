@@ -6,6 +6,7 @@ import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
+import { roles } from '../../domain/role.ts';
 import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access.ts';
@@ -31,6 +32,11 @@ export const Project = Type.Object({
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
+});
+
+export const ListedProject = Type.Object({
+  ...Project.properties,
+  role: oneOf(roles, 'The role of the caller in the project.'),
 });
 
 const CreateProject = Type.Object({
@@ -77,15 +83,19 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     summary: 'List the projects that the caller may use.',
     status: 200,
     message: 'Projects fetched',
-    data: Type.Array(Project),
+    data: Type.Array(ListedProject),
     access: 'any',
     handle: async ({ caller }) => {
       const rows = await context.projects.list(db);
       // The roles of a person differ from project to project.
-      return showRows(
-        rows.filter((row) => roleOf(caller, row.id) !== null),
-        (row) => (roleOf(caller, row.id) === 'viewer' ? asViewer(row) : toProject(row)),
-      );
+      const open = rows.flatMap((row) => {
+        const role = roleOf(caller, row.id);
+        return role === null ? [] : [{ id: row.id, row, role }];
+      });
+      return showRows(open, ({ row, role }) => ({
+        ...(role === 'viewer' ? asViewer(row) : toProject(row)),
+        role,
+      }));
     },
   });
   registerOperation(app, {

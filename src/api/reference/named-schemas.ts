@@ -36,7 +36,7 @@ import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal
 import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
-import { Project } from '../projects/projects.ts';
+import { ListedProject, Project } from '../projects/projects.ts';
 import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
 import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
 import { CreateFilter, Filter, UpdateFilter } from '../subscriptions/filter-schema.ts';
@@ -87,6 +87,7 @@ export const namedSchemas = {
   PortalLink,
   UpdatePortalLink,
   PartialProjectConfig,
+  ListedProject,
   Project,
   PubSub,
   PubSubInput,

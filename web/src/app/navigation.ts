@@ -1,8 +1,10 @@
+import { type Operation, useMay } from '../data/may.ts';
+
+/** A page, and the operation without which it has nothing to show. Without one all roles may see it. */
+type ProjectPage = readonly [path: string, name: string, needs?: Operation];
+
 /** The pages of a project, in groups. */
-export const NAVIGATION: readonly (readonly [
-  group: string,
-  pages: readonly (readonly [path: string, name: string])[],
-])[] = [
+const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage[]])[] = [
   [
     'Now',
     [
@@ -25,21 +27,30 @@ export const NAVIGATION: readonly (readonly [
       ['subscriptions', 'Subscriptions'],
       ['sources', 'Sources'],
       ['event-types', 'Event types'],
-      ['portal-links', 'Portal links'],
-      ['portal-page', 'Portal page'],
+      ['devices', 'Devices', 'listDevices'],
+      ['portal-links', 'Portal links', 'listPortalLinks'],
+      ['portal-page', 'Portal page', 'updateProject'],
     ],
   ],
   [
     'Record',
     [
       ['meta-events', 'Meta events'],
-      ['audit', 'Audit log'],
-      ['people', 'People'],
-      ['keys', 'API keys'],
+      ['audit', 'Audit log', 'listAudit'],
+      ['people', 'People', 'listPeople'],
+      ['keys', 'API keys', 'listKeys'],
       ['settings', 'Settings'],
     ],
   ],
 ];
+
+/** The pages that the reader may see. */
+export function useNavigation(): typeof NAVIGATION {
+  const may = useMay();
+  return NAVIGATION.map(
+    ([group, pages]) => [group, pages.filter(([, , needs]) => needs === undefined || may(needs))] as const,
+  );
+}
 
 export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/instance/projects', 'Projects'],

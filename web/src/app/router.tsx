@@ -42,6 +42,7 @@ const pages = [
   ]),
   page('sources', () => import('../routes/sources/index.ts'), ['SourceList', 'SourcePage']),
   page('event-types', () => import('../routes/event-types/index.ts'), ['EventTypes']),
+  page('devices', () => import('../routes/devices/index.ts'), ['Devices']),
   page('portal-links', () => import('../routes/portal-links/index.ts'), ['PortalLinks']),
   page('portal-page', () => import('../routes/portal-theme/index.ts'), ['PortalThemePage']),
   page('meta-events', () => import('../routes/meta-events/index.ts'), ['MetaEventList', 'MetaEventPage']),

@@ -6,7 +6,7 @@ import { type Hit, searchAll } from '../data/search-all.ts';
 import { ProblemView } from '../parts/query-view.tsx';
 import { Dialog } from '../ui/controls/dialog.tsx';
 import { Link } from '../ui/text/link.tsx';
-import { NAVIGATION } from './navigation.ts';
+import { useNavigation } from './navigation.ts';
 
 /** One search over pages, ids, keys, customers, names and values. Enter opens the only hit, or the first. */
 export function SearchPalette({ onClose }: { onClose(): void }) {
@@ -29,9 +29,9 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
     router.history.push(href);
   };
   const open = (hit: Hit) => go(at(hit.page));
-  const pages = NAVIGATION.flatMap(([, all]) => all).filter(
-    ([, name]) => text !== '' && name.toLowerCase().startsWith(text.toLowerCase()),
-  );
+  const pages = useNavigation()
+    .flatMap(([, all]) => all)
+    .filter(([, name]) => text !== '' && name.toLowerCase().startsWith(text.toLowerCase()));
   const enter = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key !== 'Enter') return;
     event.preventDefault();

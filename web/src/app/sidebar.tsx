@@ -6,7 +6,7 @@ import { Button, IconButton } from '../ui/controls/button.tsx';
 import { Icon, type IconName } from '../ui/text/icon.tsx';
 import { Link } from '../ui/text/link.tsx';
 import type { TimeStyle } from '../ui/text/time.tsx';
-import { INSTANCE_PAGES, NAVIGATION } from './navigation.ts';
+import { INSTANCE_PAGES, useNavigation } from './navigation.ts';
 import { type Theme, useTheme } from './preferences.ts';
 
 interface Props {
@@ -20,12 +20,17 @@ interface Props {
 export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
   const { project } = useParams({ strict: false }) as { project?: string };
   const me = useMe();
+  const navigation = useNavigation();
+  const role = me.projects.find(({ uid }) => uid === project)?.role;
   return (
     <div className="flex h-full flex-col gap-3 bg-panel p-3">
       <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
         <Icon name="horn" className="size-5 text-accent" /> Posthorn
       </Link>
       <ProjectSwitch />
+      {role !== undefined && role !== 'admin' && (
+        <p className="-mt-2 px-2 text-xs text-muted">Your role: {role}</p>
+      )}
       {project !== undefined && (
         <button
           type="button"
@@ -38,7 +43,7 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
       )}
       <nav aria-label="Pages" className="-mx-1 grid min-h-0 grow content-start gap-3 overflow-y-auto px-1">
         {project !== undefined &&
-          NAVIGATION.map(([group, pages]) => (
+          navigation.map(([group, pages]) => (
             <Group
               key={group}
               name={group}

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { curlOf, timingParts } from './attempt.ts';
+import { attemptResult, curlOf, timingParts } from './attempt.ts';
 
 describe('a request as a curl command', () => {
   it('keeps quotes, line breaks and shell signs as they are', () => {
@@ -27,7 +27,7 @@ describe('a request as a curl command', () => {
 describe('the parts of the time of an attempt', () => {
   it('add up to the whole', () => {
     const timings = { dnsMs: 2, connectMs: 3, tlsMs: 10, firstByteMs: 40, totalMs: 50 };
-    const parts = timingParts({ timings });
+    const parts = timingParts({ timings, http_status: '200 OK', status: true });
     expect(parts).toEqual([
       ['Name', 2],
       ['Connect', 3],
@@ -38,9 +38,16 @@ describe('the parts of the time of an attempt', () => {
   });
 
   it('name what is known of an attempt without an answer', () => {
-    expect(timingParts({ timings: { dnsMs: 1, totalMs: 31 } })).toEqual([
+    const timings = { dnsMs: 1, totalMs: 31 };
+    expect(timingParts({ timings, http_status: '', status: false })).toEqual([
       ['Name', 1],
       ['No answer', 30],
     ]);
+  });
+
+  it('are one if a consumer reported the result', () => {
+    const attempt = { timings: { totalMs: 31 }, http_status: '', status: true, error: '' };
+    expect(timingParts(attempt)).toEqual([['In all', 31]]);
+    expect(attemptResult(attempt)).toBe('Reported as done');
   });
 });

@@ -2,16 +2,25 @@ import type { DeliveryAttempt } from 'posthorn-client';
 
 type Timings = Partial<Record<'dnsMs' | 'connectMs' | 'tlsMs' | 'firstByteMs' | 'totalMs', number>>;
 
-/** The parts of the time that an attempt took. A connection that was open already has no name, connect and TLS. */
-export function timingParts(attempt: Pick<DeliveryAttempt, 'timings'>): [name: string, ms: number][] {
+/**
+ * The parts of the time that an attempt took. A connection that was open already has no name, connect and TLS. A result
+ * that a consumer reported has only the whole.
+ */
+export function timingParts(
+  attempt: Pick<DeliveryAttempt, 'timings' | 'http_status' | 'status'>,
+): [name: string, ms: number][] {
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs = 0 } = attempt.timings as Timings;
+  const isReported = attempt.status || attempt.http_status !== '';
   const before = (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
   const parts: [string, number | undefined][] = [
     ['Name', dnsMs],
     ['Connect', connectMs],
     ['TLS', tlsMs],
     ['First byte', firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - before)],
-    [firstByteMs === undefined ? 'No answer' : 'Rest', Math.max(0, totalMs - (firstByteMs ?? before))],
+    [
+      firstByteMs !== undefined ? 'Rest' : isReported ? 'In all' : 'No answer',
+      Math.max(0, totalMs - (firstByteMs ?? before)),
+    ],
   ];
   return parts.filter((part): part is [string, number] => part[1] !== undefined);
 }
@@ -19,12 +28,13 @@ export function timingParts(attempt: Pick<DeliveryAttempt, 'timings'>): [name: s
 export const totalMs = (attempt: Pick<DeliveryAttempt, 'timings'>): number =>
   (attempt.timings as Timings).totalMs ?? 0;
 
-/** "200 OK", or what went wrong. */
+/** "200 OK", or what went wrong. A consumer that fetched it says only that it worked. */
 export function attemptResult({
   http_status,
   error,
-}: Pick<DeliveryAttempt, 'http_status' | 'error'>): string {
-  return http_status === '' ? error || 'no answer' : http_status;
+  status,
+}: Pick<DeliveryAttempt, 'http_status' | 'error' | 'status'>): string {
+  return http_status || error || (status ? 'Reported as done' : 'no answer');
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -39,6 +39,11 @@ export function whyOf(delivery: Stated & Pick<EventDelivery, 'description'>): st
   return held === undefined ? delivery.description : `Held because ${held}`;
 }
 
+/** Who gets it: an endpoint, or the device that listens. */
+export const receiverOf = (
+  delivery: Pick<EventDelivery, 'endpoint_metadata' | 'device_metadata' | 'endpoint_id'>,
+): string => delivery.endpoint_metadata?.name ?? delivery.device_metadata?.host_name ?? delivery.endpoint_id;
+
 type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
@@ -66,7 +71,7 @@ export function tellDelivery(delivery: Told, when: (at: string) => string): stri
       return `${said}We try again ${next === null ? 'soon' : when(next)} (${tries} used).`;
     }
     case 'scheduled':
-      return `${said}It is about to be sent.`;
+      return `${said}${gate?.gate === 'pull' ? 'It waits for its consumer to fetch it.' : 'It is about to be sent.'}`;
   }
 }
 

@@ -24,7 +24,7 @@ export function explainError(error: unknown): Explained {
   if (status === 403)
     return {
       title: 'You may not see this',
-      text: `${text} Ask an owner of the project for a role that may.`,
+      text: `${text} Ask an administrator of the project for a role that may.`,
       requestId,
       kind: 'no-permission',
     };

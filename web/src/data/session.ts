@@ -8,7 +8,7 @@ export interface Me {
   /** The e-mail address. Null with a key. */
   person: string | null;
   instance_admin: boolean;
-  projects: { uid: string; name: string; role: string }[];
+  projects: { uid: string; name: string; role: 'viewer' | 'developer' | 'admin' }[];
 }
 
 const STORED = 'posthorn.key';
@@ -69,10 +69,5 @@ async function keyHolder(): Promise<Me> {
       if (error instanceof PosthornError && error.status === 403) return false;
       throw error;
     });
-  const role = mayAll ? 'instance key' : 'API key';
-  return {
-    person: null,
-    instance_admin: mayAll,
-    projects: projects.map(({ uid, name }) => ({ uid, name, role })),
-  };
+  return { person: null, instance_admin: mayAll, projects };
 }

@@ -33,22 +33,38 @@ export function AttemptView({ attempt, number, body, open }: Props) {
       <div className="@container grid gap-3 py-2 sm:pl-4">
         {attempt.error !== '' && attempt.http_status !== '' && <p>{attempt.error}</p>}
         <TimingBar parts={timingParts(attempt)} />
-        <div className="flex flex-wrap items-center gap-2">
-          <span className="min-w-0 grow break-all">
-            <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
-            {attempt.ip_address !== '' && <span className="text-muted"> at {attempt.ip_address}</span>}
-          </span>
-          <CopyButton text={() => curlOf({ ...attempt, headers: attempt.request_http_header }, body)}>
-            Copy as curl
-          </CopyButton>
-        </div>
-        <div className="grid gap-3 @xl:grid-cols-2">
-          <Half title="Request headers" text={lines(attempt.request_http_header)} />
-          <Half title="Answer headers" text={lines(attempt.response_http_header)} />
-        </div>
-        <Half title="Answer body" text={attempt.response_data} />
+        {attempt.url === '' ? (
+          <>
+            <p>A consumer fetched it and reported the result.</p>
+            <Half title="Headers that it got" text={lines(attempt.request_http_header)} />
+          </>
+        ) : (
+          <Exchange attempt={attempt} body={body} />
+        )}
       </div>
     </details>
+  );
+}
+
+/** The request and its answer. */
+function Exchange({ attempt, body }: Pick<Props, 'attempt' | 'body'>) {
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="min-w-0 grow break-all">
+          <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
+          {attempt.ip_address !== '' && <span className="text-muted"> at {attempt.ip_address}</span>}
+        </span>
+        <CopyButton text={() => curlOf({ ...attempt, headers: attempt.request_http_header }, body)}>
+          Copy as curl
+        </CopyButton>
+      </div>
+      <div className="grid gap-3 @xl:grid-cols-2">
+        <Half title="Request headers" text={lines(attempt.request_http_header)} />
+        <Half title="Answer headers" text={lines(attempt.response_http_header)} />
+      </div>
+      <Half title="Answer body" text={attempt.response_data} />
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { EventDelivery } from 'posthorn-client';
-import { whyOf } from '../data/delivery-state.ts';
+import { receiverOf, whyOf } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
 import { Link } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
@@ -32,12 +32,7 @@ export function DeliveryLines({
             className="min-w-0 grow truncate after:absolute after:inset-0 sm:grow-0"
           >
             {delivery.event_type}
-            {showEndpoint && (
-              <span className="text-muted">
-                {' '}
-                to {delivery.endpoint_metadata?.name ?? delivery.endpoint_id}
-              </span>
-            )}
+            {showEndpoint && <span className="text-muted"> to {receiverOf(delivery)}</span>}
           </Link>
           <span className="hidden min-w-0 flex-1 truncate text-muted sm:block">{whyOf(delivery)}</span>
           <span className="text-xs text-muted">

@@ -17,7 +17,7 @@ interface Props<T> {
   name(row: T): string;
   /** Shown if there are no rows. */
   empty: ReactNode;
-  selection?: Selection;
+  selection?: Selection | undefined;
 }
 
 /** A list in all its states. New rows wait behind a button while the reader is in the list. */

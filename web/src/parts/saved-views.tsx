@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { errorText } from '../data/explain-error.ts';
+import { useMay } from '../data/may.ts';
 import { useProject } from '../data/project.ts';
 import { type Search, useFilters } from '../data/search.ts';
 import { Button } from '../ui/controls/button.tsx';
@@ -26,6 +27,7 @@ export function SavedViews({ page }: { page: string }) {
   const router = useRouter();
   const [search] = useFilters();
   const [saving, setSaving] = useState(false);
+  const mayChange = useMay()('saveView');
   const { data } = useQuery({ queryKey: [id, 'views'], queryFn: () => api.views.list(), staleTime: 30_000 });
   const views = (data ?? []).filter((view) => view.page === page);
   const query = queryOf(search);
@@ -47,12 +49,12 @@ export function SavedViews({ page }: { page: string }) {
           choices={[['', 'Saved views'], ...views.map(({ uid, name }) => [uid, name] as const)]}
         />
       )}
-      {here !== undefined && (
+      {mayChange && here !== undefined && (
         <Button look="quiet" onClick={() => remove.mutate(here.uid)} busy={remove.isPending && 'Deleting'}>
           Delete view
         </Button>
       )}
-      {here === undefined && query !== '' && (
+      {mayChange && here === undefined && query !== '' && (
         <Button look="quiet" onClick={() => setSaving(true)}>
           Save view…
         </Button>

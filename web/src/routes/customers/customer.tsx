@@ -3,6 +3,7 @@ import type { Endpoint } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
@@ -42,7 +43,9 @@ export function Customer() {
         <Link className="link" href={withSearch(at('events'), { customer: owner })}>
           Events
         </Link>
-        <SeePortal owner={owner} />
+        <May use="createPortalLink">
+          <SeePortal owner={owner} />
+        </May>
       </PageHead>
       <QueryView query={endpoints} label="Loading the customer">
         {({ content }) =>

@@ -1,6 +1,7 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useContext, useState } from 'react';
-import { deliveryState, whyOf } from '../../data/delivery-state.ts';
+import { deliveryState, receiverOf, whyOf } from '../../data/delivery-state.ts';
+import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { type Search, useFilters } from '../../data/search.ts';
@@ -31,7 +32,7 @@ const columns: Column<EventDelivery>[] = [
     name: 'Endpoint',
     width: 'minmax(7rem, 1fr)',
     from: 420,
-    cell: ({ endpoint_metadata, endpoint_id }) => endpoint_metadata?.name ?? endpoint_id,
+    cell: receiverOf,
   },
   {
     name: 'Why',
@@ -61,6 +62,7 @@ export function DeliveryList() {
   const [live, setLive] = useState(true);
   const [bulk, setBulk] = useState<'retry' | 'cancel'>();
   const selection = useChosen();
+  const mayRetry = useMay()('batchRetryEventDeliveries');
   const filters = deliveryFilters(search, rangeOf(search['time'], utc));
   const rows = useRows<EventDelivery>({
     key: [id, 'deliveries', filters],
@@ -73,10 +75,14 @@ export function DeliveryList() {
     <ListLayout>
       <PageHead title="Deliveries">
         <LiveSwitch live={live} onChange={setLive} />
-        <Button onClick={() => setBulk('cancel')}>Cancel…</Button>
-        <Button icon="again" onClick={() => setBulk('retry')}>
-          Retry…
-        </Button>
+        {mayRetry && (
+          <>
+            <Button onClick={() => setBulk('cancel')}>Cancel…</Button>
+            <Button icon="again" onClick={() => setBulk('retry')}>
+              Retry…
+            </Button>
+          </>
+        )}
       </PageHead>
       <DeliveryFilterBar search={search} setSearch={setSearch} />
       <ChosenBar selection={selection} />
@@ -84,11 +90,9 @@ export function DeliveryList() {
         label="Deliveries"
         rows={rows}
         columns={columns}
-        selection={selection}
+        selection={mayRetry ? selection : undefined}
         href={({ uid }) => withSearch(at(`deliveries/${uid}`), search)}
-        name={(delivery) =>
-          `${deliveryState(delivery)}: ${delivery.event_type} to ${delivery.endpoint_metadata?.name ?? delivery.endpoint_id}`
-        }
+        name={(delivery) => `${deliveryState(delivery)}: ${delivery.event_type} to ${receiverOf(delivery)}`}
         empty={
           isFiltered ? (
             <EmptyState

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { WholeEventDelivery } from 'posthorn-client';
-import { deliveryState, tellDelivery } from '../../data/delivery-state.ts';
+import { deliveryState, receiverOf, tellDelivery } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -37,7 +38,9 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
   return (
     <>
       <PageHead title={delivery.event_type} beside={<DeliveryBadge delivery={delivery} />}>
-        <Acts delivery={delivery} />
+        <May use="resendEventDelivery">
+          <Acts delivery={delivery} />
+        </May>
       </PageHead>
       <p className="mb-3 max-w-[75ch] text-base">
         {tellDelivery(delivery, (when) => relative(Date.parse(when), now))}
@@ -45,9 +48,9 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
       <Facts
         items={[
           [
-            'Endpoint',
+            delivery.device_metadata === null ? 'Endpoint' : 'Device',
             endpoint === null ? (
-              delivery.endpoint_id
+              receiverOf(delivery)
             ) : (
               <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
                 {endpoint.name}
@@ -66,9 +69,11 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
           ],
           [
             'Address',
-            <span key="" className="break-all">
-              {delivery.target_url}
-            </span>,
+            delivery.target_url === '' ? undefined : (
+              <span key="" className="break-all">
+                {delivery.target_url}
+              </span>
+            ),
           ],
           ['Tries', `${metadata.num_trials} of ${metadata.retry_limit}, ${metadata.strategy}`],
           ['Created', <Time key="" at={delivery.created_at} />],

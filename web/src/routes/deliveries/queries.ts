@@ -25,7 +25,9 @@ export const HELD_CHOICES: readonly Choice[] = [
   ['paused,circuit_breaker,rate_limit', 'Held by anything'],
   ['paused', 'Held: endpoint paused'],
   ['circuit_breaker', 'Held: circuit breaker'],
-  ['pull', 'Waits to be pulled'],
+  ['pull', 'Waits to be fetched'],
+  ['sending', 'Being sent, or with a consumer'],
+  ['retry', 'Waits for its next try'],
   ['rate_limit', 'Held: rate limit'],
 ];
 

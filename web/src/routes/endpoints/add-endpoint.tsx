@@ -9,6 +9,7 @@ import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { Link } from '../../ui/text/link.tsx';
+import { type Delivery, DeliveryFields } from './delivery-fields.tsx';
 
 interface Added {
   endpoint: Endpoint;
@@ -18,14 +19,17 @@ interface Added {
 
 /** One dialog adds an endpoint with its subscription, sends a test and shows the answer. */
 export function AddEndpoint({ onClose }: { onClose(): void }) {
-  const { api, at } = useProject();
+  const { api } = useProject();
   const queries = useQueryClient();
   const [added, setAdded] = useState<Added>();
+  const [delivery, setDelivery] = useState<Delivery>('push');
+  const isPull = delivery === 'pull';
   const add = async (form: FormData): Promise<never> => {
     const text = (name: string): string => formText(form, name);
     const endpoint = await api.endpoints.create({
       name: text('name') || new URL(text('url')).host,
-      url: text('url'),
+      delivery,
+      ...(text('url') === '' ? {} : { url: text('url') }),
       ...(text('customer') === '' ? {} : { owner_id: text('customer') }),
     });
     const types = text('types')
@@ -47,42 +51,22 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
     // The dialog stays open with the answer of the test.
     return new Promise<never>(() => undefined);
   };
-  if (added !== undefined)
-    return (
-      <Dialog title={`Added ${added.endpoint.name}`} onClose={onClose} wide>
-        <div className="grid gap-4">
-          {added.attempt !== null && <AttemptView attempt={added.attempt} body="" open />}
-          {added.problem !== null && (
-            <p role="alert" className="text-bad">
-              The test was not sent: {added.problem}
-            </p>
-          )}
-          {added.attempt === null && added.problem === null && (
-            <p>It has a subscription and receives events from now on.</p>
-          )}
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Close</Button>
-            <Link
-              href={at(`endpoints/${added.endpoint.uid}`)}
-              onClick={onClose}
-              className={buttonLook('main')}
-            >
-              Open endpoint
-            </Link>
-          </div>
-        </div>
-      </Dialog>
-    );
+  if (added !== undefined) return <AddedDialog {...added} onClose={onClose} />;
   return (
     <FormDialog
       title="Add endpoint"
-      action="Add and test"
+      action={isPull ? 'Add endpoint' : 'Add and test'}
       onClose={onClose}
       onSubmit={add}
       explain={errorText}
     >
-      <TextField label="Address" name="url" type="url" required placeholder="https://example.com/webhooks" />
-      <TextField label="Name" name="name" hint="Empty: the host of the address." />
+      <DeliveryFields value={delivery} onChange={setDelivery} />
+      <TextField
+        label="Name"
+        name="name"
+        required={isPull}
+        hint={isPull ? undefined : 'Empty: the host of the address.'}
+      />
       <TextField
         label="Event types"
         name="types"
@@ -90,7 +74,36 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
         hint="Separated by commas. Empty: every type."
       />
       <TextField label="Customer" name="customer" hint="The id of the customer that it belongs to, if any." />
-      <Check label="Send a test event" name="test" defaultChecked />
+      {!isPull && <Check label="Send a test event" name="test" defaultChecked />}
     </FormDialog>
+  );
+}
+
+/** The answer of the test, and the way to the endpoint. */
+function AddedDialog({ endpoint, attempt, problem, onClose }: Added & { onClose(): void }) {
+  const { at } = useProject();
+  return (
+    <Dialog title={`Added ${endpoint.name}`} onClose={onClose} wide>
+      <div className="grid gap-4">
+        {attempt !== null && <AttemptView attempt={attempt} body="" open />}
+        {problem !== null && (
+          <p role="alert" className="text-bad">
+            The test was not sent: {problem}
+          </p>
+        )}
+        {attempt === null && problem === null && (
+          <p>
+            It has a subscription and gets events from now on.
+            {endpoint.delivery === 'pull' && ' Its page has the command that fetches them.'}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Close</Button>
+          <Link href={at(`endpoints/${endpoint.uid}`)} onClick={onClose} className={buttonLook('main')}>
+            Open endpoint
+          </Link>
+        </div>
+      </div>
+    </Dialog>
   );
 }

@@ -2,7 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { Endpoint } from 'posthorn-client';
 import { plural } from '../../data/delivery-state.ts';
+import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
+import { May } from '../../parts/may.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
@@ -35,6 +37,7 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
         ) ?? null
       );
     },
+    enabled: useMay()('listAudit'),
   });
   const discarded = useQuery({
     queryKey: [id, 'endpoint', endpoint.uid, 'discarded'],
@@ -81,11 +84,18 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
           </>
         )}
       </p>
-      <Button look="main" icon="play" onClick={() => activate.mutate()} busy={activate.isPending && 'Asking'}>
-        {count === 0
-          ? 'Activate'
-          : `Activate and send ${count === 1 ? 'that 1' : `those ${count.toLocaleString('en')}`}`}
-      </Button>
+      <May use="activateEndpoint">
+        <Button
+          look="main"
+          icon="play"
+          onClick={() => activate.mutate()}
+          busy={activate.isPending && 'Asking'}
+        >
+          {count === 0
+            ? 'Activate'
+            : `Activate and send ${count === 1 ? 'that 1' : `those ${count.toLocaleString('en')}`}`}
+        </Button>
+      </May>
     </section>
   );
 }

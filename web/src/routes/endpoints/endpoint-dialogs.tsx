@@ -1,11 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
+import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { type Delivery, DeliveryFields } from './delivery-fields.tsx';
+import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
 interface Props {
   endpoint: Endpoint;
@@ -14,17 +17,20 @@ interface Props {
 
 export function EditEndpoint({ endpoint, onClose }: Props) {
   const { api } = useProject();
+  const [delivery, setDelivery] = useState<Delivery>(endpoint.delivery);
   const queries = useQueryClient();
   const save = async (form: FormData) => {
     const text = (name: string): string => formText(form, name);
     await api.endpoints.update(endpoint.uid, {
       name: text('name'),
+      delivery,
       url: text('url'),
       owner_id: text('customer'),
       support_email: text('mail'),
       http_timeout: Number(text('timeout')),
       rate_limit: Number(text('limit')),
       rate_limit_duration: Number(text('seconds')),
+      ...(delivery === 'push' && signInOf(form)),
     });
     await queries.invalidateQueries();
   };
@@ -36,8 +42,9 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
       onSubmit={save}
       explain={errorText}
     >
-      <TextField label="Address" name="url" type="url" required defaultValue={endpoint.url} />
+      <DeliveryFields value={delivery} onChange={setDelivery} url={endpoint.url} />
       <TextField label="Name" name="name" required defaultValue={endpoint.name} />
+      {delivery === 'push' && <SignInFields authentication={endpoint.authentication} />}
       <TextField label="Customer" name="customer" defaultValue={endpoint.owner_id} />
       <TextField label="Mail on trouble" name="mail" type="email" defaultValue={endpoint.support_email} />
       <div className="grid gap-4 sm:grid-cols-3">

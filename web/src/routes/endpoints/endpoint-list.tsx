@@ -6,6 +6,7 @@ import { useFilters } from '../../data/search.ts';
 import { createCommand } from '../../parts/commands.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
+import { May } from '../../parts/may.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
@@ -24,7 +25,9 @@ const columns: Column<Endpoint>[] = [
     name: 'Address',
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
-    cell: ({ url }) => <span className="text-muted">{url}</span>,
+    cell: ({ url, delivery }) => (
+      <span className="text-muted">{delivery === 'pull' ? 'Pull: a consumer fetches them' : url}</span>
+    ),
   },
   { name: 'Customer', width: 'minmax(5rem, 9rem)', from: 860, cell: ({ owner_id }) => owner_id || '–' },
   {
@@ -50,13 +53,16 @@ export function EndpointList() {
     load: (page) => api.endpoints.list({ ...filters, ...page }).page(),
     live: true,
   });
+  const add = (
+    <May use="createEndpoint">
+      <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+        Add endpoint
+      </Button>
+    </May>
+  );
   return (
     <ListLayout>
-      <PageHead title="Endpoints">
-        <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-          Add endpoint
-        </Button>
-      </PageHead>
+      <PageHead title="Endpoints">{add}</PageHead>
       <FilterBar>
         <FilterText label="Name" value={search['name'] ?? ''} onChange={(name) => setSearch({ name })} />
         <FilterText
@@ -77,9 +83,7 @@ export function EndpointList() {
             text="An endpoint is an address that receives events. Add one here, or with the API:"
             command={createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' })}
           >
-            <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-              Add endpoint
-            </Button>
+            {add}
           </EmptyState>
         }
       />

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -8,14 +9,12 @@ import { EndpointBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { Facts } from '../../ui/tables/facts.tsx';
-import { Id } from '../../ui/text/id.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
-import { percent } from '../../ui/text/numbers.ts';
-import { Time } from '../../ui/text/time.tsx';
 import { DisabledBanner } from './disabled-banner.tsx';
 import { DeleteEndpoint, EditEndpoint, RollSecret } from './endpoint-dialogs.tsx';
+import { EndpointFacts } from './endpoint-facts.tsx';
 import { EndpointTest } from './endpoint-test.tsx';
+import { Numbers } from './numbers.tsx';
+import { Pulling } from './pulling.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
 import { Secrets } from './secrets.tsx';
 
@@ -40,55 +39,35 @@ export function EndpointPage() {
 type Open = 'edit' | 'roll' | 'delete' | undefined;
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
-  const { at } = useProject();
   const [open, setOpen] = useState<Open>();
+  const may = useMay();
   const close = () => setOpen(undefined);
   const isDisabled = endpoint.status === 'inactive';
-  const { rate_limit: limit, rate_limit_duration: seconds } = endpoint;
+  const isPull = endpoint.delivery === 'pull';
   return (
     <>
       <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
-        {!isDisabled && <PauseButton endpoint={endpoint} />}
-        <Button onClick={() => setOpen('edit')}>Edit…</Button>
-        <Button onClick={() => setOpen('roll')}>Roll secret…</Button>
-        <Button look="danger" onClick={() => setOpen('delete')}>
-          Delete…
-        </Button>
+        {may('updateEndpoint') && (
+          <>
+            {!isDisabled && <PauseButton endpoint={endpoint} />}
+            <Button onClick={() => setOpen('edit')}>Edit…</Button>
+            <Button onClick={() => setOpen('roll')}>Roll secret…</Button>
+            <Button look="danger" onClick={() => setOpen('delete')}>
+              Delete…
+            </Button>
+          </>
+        )}
       </PageHead>
-      <p className="mb-3 break-all">{endpoint.url}</p>
+      <p className="mb-3 break-all">
+        {isPull ? 'Nothing is sent to it. A consumer fetches its deliveries.' : endpoint.url}
+      </p>
       {isDisabled && <DisabledBanner endpoint={endpoint} />}
-      <Facts
-        items={[
-          [
-            'Customer',
-            endpoint.owner_id === '' ? (
-              ''
-            ) : (
-              <Link key="" className="link" href={at(`customers/${encodeURIComponent(endpoint.owner_id)}`)}>
-                {endpoint.owner_id}
-              </Link>
-            ),
-          ],
-          ['Failed, 30 d', `${percent(endpoint.failure_rate)} of attempts`],
-          ['Circuit breaker', endpoint.cb_state || 'closed'],
-          ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
-          ['Time limit', endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`],
-          ['Sign-in', endpoint.authentication?.type || 'none'],
-          ['Client certificate', endpoint.mtls_client_cert === undefined ? 'none' : 'yes'],
-          ['Mail on trouble', endpoint.support_email || 'none'],
-          [
-            'Subscriptions',
-            <Link key="" className="link" href={withSearch(at('subscriptions'), { endpoint: endpoint.uid })}>
-              Show
-            </Link>,
-          ],
-          ['Created', <Time key="" at={endpoint.created_at} />],
-          ['Id', <Id key="" value={endpoint.uid} what="endpoint id" />],
-        ]}
-      />
-      <EndpointTest endpoint={endpoint} />
+      <EndpointFacts endpoint={endpoint} />
+      {isPull && <Pulling endpoint={endpoint} />}
+      {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} />}
+      <Numbers endpoint={endpoint.uid} />
       <RecentDeliveries endpoint={endpoint.uid} />
-      <Secrets endpoint={endpoint} />
+      {may('expireSecret') && <Secrets endpoint={endpoint} />}
       {open === 'edit' && <EditEndpoint endpoint={endpoint} onClose={close} />}
       {open === 'roll' && <RollSecret endpoint={endpoint} onClose={close} />}
       {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { EventType } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
+import { May } from '../../parts/may.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -20,12 +21,12 @@ export function EventTypes() {
   const [open, setOpen] = useState<Open>();
   const types = useQuery({ queryKey: [id, 'event-types'], queryFn: () => api.eventTypes.list() });
   const acts = (
-    <>
+    <May use="createEventType">
       <Button onClick={() => setOpen({ kind: 'import' })}>Import from OpenAPI…</Button>
       <Button look="main" icon="plus" onClick={() => setOpen({ kind: 'new' })}>
         Add event type
       </Button>
-    </>
+    </May>
   );
   const close = () => setOpen(undefined);
   return (
@@ -69,7 +70,7 @@ function TypeRow({ type, onEdit }: { type: EventType; onEdit(): void }) {
         {type.category !== '' && <span className="text-muted">{type.category}</span>}
         <span className="min-w-0 flex-1">{type.description}</span>
         {type.deprecated_at === null ? (
-          <>
+          <May use="updateEventType">
             <Button className="h-7" onClick={onEdit} aria-label={`Edit ${type.name}`}>
               Edit…
             </Button>
@@ -81,7 +82,7 @@ function TypeRow({ type, onEdit }: { type: EventType; onEdit(): void }) {
             >
               Deprecate
             </Button>
-          </>
+          </May>
         ) : (
           <span className="text-muted">
             deprecated <Time at={type.deprecated_at} />

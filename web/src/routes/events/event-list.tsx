@@ -7,6 +7,7 @@ import { useFilters } from '../../data/search.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { May } from '../../parts/may.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -63,9 +64,11 @@ export function EventList() {
     <ListLayout>
       <PageHead title="Events">
         <LiveSwitch live={live} onChange={setLive} />
-        <Button icon="again" onClick={() => setReplaying(true)}>
-          Replay…
-        </Button>
+        <May use="batchReplayEvents">
+          <Button icon="again" onClick={() => setReplaying(true)}>
+            Replay…
+          </Button>
+        </May>
       </PageHead>
       <FilterBar>
         <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { WholeEvent } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
@@ -41,9 +42,16 @@ function EventView({ event }: { event: WholeEvent }) {
     <>
       <PageHead title={event.event_type} beside={<Id value={event.uid} what="event id" />}>
         <CopyButton text={() => resendCommand(project, event)}>Copy as curl</CopyButton>
-        <Button look="main" icon="again" onClick={() => replay.mutate()} busy={replay.isPending && 'Asking'}>
-          Replay
-        </Button>
+        <May use="replayEvent">
+          <Button
+            look="main"
+            icon="again"
+            onClick={() => replay.mutate()}
+            busy={replay.isPending && 'Asking'}
+          >
+            Replay
+          </Button>
+        </May>
       </PageHead>
       <Facts
         items={[

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { EventDelivery, ExplainEventResult } from 'posthorn-client';
-import { plural, tellDelivery } from '../../data/delivery-state.ts';
+import { plural, receiverOf, tellDelivery } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
@@ -48,13 +48,12 @@ export function WhereItWent({ id, isDuplicate }: { id: string; isDuplicate: bool
 function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
   const { at } = useProject();
   const now = useNow();
-  const name = delivery.endpoint_metadata?.name ?? delivery.endpoint_id;
   return (
     <li className="relative grid gap-x-4 border-b border-line py-1.5 hover:bg-hover sm:grid-cols-[9.5rem_minmax(0,1fr)]">
       <DeliveryBadge delivery={delivery} />
       <div className="min-w-0">
         <Link href={at(`deliveries/${delivery.uid}`)} className="link after:absolute after:inset-0">
-          {name}
+          {receiverOf(delivery)}
         </Link>{' '}
         <span className="break-all text-muted">{delivery.target_url}</span>
         <p>{tellDelivery(delivery, (when) => relative(Date.parse(when), now))}</p>

@@ -4,6 +4,7 @@ import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { BulkDialog } from '../../parts/bulk-dialog.tsx';
+import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { FailureTable, type Group, groupKey } from './failure-table.tsx';
@@ -36,15 +37,17 @@ export function Groups({ found: { groups, complete }, time, range }: Props) {
         >
           {isMuted ? 'Unmute' : 'Mute'}
         </Button>
-        <Button
-          className="h-7"
-          icon="again"
-          disabled={group.failed === 0}
-          aria-label={`Retry ${name}`}
-          onClick={() => setRetrying(group)}
-        >
-          Retry…
-        </Button>
+        <May use="batchRetryEventDeliveries">
+          <Button
+            className="h-7"
+            icon="again"
+            disabled={group.failed === 0}
+            aria-label={`Retry ${name}`}
+            onClick={() => setRetrying(group)}
+          >
+            Retry…
+          </Button>
+        </May>
       </span>
     );
   };

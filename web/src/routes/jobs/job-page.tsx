@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { JobBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -44,9 +45,16 @@ function JobView({ job }: { job: Job }) {
     <>
       <PageHead title={JOB_WORDS[job.type]} beside={<JobBadge job={job} />}>
         {!isOver(job) && (
-          <Button look="danger" icon="cross" onClick={() => stop.mutate()} busy={stop.isPending && 'Asking'}>
-            Stop
-          </Button>
+          <May use="cancelJob">
+            <Button
+              look="danger"
+              icon="cross"
+              onClick={() => stop.mutate()}
+              busy={stop.isPending && 'Asking'}
+            >
+              Stop
+            </Button>
+          </May>
         )}
       </PageHead>
       <p className="mb-2 text-base">

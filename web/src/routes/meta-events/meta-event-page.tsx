@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { MetaEvent } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -44,9 +45,11 @@ function View({ event }: { event: MetaEvent }) {
         title={event.event_type}
         beside={<DeliveryBadge delivery={{ ...event, waiting_for: null, cancelled_at: null }} />}
       >
-        <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Asking'}>
-          Send again
-        </Button>
+        <May use="resendMetaEvent">
+          <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Asking'}>
+            Send again
+          </Button>
+        </May>
       </PageHead>
       <Facts
         items={[

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
+import { useMay } from '../../data/may.ts';
 import { useMe, useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
@@ -7,6 +8,7 @@ import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { Figures } from './figures.tsx';
@@ -61,6 +63,7 @@ export function Overview() {
 /** It stays until the page is left, so that the reader sees the event arrive. */
 function Newcomer() {
   const { api, id } = useProject();
+  const may = useMay();
   const [wasEmpty, setWasEmpty] = useState(false);
   const events = useQuery({
     queryKey: [id, 'any event'],
@@ -69,5 +72,10 @@ function Newcomer() {
   });
   const isEmpty = events.data?.content.length === 0;
   if (isEmpty && !wasEmpty) setWasEmpty(true);
-  return isEmpty || wasEmpty ? <FirstEvent /> : null;
+  if (!isEmpty && !wasEmpty) return null;
+  return may('broadcastEvent') ? (
+    <FirstEvent />
+  ) : (
+    <EmptyState title="Nothing has come in yet" text="What comes in and where it goes is shown here." />
+  );
 }

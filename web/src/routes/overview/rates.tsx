@@ -1,20 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { GetTimeSeriesResult } from 'posthorn-client';
-import { useContext } from 'react';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
+import { DeliveryChart, STEP_MS } from '../../parts/delivery-chart.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { BarChart } from '../../ui/charts/bar-chart.tsx';
 import { formatMs } from '../../ui/charts/timing-bar.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
-import { exactTime, span, TimeStyleContext, useNow } from '../../ui/text/time.tsx';
-
-const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
-const SERIES = [
-  ['Delivered', 'fill-ok'],
-  ['Failed', 'fill-bad'],
-] as const;
+import { span, useNow } from '../../ui/text/time.tsx';
 
 interface Props {
   time: string;
@@ -43,7 +36,7 @@ export function Rates({ time, range, onZoom }: Props) {
       {(data) => (
         <>
           <Figures data={data} time={time} oldest={oldest.data} />
-          <Chart data={data} onZoom={onZoom} />
+          <DeliveryChart data={data} onZoom={onZoom} />
         </>
       )}
     </QueryView>
@@ -115,27 +108,4 @@ function Figures({ data, time, oldest }: { data: GetTimeSeriesResult; time: stri
       ))}
     </ul>
   );
-}
-
-function Chart({ data, onZoom }: { data: GetTimeSeriesResult; onZoom(time: string): void }) {
-  const { utc } = useContext(TimeStyleContext);
-  const { points, step } = data;
-  const bars = points.map(({ start, delivered, failed }) => ({
-    label: exactTime(Date.parse(start), utc).replace(/:\d\d\.\d{3}/, ''),
-    values: [delivered, failed],
-  }));
-  const zoom = (from: number, to: number) => {
-    const [first, last] = [points[from], points[to]];
-    if (first === undefined || last === undefined) return;
-    onZoom(
-      `${minute(Date.parse(first.start), utc)} - ${minute(Date.parse(last.start) + STEP_MS[step], utc)}`,
-    );
-  };
-  return <BarChart label={`Deliveries per ${step}`} series={SERIES} bars={bars} onBrush={zoom} />;
-}
-
-/** As a typed time range has it: 2026-01-31 14:05. */
-function minute(at: number, utc: boolean): string {
-  const shift = utc ? 0 : new Date(at).getTimezoneOffset() * 60_000;
-  return new Date(at - shift).toISOString().slice(0, 16).replace('T', ' ');
 }

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Project } from 'posthorn-client';
 import { useState } from 'react';
+import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
+import { May } from '../../parts/may.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -27,6 +29,7 @@ export function Settings() {
 function Form({ project }: { project: Project }) {
   const { api } = useProject();
   const [deleting, setDeleting] = useState(false);
+  const mayChange = useMay()('updateProject');
   const { config } = project;
   const save = useAct(
     (form: FormData) => api.projects.update(project.uid, changedProject(form)),
@@ -39,18 +42,26 @@ function Form({ project }: { project: Project }) {
   return (
     <form onSubmit={submit} className="max-w-3xl">
       <PageHead title="Settings" beside={<Id value={project.uid} what="project id" />}>
-        <Button type="submit" look="main" busy={save.isPending && 'Saving'}>
-          Save settings
-        </Button>
+        {mayChange ? (
+          <Button type="submit" look="main" busy={save.isPending && 'Saving'}>
+            Save settings
+          </Button>
+        ) : (
+          <p className="text-muted">Administrators of the project change them.</p>
+        )}
       </PageHead>
-      <TextField label="Name" name="name" required defaultValue={project.name} />
-      <DeliveryFields config={config} />
-      <SafetyFields config={config} />
-      <Section title="Delete">
-        <Button look="danger" onClick={() => setDeleting(true)}>
-          Delete project…
-        </Button>
-      </Section>
+      <fieldset disabled={!mayChange} className="min-w-0">
+        <TextField label="Name" name="name" required defaultValue={project.name} />
+        <DeliveryFields config={config} />
+        <SafetyFields config={config} />
+      </fieldset>
+      <May use="deleteProject">
+        <Section title="Delete">
+          <Button look="danger" onClick={() => setDeleting(true)}>
+            Delete project…
+          </Button>
+        </Section>
+      </May>
       {deleting && <DeleteProject project={project} onClose={() => setDeleting(false)} />}
     </form>
   );

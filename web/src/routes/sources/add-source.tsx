@@ -5,8 +5,9 @@ import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
-import { type Choice, SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { type Choice, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { BROKERS, brokerSource } from './broker-settings.ts';
 
 const PROVIDERS: readonly Choice[] = [
   ['', 'Any sender'],
@@ -19,6 +20,7 @@ const PROVIDERS: readonly Choice[] = [
   ['svix', 'Svix'],
   ['twilio', 'Twilio'],
   ['twitter', 'Twitter'],
+  ...Object.entries(BROKERS).map(([kind, { name }]) => [kind, name] as const),
 ];
 
 const CHECKS: readonly Choice[] = [
@@ -28,37 +30,46 @@ const CHECKS: readonly Choice[] = [
   ['api_key', 'A key in a header'],
 ];
 
-/** A source of webhooks. The secret is what the sender shows or asks for. */
+/** A source of webhooks or messages. The secret of webhooks is what the sender shows or asks for. */
 export function AddSource({ onClose }: { onClose(): void }) {
   const { api, at } = useProject();
   const queries = useQueryClient();
   const router = useRouter();
   const [provider, setProvider] = useState('');
   const [check, setCheck] = useState('noop');
+  const broker = BROKERS[provider];
   const add = async (form: FormData) => {
     const made = await api.sources.create({
       name: formText(form, 'name'),
-      type: 'http',
-      ...(provider === ''
-        ? { verifier: verifierOf(form, check) }
-        : {
-            provider: provider as NonNullable<CreateSource['provider']>,
-            verifier: { type: 'hmac', hmac: { secret: formText(form, 'secret') } },
-          }),
-    } as CreateSource);
+      ...(broker === undefined
+        ? webhookSource(form, provider, check)
+        : brokerSource(provider, formText(form, 'settings'))),
+    });
     await queries.invalidateQueries();
     router.history.push(at(`sources/${made.uid}`));
   };
-  const isSecret = provider !== '' || check === 'hmac';
+  const isSecret = broker === undefined && (provider !== '' || check === 'hmac');
   return (
-    <FormDialog title="Add source" action="Add source" onClose={onClose} onSubmit={add} explain={errorText}>
+    <FormDialog title="Add source" action="Add source" onClose={onClose} onSubmit={add} explain={explain}>
       <SelectField
-        label="Sender"
+        label="Takes from"
         value={provider}
         onChange={(event) => setProvider(event.target.value)}
         choices={PROVIDERS}
       />
       <TextField label="Name" name="name" required />
+      {broker !== undefined && (
+        <TextArea
+          // Another kind begins with other settings.
+          key={provider}
+          label="Settings, JSON"
+          name="settings"
+          rows={12}
+          required
+          defaultValue={JSON.stringify(broker.settings, null, 2)}
+          hint="The fields are those of the API."
+        />
+      )}
       {provider === '' && (
         <SelectField
           label="What is checked"
@@ -93,6 +104,20 @@ export function AddSource({ onClose }: { onClose(): void }) {
       )}
     </FormDialog>
   );
+}
+
+const explain = (error: unknown): string =>
+  error instanceof SyntaxError ? `The settings are no JSON: ${error.message}` : errorText(error);
+
+function webhookSource(form: FormData, provider: string, check: string): Omit<CreateSource, 'name'> {
+  const known = {
+    provider,
+    verifier: { type: 'hmac', hmac: { secret: formText(form, 'secret') } },
+  };
+  return {
+    type: 'http',
+    ...(provider === '' ? { verifier: verifierOf(form, check) } : known),
+  } as Omit<CreateSource, 'name'>;
 }
 
 function verifierOf(form: FormData, check: string): object {

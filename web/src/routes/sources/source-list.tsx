@@ -6,6 +6,7 @@ import { useFilters } from '../../data/search.ts';
 import { createCommand } from '../../parts/commands.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
+import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -51,9 +52,11 @@ export function SourceList() {
     live: true,
   });
   const add = (
-    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-      Add source
-    </Button>
+    <May use="createSource">
+      <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+        Add source
+      </Button>
+    </May>
   );
   return (
     <ListLayout>

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
@@ -46,17 +47,19 @@ function View({ source }: { source: Source }) {
   return (
     <>
       <PageHead title={source.name} beside={<SourceBadge source={source} />}>
-        {!isWeb && <TestConnection source={source} />}
-        <Button
-          icon={source.is_disabled ? 'play' : 'pause'}
-          onClick={() => toggle.mutate()}
-          busy={toggle.isPending && 'Asking'}
-        >
-          {source.is_disabled ? 'Enable' : 'Disable'}
-        </Button>
-        <Button look="danger" onClick={() => setDeleting(true)}>
-          Delete…
-        </Button>
+        <May use="updateSource">
+          {!isWeb && <TestConnection source={source} />}
+          <Button
+            icon={source.is_disabled ? 'play' : 'pause'}
+            onClick={() => toggle.mutate()}
+            busy={toggle.isPending && 'Asking'}
+          >
+            {source.is_disabled ? 'Enable' : 'Disable'}
+          </Button>
+          <Button look="danger" onClick={() => setDeleting(true)}>
+            Delete…
+          </Button>
+        </May>
       </PageHead>
       <Facts
         items={[

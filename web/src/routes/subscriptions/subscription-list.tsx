@@ -6,6 +6,7 @@ import { useFilters } from '../../data/search.ts';
 import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
+import { May } from '../../parts/may.tsx';
 import { OnOffBadge } from '../../parts/states.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
@@ -29,7 +30,8 @@ const columns: Column<Subscription>[] = [
     name: 'Endpoint',
     width: 'minmax(7rem, 1fr)',
     from: 640,
-    cell: ({ endpoint_metadata }) => endpoint_metadata?.name ?? '–',
+    cell: ({ endpoint_metadata, device_metadata }) =>
+      endpoint_metadata?.name ?? device_metadata?.host_name ?? '–',
   },
   { name: 'Filter', width: '4rem', from: 760, cell: (row) => (hasFilter(row) ? 'yes' : '–') },
   { name: 'Function', width: '5rem', from: 860, cell: (row) => (row.function === '' ? '–' : 'yes') },
@@ -49,9 +51,11 @@ export function SubscriptionList() {
     live: true,
   });
   const add = (
-    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-      Add subscription
-    </Button>
+    <May use="createSubscription">
+      <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+        Add subscription
+      </Button>
+    </May>
   );
   return (
     <ListLayout>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -12,6 +13,7 @@ import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
+import { FilterAndFunction } from './filter-and-function.tsx';
 import { FilterEditor } from './filter-editor.tsx';
 import { FunctionEditor } from './function-editor.tsx';
 import { DeleteSubscription, EditSubscription } from './subscription-dialogs.tsx';
@@ -36,6 +38,7 @@ export function SubscriptionPage() {
 function View({ subscription }: { subscription: Subscription }) {
   const { api } = useProject();
   const [open, setOpen] = useState<'edit' | 'delete'>();
+  const mayChange = useMay()('updateSubscription');
   const { uid } = subscription;
   const isActive = subscription.status === 'active';
   const toggle = useAct(
@@ -46,21 +49,31 @@ function View({ subscription }: { subscription: Subscription }) {
   return (
     <>
       <PageHead title={subscription.name} beside={<OnOffBadge on={isActive} />}>
-        <Button
-          icon={isActive ? 'pause' : 'play'}
-          onClick={() => toggle.mutate()}
-          busy={toggle.isPending && 'Asking'}
-        >
-          {isActive ? 'Deactivate' : 'Activate'}
-        </Button>
-        <Button onClick={() => setOpen('edit')}>Edit…</Button>
-        <Button look="danger" onClick={() => setOpen('delete')}>
-          Delete…
-        </Button>
+        {mayChange && (
+          <>
+            <Button
+              icon={isActive ? 'pause' : 'play'}
+              onClick={() => toggle.mutate()}
+              busy={toggle.isPending && 'Asking'}
+            >
+              {isActive ? 'Deactivate' : 'Activate'}
+            </Button>
+            <Button onClick={() => setOpen('edit')}>Edit…</Button>
+            <Button look="danger" onClick={() => setOpen('delete')}>
+              Delete…
+            </Button>
+          </>
+        )}
       </PageHead>
       <SubscriptionFacts subscription={subscription} />
-      <FilterEditor key={`filter ${subscription.updated_at}`} subscription={subscription} />
-      <FunctionEditor key={`function ${subscription.updated_at}`} subscription={subscription} />
+      {mayChange ? (
+        <>
+          <FilterEditor key={`filter ${subscription.updated_at}`} subscription={subscription} />
+          <FunctionEditor key={`function ${subscription.updated_at}`} subscription={subscription} />
+        </>
+      ) : (
+        <FilterAndFunction subscription={subscription} />
+      )}
       {open === 'edit' && <EditSubscription subscription={subscription} onClose={() => setOpen(undefined)} />}
       {open === 'delete' && (
         <DeleteSubscription subscription={subscription} onClose={() => setOpen(undefined)} />
@@ -73,6 +86,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
   const { at } = useProject();
   const {
     endpoint_metadata: endpoint,
+    device_metadata: device,
     source_metadata: source,
     retry_config: retry,
     rate_limit_config: rate,
@@ -82,9 +96,9 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
     <Facts
       items={[
         [
-          'Endpoint',
+          device === null ? 'Endpoint' : 'Device',
           endpoint === null ? (
-            ''
+            (device?.host_name ?? '')
           ) : (
             <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
               {endpoint.name}

@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { ApiClient } from '../support/client.ts';
+import { member } from '../support/session-client.ts';
+import { violations } from './axe.ts';
+import { fresh, type World } from './world.ts';
+
+/** Buttons that change nothing on the server. */
+const HARMLESS = /^(Copy|Columns|Live|Mute|Raw|Show|$)/;
+
+/** What can be pressed on the page, in the words that a screen reader says. */
+async function actsOf(page: Page): Promise<string[]> {
+  const names = (await page.evaluate(
+    `[...document.querySelectorAll('main button')].map((one) => one.getAttribute('aria-label') ?? one.textContent)`,
+  )) as string[];
+  return names.filter((name) => !HARMLESS.test(name));
+}
+
+const pagesOf = (page: Page): Promise<string[]> =>
+  page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+
+export function roleTests(get: () => World): void {
+  describe('a role', () => {
+    it('viewer sees everything of the project, and nothing that it may not do', async () => {
+      const { app, seed } = get();
+      const { client } = await member(app, 'viewer');
+      const { page, wrongs, close } = await fresh(get());
+      const [name = '', value = ''] = client.cookie.split('=');
+      await page.context().addCookies([{ name, value, url: app.url }]);
+      const {
+        content: [failed],
+      } = await app.project.get('/eventdeliveries?status=Failure&perPage=1');
+      const open = async (path: string, shows: string) => {
+        await page.goto(`${app.url}/p/${app.projectId}/${path}`);
+        await page.locator('main').getByText(shows).first().waitFor();
+      };
+      const { crm } = seed.endpoints;
+      const pages: [path: string, shows: string][] = [
+        ['overview', 'Endpoints in trouble'],
+        ['failures', 'The endpoint answered 500'],
+        [`events/${seed.failedEvent.uid}`, 'Where it did not go'],
+        [`deliveries/${failed.uid}`, 'database is down'],
+        [`endpoints/${crm.uid}`, 'Latest deliveries'],
+        [`subscriptions/${seed.subscriptions.crm.uid}`, 'every event of the types matches'],
+        [`sources/${seed.source.uid}`, 'Where the sender posts to'],
+        ['event-types', 'invoice.paid'],
+        ['customers/customer-9', 'Broken receiver'],
+        ['settings', 'Wait between tries'],
+      ];
+      const shown: Record<string, string[]> = {};
+      for (const [path, shows] of pages) {
+        await open(path, shows);
+        shown[path] = await actsOf(page);
+      }
+      expect(shown).toEqual(Object.fromEntries(pages.map(([path]) => [path, []])));
+      expect(await page.getByLabel('First wait, seconds').isDisabled()).toBe(true);
+      expect(await violations(page)).toEqual([]);
+      expect((await pagesOf(page)).join(', ')).toBe(
+        'Overview, Failures, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',
+      );
+      await open('keys', 'You may not see this');
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('of a key decides the same: a developer sends and changes, and does not manage', async () => {
+      const { app, seed } = get();
+      const { key } = await app.project.post('/keys', { name: 'of a developer', role: 'developer' });
+      expect((await new ApiClient(app.url, key).get('/api/v1/projects'))[0].role).toBe('developer');
+      const { page, wrongs, close } = await fresh(get());
+      await page.addInitScript((text) => sessionStorage.setItem('posthorn.key', text), key);
+      await page.goto(`${app.url}/p/${app.projectId}/endpoints/${seed.endpoints.crm.uid}`);
+      await page.getByRole('button', { name: 'Roll secret…' }).waitFor();
+      await page.getByRole('complementary').getByText('Your role: developer').waitFor();
+      const pages = await pagesOf(page);
+      expect(pages).toContain('Devices');
+      expect(pages.filter((one) => /Portal|Audit|People|keys/.test(one))).toEqual([]);
+      await page.goto(`${app.url}/p/${app.projectId}/settings`);
+      await page.getByText('Administrators of the project change them.').waitFor();
+      expect(await actsOf(page)).toEqual([]);
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+  });
+}

@@ -1,0 +1,46 @@
+import type { Endpoint } from 'posthorn-client';
+import { useProject } from '../../data/project.ts';
+import { Facts } from '../../ui/tables/facts.tsx';
+import { Id } from '../../ui/text/id.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+import { percent } from '../../ui/text/numbers.ts';
+import { Time } from '../../ui/text/time.tsx';
+
+export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
+  const { at } = useProject();
+  const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
+  /** What only a request to an address has. */
+  const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'pull' ? undefined : value);
+  return (
+    <Facts
+      items={[
+        [
+          'Customer',
+          owner === '' ? (
+            ''
+          ) : (
+            <Link key="" className="link" href={at(`customers/${encodeURIComponent(owner)}`)}>
+              {owner}
+            </Link>
+          ),
+        ],
+        ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
+        ['Failed, 30 d', `${percent(endpoint.failure_rate)} of attempts`],
+        ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
+        ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
+        ['Time limit', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
+        ['Sign-in', sent(endpoint.authentication?.type || 'none')],
+        ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
+        ['Mail on trouble', endpoint.support_email || 'none'],
+        [
+          'Subscriptions',
+          <Link key="" className="link" href={withSearch(at('subscriptions'), { endpoint: endpoint.uid })}>
+            Show
+          </Link>,
+        ],
+        ['Created', <Time key="" at={endpoint.created_at} />],
+        ['Id', <Id key="" value={endpoint.uid} what="endpoint id" />],
+      ]}
+    />
+  );
+}

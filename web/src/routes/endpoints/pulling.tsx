@@ -1,0 +1,46 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Endpoint } from 'posthorn-client';
+import { plural } from '../../data/delivery-state.ts';
+import { useProject } from '../../data/project.ts';
+import { createCommand } from '../../parts/commands.ts';
+import { QueryView } from '../../parts/query-view.tsx';
+import { CodeBlock } from '../../ui/code/code-block.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+
+/** What a pull endpoint has instead of an address: what waits, what its consumer has, and how to fetch. */
+export function Pulling({ endpoint: { uid } }: { endpoint: Endpoint }) {
+  const { api, id, at } = useProject();
+  const totals = useQuery({
+    queryKey: [id, 'endpoint', uid, 'waiting'],
+    queryFn: () => api.eventDeliveries.getWaitingTotals({ endpointId: [uid] }),
+    refetchInterval: 3000,
+  });
+  const rows = (held: string, count: number, what: string) => (
+    <Link className="link" href={withSearch(at('deliveries'), { endpoint: uid, held })}>
+      {plural(count, 'delivery', 'deliveries')} {what}
+    </Link>
+  );
+  return (
+    <Section title="Fetching">
+      <div className="grid gap-2">
+        <QueryView query={totals} label="Counting" rows={1}>
+          {({ pull, retry, sending }) => (
+            <p className="flex flex-wrap gap-x-4">
+              {rows('pull', pull, 'to fetch')}
+              {rows('sending', sending, 'with the consumer')}
+              {rows('retry', retry, 'to fetch again later')}
+            </p>
+          )}
+        </QueryView>
+        <p className="text-muted">
+          Take up to ten, and report each within 30 s with POST to <code>pull/results</code>:
+        </p>
+        <CodeBlock
+          label="Command"
+          text={createCommand(id, `endpoints/${uid}/pull`, { max: 10, wait_seconds: 5 })}
+        />
+      </div>
+    </Section>
+  );
+}
