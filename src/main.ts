@@ -9,6 +9,12 @@ if (major < 24 || (major === 24 && minor < 7)) {
   process.exit(EXIT.failed);
 }
 
+// A library looks for parts of Node that are experimental in 24. That is nothing for an operator. Other warnings stay.
+const [showWarning] = process.listeners('warning');
+process.removeAllListeners('warning').on('warning', (warning) => {
+  if (warning.name !== 'ExperimentalWarning') showWarning?.(warning);
+});
+
 // `posthorn events | head` closes the pipe before everything is written. That is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

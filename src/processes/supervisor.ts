@@ -47,6 +47,8 @@ export class Supervisor {
       // TypeScript here, JavaScript in an installed package.
       exec: join(import.meta.dirname, `worker-main${extname(import.meta.filename)}`),
       args: [],
+      // As src/main.ts: a library looks for parts of Node that are experimental in 24.
+      execArgv: [...process.execArgv, '--disable-warning=ExperimentalWarning'],
       // Log lines of several processes on one pipe could mix, so they pass through this process.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });

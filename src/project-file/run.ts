@@ -61,14 +61,14 @@ interface Planned {
 }
 
 /** Plans the file, and hands over the plan with a client whose changes are made on the planned version only. */
-function withPlan(given: Given, work: (planned: Planned) => Promise<number>): Promise<number> {
+async function withPlan(given: Given, work: (planned: Planned) => Promise<number>): Promise<number> {
+  const { env } = given;
+  const file = given.required('file');
+  const document = await parseDocument((await readInput(file)).toString('utf8'));
   const onVersion = new OnVersion();
   return withService(
     given,
     async (posthorn, project) => {
-      const { env } = given;
-      const file = given.required('file');
-      const document = await parseDocument((await readInput(file)).toString('utf8'));
       const state = stateOf(await readAnswers(posthorn, project));
       const { version } = onVersion;
       if (version === undefined)

@@ -50,7 +50,8 @@ describe('arguments that are wrong', () => {
     ['events get', [], /ID is missing\. Usage: posthorn events get ID$/],
     ['events get', ['a', 'b'], /Unexpected argument 'b'/],
     ['deliveries list', ['--status', 'Lost'], /--status must be one of Scheduled.* not 'Lost'/],
-    ['tail', ['--jsno'], /Unknown option '--jsno'/],
+    ['tail', ['--jsno'], /Unknown option '--jsno'; did you mean --json\?$/],
+    ['tail', ['--zzz'], /Unknown option '--zzz'\. Usage: posthorn tail/],
     ['trigger', ['x', '--data'], /data/],
   ])('%s %j', (name, args, expected) => {
     const parse = () => readArguments(name, commands[name] as Command, { args, env: {} });

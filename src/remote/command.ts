@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { nearestName } from '../platform/nearest-name.ts';
 import { usageError } from '../platform/startup-error.ts';
 
 /** A row of the table of commands. Help, the reference in docs/cli.md and the completion are made from it. */
@@ -121,6 +122,9 @@ export function readArguments(
   } catch (error) {
     // parseArgs explains some errors in further sentences; the first is enough.
     const [problem = ''] = (error as Error).message.split('. ');
+    const [, unknown] = /^Unknown option '--([^']+)'/.exec(problem) ?? [];
+    const near = unknown === undefined ? null : nearestName(unknown, Object.keys(flags));
+    if (near !== null) throw usageError(`${problem}; did you mean --${near}?`);
     throw usageError(`${problem.replace(/\.$/, '')}. Usage: posthorn ${usageOf(name, command)}`);
   }
 }

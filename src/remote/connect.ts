@@ -123,10 +123,11 @@ export async function explained<T>({ url }: Connection, work: () => Promise<T>):
 function lineOf(error: PosthornError, url: string): string {
   const { code, status, message, fields } = error;
   if (code === 'network' || code === 'timeout')
-    return `the service at ${url} does not answer (${message}); start it, or name another with --url`;
+    return `the service at ${url} does not answer (${message.replace('no complete answer: ', '')}); start it, or name another with --url`;
   if (status === 401)
     return `${url} refused the key: ${message.replace(/\.$/, '')}; set POSTHORN_API_KEY, or run posthorn login`;
   if (status === 403) return `the key may not do this: ${message}`;
+  if (code === 'not_found') return `${message.replace(/\.$/, '')}; check the id and the project`;
   const problems = fields.map(({ field, problem }) => `${field} ${problem}`.trim());
   return problems.length === 0 ? message : `the service refused it: ${problems.join('; ')}`;
 }

@@ -85,7 +85,7 @@ export const listDeliveries = (given: Given): Promise<undefined> =>
       ['STATUS', ({ status }) => status],
       ['ATTEMPTS', ({ metadata }) => metadata.num_trials],
       ['LAST', ({ last_outcome }) => last_outcome],
-      ['TO', ({ target_url }) => target_url],
+      ['TO', ({ target_url, device_metadata }) => target_url || device_metadata?.host_name],
       ['CREATED', ({ created_at }) => created_at],
     ]);
     return undefined;

@@ -97,7 +97,7 @@ export const configCommands: Commands = {
         examples: ['posthorn endpoints roll 01KA1 --expire-after 86400'],
       },
       test: {
-        summary: 'Sends a sample event and shows the attempt.',
+        summary: 'Sends a sample event and shows the attempt. Exit code 1: it failed.',
         operands: [ID],
         examples: ['posthorn endpoints test 01KA1'],
       },

@@ -8,6 +8,7 @@ import type {
   Source,
   Subscription,
 } from '../../client/src/posthorn.ts';
+import { EXIT } from '../platform/startup-error.ts';
 import type { Given, Run } from './command.ts';
 import { withService } from './connect.ts';
 import { readObject, readSecret } from './input.ts';
@@ -100,7 +101,13 @@ export const endpoints: Record<string, Run> = {
       ...optional('expiration', seconds),
     });
   }),
-  test: one((posthorn, given) => posthorn.endpoints.test(given.operand())),
+  /** A script sees by the exit code whether the endpoint took it. */
+  test: (given) =>
+    withService(given, async (posthorn) => {
+      const attempt = await posthorn.endpoints.test(given.operand());
+      await printOne(given, attempt);
+      return attempt.status ? EXIT.done : EXIT.failed;
+    }),
 };
 
 async function endpointBody(given: Given): Promise<Record<string, unknown>> {

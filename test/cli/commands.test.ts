@@ -79,7 +79,19 @@ describe('commands that change and show config', () => {
     });
     expect((await posthorn('subscriptions', 'list', '--endpoint', id)).stdout).toContain('cli.*');
     expect((await posthorn('endpoints', 'delete', id)).stdout).toBe(`deleted: ${id}\n`);
-    expect(await posthorn('endpoints', 'get', id)).toMatchObject({ code: 1, stdout: '' });
+    expect(await posthorn('endpoints', 'get', id)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `posthorn: There is no endpoint ${id} in this project; check the id and the project\n`,
+    });
+  });
+
+  it('test an endpoint, and fail if it does', async () => {
+    const other = await app.newProject();
+    const { uid } = await other.post('/endpoints', { name: 'gone', url: 'http://127.0.0.1:9/' });
+    const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: other.projectId };
+    const tested = await runPosthorn(['endpoints', 'test', uid], { env: inOther });
+    expect([tested.code, tested.stdout]).toEqual([1, expect.stringContaining('connection refused')]);
   });
 
   it('make a source, as YAML', async () => {

@@ -71,6 +71,17 @@ describe('the installed package', () => {
     });
   });
 
+  it('keeps quiet about experimental parts of Node, and only about these', async () => {
+    const preload = join(folder, 'warns.cjs');
+    const warn = (name: string) => `process.emitWarning('a text', '${name}');`;
+    writeFileSync(preload, `setImmediate(() => {${warn('ExperimentalWarning')}${warn('OtherWarning')}})`);
+    const { stderr } = await run(bin, ['help'], {
+      env: { ...process.env, NODE_OPTIONS: `--require ${preload}` },
+    });
+    expect(stderr).toContain('OtherWarning: a text');
+    expect(stderr).not.toContain('ExperimentalWarning');
+  });
+
   it('reads nothing of the server, and no other package, for a command that calls a service', async () => {
     const loaded = join(folder, 'loaded.txt');
     const recorder = join(folder, 'recorder.mjs');
