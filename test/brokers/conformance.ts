@@ -106,6 +106,9 @@ export function conformance(
       const source = await scene.source(queue.settings);
       const body = (fields: object) => JSON.stringify({ event_type: 'a.b', data: { amount: 1 }, ...fields });
       const typed = (type: string) => ({ 'X-Convoy-Message-Type': type, 'X-Mine': 'broker' });
+      // An endpoint without a subscription that is sent an event gets one, for every event. It has it before the others.
+      await queue.publish([{ body: body({ endpoint_id: lone.uid }) }]);
+      await scene.waitFor(source, 1);
       await queue.publish([
         {
           body: body({
@@ -114,7 +117,6 @@ export function conformance(
           }),
           headers: { 'X-Mine': 'broker' },
         },
-        { body: body({ endpoint_id: lone.uid }) },
         { body: body({ owner_id: 'acme' }), headers: typed('fanout') },
         { body: body({ idempotency_key: 'k' }), headers: typed('broadcast') },
         { body: body({ idempotency_key: 'k' }), headers: typed('broadcast') },
@@ -122,13 +124,14 @@ export function conformance(
       await scene.waitFor(source, 5);
       const requests = await eventually(
         async () => [...new Map(receiver.requests.map((one) => [one.headers['webhook-id'], one])).values()],
-        ({ length }) => length >= 5,
+        ({ length }) => length >= 6,
       );
       const shown = requests.map(({ path, headers }) =>
         [path, headers['x-mine'] ?? '-', headers['x-other'] ?? '-'].join(' '),
       );
       expect(shown.toSorted()).toEqual([
         '/lone - -',
+        '/lone broker -',
         '/one broker -',
         '/one broker kept',
         '/owned broker -',
