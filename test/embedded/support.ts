@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -15,14 +15,9 @@ import {
 export const isRoot = process.geteuid?.() === 0;
 export const NOBODY = { uid: 65_534, gid: 65_534 };
 
-const cleanUps: (() => Promise<void> | void)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
+/** After the test, the last one first. */
 export function later(cleanUp: () => Promise<void> | void): void {
-  cleanUps.push(cleanUp);
+  onTestFinished(cleanUp);
 }
 
 /** A directory that other users may pass through, gone after the test. */
