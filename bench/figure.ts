@@ -38,6 +38,9 @@ export interface Plan {
   toxicBacklog: number;
   failingEndpoints: number;
   failingSeconds: number;
+  openPortals: number;
+  portalEvents: number;
+  portalSeconds: number;
   brokerEvents: number;
   firstSeconds: number;
   changeSeconds: number;
@@ -59,6 +62,9 @@ const DEFAULT: Plan = {
   toxicBacklog: 10_000,
   failingEndpoints: 10_000,
   failingSeconds: 30,
+  openPortals: 200,
+  portalEvents: 4_000,
+  portalSeconds: 30,
   brokerEvents: 20_000,
   firstSeconds: 60,
   changeSeconds: 10,
@@ -88,6 +94,9 @@ const SMOKE: Plan = {
   toxicBacklog: 200,
   failingEndpoints: 200,
   failingSeconds: 1,
+  openPortals: 10,
+  portalEvents: 50,
+  portalSeconds: 1,
   brokerEvents: 500,
   firstSeconds: 1,
   changeSeconds: 1,

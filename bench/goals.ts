@@ -51,6 +51,7 @@ const RULES: Rule[] = [
     most: 1.2,
     value: (f) => f('failing_endpoints')['ratio'],
   },
+  { name: "others' p99 next to open portals", most: 1.2, value: (f) => f('open_portals')['ratio'] },
   {
     name: 'ingest over broadcast',
     least: 0.85,

@@ -91,6 +91,15 @@ const figureRow =
           reconciled,
         ],
       ],
+      open_portals: () => [
+        tail,
+        [
+          `without them p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`,
+          `${n('portals')} pages made ${n('pageRequestsPerSecond')} requests/s, answered: p50 ${n('pageP50Ms')} ms, p99 ${n('pageP99Ms')} ms`,
+          `${n('cpuRatio')} times the CPU time`,
+          reconciled,
+        ],
+      ],
       first_minute: () => [
         `${n('eventsPerSecond')} events/s`,
         [`${n('steady')} after the first ${n('seconds')} s`],

@@ -13,6 +13,7 @@ import { firstMinute, partitionChange } from './figures/first-minute.ts';
 import { fullTables } from './figures/full-tables.ts';
 import { ingest } from './figures/ingest.ts';
 import { idleLatency, retryLateness } from './figures/latency.ts';
+import { openPortals } from './figures/open-portals.ts';
 import { soak } from './figures/soak.ts';
 import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
@@ -38,6 +39,7 @@ const FIGURES: Figure[] = [
   retryLateness,
   toxic,
   failingEndpoints,
+  openPortals,
   firstMinute,
   partitionChange,
   fullTables,

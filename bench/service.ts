@@ -16,6 +16,8 @@ const START_MS = 120_000;
 export interface Created {
   uid: string;
   mask_id?: string;
+  /** Of a portal link. */
+  token?: string;
 }
 
 export interface ServiceOptions {

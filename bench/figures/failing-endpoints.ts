@@ -1,3 +1,4 @@
+import { compared } from '../compared.ts';
 import type { Figure, Sample } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
 import { measureDeliveries } from '../measure.ts';
@@ -82,21 +83,4 @@ async function measure(stage: Stage, of: { tenant: Service; others: Service }): 
   ]);
   if (refused > 0) throw new Error(`${refused} of the tenant's events refused; the first: ${refusal}`);
   return sample;
-}
-
-function compared(before: Sample, after: Sample): Sample {
-  const both = (name: string) => (before[name] ?? 0) + (after[name] ?? 0);
-  return {
-    p50Ms: after['p50Ms'] as number,
-    p99Ms: after['p99Ms'] as number,
-    ackP99Ms: after['ackP99Ms'] as number,
-    p50WithoutMs: before['p50Ms'] as number,
-    p99WithoutMs: before['p99Ms'] as number,
-    ackP99WithoutMs: before['ackP99Ms'] as number,
-    ratio: (after['p99Ms'] as number) / (before['p99Ms'] as number),
-    cpuRatio: (after['coresService'] as number) / (before['coresService'] as number),
-    events: both('events'),
-    lost: both('lost'),
-    duplicates: both('duplicates'),
-  };
 }
