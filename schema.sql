@@ -408,6 +408,9 @@ create table portal_links (
   deleted_at timestamp with time zone,
   can_create_events boolean not null default false,
   event_types text[] not null default '{}'::text[],
+  can_retry boolean not null default true,
+  can_see_secrets boolean,
+  can_edit_functions boolean,
   constraint portal_links_pkey PRIMARY KEY (id),
   constraint portal_links_token_hash_key UNIQUE (token_hash)
 );

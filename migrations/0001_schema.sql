@@ -200,7 +200,11 @@ create table portal_links (
   deleted_at timestamptz,
   can_create_events boolean not null default false,
   -- the event types that the holder may see; empty: all
-  event_types text[] not null default '{}'
+  event_types text[] not null default '{}',
+  can_retry boolean not null default true,
+  -- null: as can_manage_endpoint
+  can_see_secrets boolean,
+  can_edit_functions boolean
 );
 create index portal_links_list on portal_links (project_id, id) where deleted_at is null;
 

@@ -168,8 +168,9 @@ export function layerSection(): string {
 const RIGHTS: Record<PortalRight, string> = {
   read: 'any',
   anyone: 'any',
-  resend: 'any',
+  resend: '`can_retry`',
   manage: '`can_manage_endpoint`',
+  roll_secrets: '`can_manage_endpoint`, `can_see_secrets`',
   create_events: '`can_create_events`',
 };
 

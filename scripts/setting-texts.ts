@@ -55,6 +55,9 @@ export const settingTexts: Record<string, Record<string, string>> = {
       'How often in a row the breaker opens before `disable_endpoint` applies.',
     'portal.title': 'Name at the top of the [portal page](portal.md). Empty: Webhooks.',
     'portal.logo_url': 'Image next to the name, an https URL.',
+    'portal.logo_url_dark': 'The same on a dark ground. Empty: `portal.logo_url`.',
+    'portal.font':
+      'Fonts of the device of the reader, such as `Inter, Helvetica`. Empty: the font of the system. No font is loaded.',
     'portal.accent': 'Colour of buttons and links, such as `#3b5bdb`.',
     'portal.radius': 'Radius of corners in pixels.',
     'portal.color_scheme': '`auto` follows the system of the reader.',
@@ -151,7 +154,12 @@ export const settingTexts: Record<string, Record<string, string>> = {
     name: 'Name for people.',
     owner_id: 'Owner whose endpoints the link shows.',
     endpoints: 'Endpoints without an owner to assign to this owner.',
-    can_manage_endpoint: 'The holder may change endpoints, subscriptions and filters, and see secrets.',
+    can_manage_endpoint: 'The holder may change endpoints, subscriptions and filters.',
+    can_see_secrets:
+      'The holder sees the secrets and credentials of endpoints, and may roll secrets with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
+    can_edit_functions:
+      'The holder may change functions of subscriptions, with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
+    can_retry: 'The holder may send earlier events again, and test events.',
     event_types: 'Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all.',
     can_create_events: 'The holder may send events to the endpoints of the link.',
     auth_type: '`static_token`: one permanent token. `refresh_token`: a new token for one hour at each read.',
@@ -211,6 +219,9 @@ export const settingDefaults: Record<string, Record<string, string>> = {
   'Portal links': {
     can_manage_endpoint: 'false',
     can_create_events: 'false',
+    can_retry: 'true',
+    can_see_secrets: 'null',
+    can_edit_functions: 'null',
     auth_type: 'static_token',
     expires_at: 'null',
   },

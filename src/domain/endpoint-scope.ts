@@ -1,16 +1,27 @@
 import { AppError } from './errors.ts';
 import { isEventTypePattern } from './subscription.ts';
 
+/** The rights of a portal link beyond looking. */
+export interface PortalRights {
+  /** Endpoints, subscriptions and filters can be changed. */
+  readonly canManage: boolean;
+  /** Earlier events can be sent again, and test events. */
+  readonly canRetry: boolean;
+  /** Secrets and credentials of endpoints are shown, and secrets can be rolled. */
+  readonly canSeeSecrets: boolean;
+  readonly canEditFunctions: boolean;
+  readonly canCreateEvents: boolean;
+}
+
 /**
  * The part of a project that a portal caller may see: the endpoints of one owner, and their subscriptions,
  * deliveries and events. If the link lists event types, deliveries and events are limited to those. Undefined
  * means the whole project, as for API keys. It comes with every call and every list applies it. An owner
  * without endpoints sees nothing, not everything.
  */
-export interface EndpointScope {
+export interface EndpointScope extends PortalRights {
   readonly ownerId: string;
   readonly endpointIds: ReadonlySet<string>;
-  readonly canManage: boolean;
   /** Names, `*` and trailing globs, as in subscriptions. Empty: all. */
   readonly eventTypes: readonly string[];
 }
@@ -31,6 +42,15 @@ export function seesEventType(scope: EndpointScope | undefined, eventType: strin
 export function requireEventTypes(scope: EndpointScope | undefined, eventTypes: readonly string[]): void {
   const closed = eventTypes.find((type) => !seesEventType(scope, type));
   if (closed !== undefined) throw new AppError('portal_forbidden', { what: `the event type ${closed}` });
+}
+
+/** Refuses a changed function of a subscription unless the link may edit functions. */
+export function requireFunctionRight(
+  scope: EndpointScope | undefined,
+  { known, wanted }: { known: string; wanted: string | undefined },
+): void {
+  if (scope === undefined || scope.canEditFunctions || wanted === undefined || wanted === known) return;
+  throw new AppError('portal_forbidden', { what: 'changing functions' });
 }
 
 /** A delivery, or a part of one, if its endpoint and its event type are in scope. */

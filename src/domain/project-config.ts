@@ -77,6 +77,14 @@ export const RetentionPolicy = Type.Object({
 export const PortalTheme = Type.Object({
   title: Type.String({ maxLength: 64, description: 'Name at the top of the page; empty = Webhooks.' }),
   logo_url: Type.String({ maxLength: 2048, description: 'https URL of an image; empty = none.' }),
+  logo_url_dark: Type.String({
+    maxLength: 2048,
+    description: 'https URL of the image on a dark ground; empty = logo_url.',
+  }),
+  font: Type.String({
+    maxLength: 128,
+    description: 'Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system.',
+  }),
   accent: Type.String({
     maxLength: 7,
     description: 'Colour of buttons and links, such as #3b5bdb; empty = the default.',
@@ -97,6 +105,8 @@ export type PortalTheme = Static<typeof PortalTheme>;
 export const DEFAULT_PORTAL_THEME: PortalTheme = {
   title: '',
   logo_url: '',
+  logo_url_dark: '',
+  font: '',
   accent: '',
   radius: 5,
   color_scheme: 'auto',

@@ -103,7 +103,17 @@ describe('through a portal', () => {
     expect(num).toBe(1);
     await portal.get('/eventdeliveries/countbatchretryevents?startDate=soon', 400);
     await portal.post('/eventdeliveries/batchretry?startDate=soon', undefined, 400);
-    await portal.post('/eventdeliveries/batchretry?status=Failure', undefined, 200);
+    const job = await portal.post('/eventdeliveries/batchretry?status=Failure', undefined, 200);
+    const seen = await eventually(
+      () => portal.get(`/jobs/${job.uid}`),
+      ({ status }) => status === 'completed',
+    );
+    expect(seen).toMatchObject({ total: 1, done: 1 });
+    // Jobs that others have started are not found, also those of another link of the same owner.
+    const { token } = await app.project.post('/portal-links', { name: 'other', owner_id: 'own' });
+    await new ApiClient(portal.base, token).get(`/jobs/${job.uid}`, 404);
+    const other = await app.project.post('/eventdeliveries/batchretry?eventType=none', undefined, 200);
+    await portal.get(`/jobs/${other.uid}`, 404);
     await eventually(
       () => state(mine),
       (status) => status === 'Success',

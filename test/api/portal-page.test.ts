@@ -59,17 +59,18 @@ describe('the portal page', () => {
     expect(await ask()).toContain('&quot;title&quot;:&quot;Acme&quot;');
   });
 
-  it('escapes the theme, and allows images of the host of the logo only', async () => {
+  it('escapes the theme, and allows images of the hosts of the logos only', async () => {
     const id = await projectWith({
       title: '"><script>alert(1)</script>$&',
       logo_url: 'https://cdn.example.com/logo.svg?x="><script>',
+      logo_url_dark: 'https://dark.example.com/logo.svg',
     });
     const { html, policy } = await open(`?project=${id}`);
     expect(html).not.toContain('<script>');
     expect(html).toContain(
       '&quot;title&quot;:&quot;\\&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;$&amp;&quot;',
     );
-    expect(policy).toContain("img-src 'self' https://cdn.example.com;");
+    expect(policy).toContain("img-src 'self' https://cdn.example.com https://dark.example.com;");
   });
 
   it.each([
@@ -80,6 +81,10 @@ describe('the portal page', () => {
     ['language', 'DE'],
     ['radius', 17],
     ['color_scheme', 'pink'],
+    ['font', 'a; b'],
+    ['font', 'url(x)'],
+    ['font', '"x"'],
+    ['logo_url_dark', 'javascript:alert(1)'],
     ['logo_url', 'javascript:alert(1)'],
     ['logo_url', 'data:image/svg+xml,<svg/>'],
     ['logo_url', 'http://example.com/logo.png'],

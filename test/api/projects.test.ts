@@ -32,6 +32,8 @@ const DEFAULTS = {
   portal: {
     title: '',
     logo_url: '',
+    logo_url_dark: '',
+    font: '',
     accent: '',
     radius: 5,
     color_scheme: 'auto',

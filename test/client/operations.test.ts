@@ -354,7 +354,8 @@ describe('a portal link', () => {
     await portal.eventDeliveries.resend(failed.delivery.uid);
     await portal.eventDeliveries.forceResend({ ids: [delivery.uid] });
     await portal.eventDeliveries.countBatchRetry();
-    await portal.eventDeliveries.batchRetry({ endpointId: [endpointId] });
+    const job = await portal.eventDeliveries.batchRetry({ endpointId: [endpointId] });
+    await portal.jobs.get(job.uid);
   }
 });
 

@@ -147,27 +147,35 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'portal.title': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.logo_url': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
+    ),
+    'portal.logo_url_dark': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, font, colours, corners and language of the project of the address',
+    ),
+    'portal.font': seen(
+      'test/web/portal-pages.ts',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.accent': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.radius': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.color_scheme': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.language': seen(
       'test/web/portal-pages.ts',
-      'have the title, logo, colours, corners and language of the project of the address',
+      'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.frame_origins': seen(
       'test/api/portal-page.test.ts',
@@ -431,6 +439,18 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     event_types: seen(
       'test/api/portal-event-types.test.ts',
       'event_types: a link sees events, deliveries and attempts of its types alone',
+    ),
+    can_retry: seen(
+      'test/api/portal-look-only.test.ts',
+      'a link with can_retry false is refused every send, and takes what waits',
+    ),
+    can_see_secrets: seen(
+      'test/api/portal-look-only.test.ts',
+      'secrets show by can_see_secrets, which is as can_manage_endpoint unless it is set',
+    ),
+    can_edit_functions: seen(
+      'test/api/portal-look-only.test.ts',
+      'functions are changed by can_edit_functions, which is as can_manage_endpoint unless it is set',
     ),
     can_create_events: seen(
       'test/api/portal-look-only.test.ts',

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { PORTAL_PAGES } from '../../bench/portal-requests.ts';
 import { ApiClient } from '../support/client.ts';
 import { goTo, type PortalWorld } from './portal-world.ts';
+
+/** A call without its times, and with its parameters in order. */
+function asKey(call: string): string {
+  const [path = '', query = ''] = call.split('?');
+  const parameters = query.split('&').map((one) => one.replace(/^(\w+Date)=.*/, '$1'));
+  return `${path}?${parameters.toSorted().join('&')}`;
+}
 
 export function portalLinkTests(get: () => PortalWorld): void {
   describe('a link', () => {
@@ -21,7 +29,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
       await close();
     });
 
-    it('that may only look shows no act and no secret', async () => {
+    it('that may look and retry shows no other act and no secret', async () => {
       const { visit, link, seed } = get();
       const { url } = await link({ owner_id: 'customer-7' });
       const { page, wrongs, close } = await visit(url);
@@ -33,6 +41,46 @@ export function portalLinkTests(get: () => PortalWorld): void {
       expect(await page.content()).not.toContain(seed.endpoints.billing.secrets[0].value);
       await page.getByRole('button', { name: 'Send a test event' }).click();
       await page.getByText('200 OK').first().waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('that may only look shows no act at all, and what each further right allows appears with it', async () => {
+      const { visit, link, seed } = get();
+      const { uid, secrets } = seed.endpoints.broken;
+      const again = /^Retry those/;
+      const acts = ['Send a test event', again, 'Edit…', 'Roll…', 'Show', 'Add function…'] as const;
+      const look = { owner_id: 'customer-9', can_retry: false };
+      const cases: [rights: object, acts: (typeof acts)[number][]][] = [
+        [look, []],
+        [{ ...look, can_retry: true }, ['Send a test event', again]],
+        [{ ...look, can_see_secrets: true }, ['Show']],
+        [{ ...look, can_manage_endpoint: true, can_see_secrets: false }, ['Edit…', 'Add function…']],
+        [{ ...look, can_manage_endpoint: true, can_edit_functions: false }, ['Edit…', 'Roll…', 'Show']],
+      ];
+      const { page, wrongs, close } = await visit((await link(look)).url);
+      for (const [rights, allowed] of cases) {
+        const { url } = await link(rights);
+        // Another link in the same tab.
+        const read = page.waitForResponse((response) => response.url().endsWith('/portal_link'));
+        await page.goto(url);
+        await read;
+        await goTo(page, `#/endpoints/${uid}`);
+        await page.getByText('This endpoint fails').waitFor();
+        for (const name of allowed) await page.getByRole('button', { name, exact: true }).waitFor();
+        for (const name of acts.filter((one) => !allowed.includes(one)))
+          expect([rights, name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([
+            rights,
+            name,
+            0,
+          ]);
+        expect((await page.content()).includes(secrets[0].value)).toBe(false);
+        await goTo(page, '#/deliveries?state=Failure');
+        await page.getByRole('link', { name: 'payment.failed' }).first().click();
+        await page.getByText('database is down, ticket 4711').first().waitFor();
+        const retries = await page.getByRole('button', { name: 'Retry', exact: true }).count();
+        expect([rights, retries]).toEqual([rights, allowed.includes('Send a test event') ? 1 : 0]);
+      }
       expect(wrongs).toEqual([]);
       await close();
     });
@@ -101,6 +149,13 @@ export function portalLinkTests(get: () => PortalWorld): void {
       const theirs = [...Object.values(others), 'customer-9', 'Broken receiver', 'pay_4242'];
       const withToken = new ApiClient(app.url, token);
       expect(asked.size).toBeGreaterThan(12);
+      const known = new Set(
+        [...asked].map((call) =>
+          asKey(call.replaceAll(mine, '{endpoint}').replaceAll(myDelivery, '{delivery}')),
+        ),
+      );
+      const measured = PORTAL_PAGES.flat().map(([path]) => asKey(`GET /portal-api${path}`));
+      expect(measured.filter((call) => !known.has(call))).toEqual([]);
       for (const call of asked) {
         const [method = '', path = ''] = call.split(' ');
         const changed = Object.entries(others).reduce(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
-import type { PortalWorld } from './portal-world.ts';
+import { goTo, type PortalWorld } from './portal-world.ts';
 
 export function portalMomentTests(get: () => PortalWorld): void {
   describe('a customer', () => {
@@ -10,7 +10,8 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { visit, link, app, seed } = get();
       const { url } = await link({ owner_id: 'customer-9' });
       const { page, wrongs, close } = await visit(url);
-      await page.getByText('Your server answered 500').first().waitFor();
+      // The list says why and when.
+      await page.getByText(/^Your server answered 500, \S/).waitFor();
       await page.getByRole('link', { name: 'Deliveries' }).click();
       await page.getByLabel('State').selectOption('Failure');
       await page.getByRole('button', { name: /Retry all \d+ that failed/ }).waitFor();
@@ -27,6 +28,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const curl = (await page.evaluate('navigator.clipboard.readText()')) as string;
       expect(curl).toContain(`curl -i -X POST '${seed.endpoints.broken.url}'`);
       expect(curl).not.toContain('***');
+      expect(curl).toContain("-H 'User-Agent: Posthorn/");
       const before = await app.project.get(`/eventdeliveries/${id}`);
       await page.getByRole('button', { name: 'Retry', exact: true }).click();
       await page.getByText('It is sent again.').waitFor();
@@ -34,6 +36,9 @@ export function portalMomentTests(get: () => PortalWorld): void {
         () => app.project.get(`/eventdeliveries/${id}/deliveryattempts`),
         (attempts) => attempts.length > before.metadata.num_trials,
       );
+      await goTo(page, '#/deliveries?state=Failure');
+      await page.getByRole('button', { name: /Retry all \d+ that failed/ }).click();
+      await page.getByText(/on the way again/).waitFor();
       expect(wrongs).toEqual([]);
       await close();
     });
@@ -85,9 +90,20 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByRole('button', { name: 'Show', exact: true }).click();
       await page.getByText(old).first().waitFor();
 
+      await app.project.post('/events/broadcast', { event_type: 'invoice.reminder', data: { invoice: 7 } });
+      await receiver.received(2);
+      await page.getByRole('button', { name: 'Add function…' }).click();
+      await page.getByLabel('Code').fill('function transform(p) { return { ...p, seen: p.invoice + 1 }; }');
+      await page.getByRole('button', { name: 'Try on the latest event' }).click();
+      await page.getByRole('region', { name: 'After' }).getByText('seen').waitFor();
+      await page.getByRole('button', { name: 'Save function' }).click();
+      await page.getByRole('button', { name: 'Function…', exact: true }).waitFor();
+      await app.project.post('/events/broadcast', { event_type: 'invoice.reminder', data: { invoice: 8 } });
+      expect((await receiver.received(3))[2]?.json).toEqual({ invoice: 8, seen: 9 });
+
       await page.getByLabel('Event type').selectOption('invoice.reminder');
       await page.getByRole('button', { name: 'Send a test event' }).click();
-      const [, request] = await receiver.received(2);
+      const request = (await receiver.received(4))[3];
       expect(request?.json).toEqual({ invoice: 4711, amount: 'text' });
       expect(request?.headers['x-shop-key']).toBe('k-1');
       await page.getByText('200 OK').first().waitFor();

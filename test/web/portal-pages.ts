@@ -16,6 +16,19 @@ export function portalPageTests(get: () => PortalWorld): void {
         ['#/verify', 'Send both'],
       ] as const;
 
+    /** Each dialog, and the button that opens it. */
+    const dialogs = ({ endpoints }: PortalWorld['seed']) => {
+      const one = `#/endpoints/${endpoints.broken.uid}`;
+      return [
+        ['#/endpoints', 'Add endpoint'],
+        [one, 'Edit…'],
+        [one, 'Delete…'],
+        [one, 'Roll…'],
+        [one, 'Change…'],
+        [one, 'Add function…'],
+      ] as const;
+    };
+
     const failedDelivery = async ({ app, seed }: PortalWorld): Promise<string> => {
       const list = await app.project.get(`/eventdeliveries?eventId=${seed.failedEvent.uid}`);
       return list.content[0].uid as string;
@@ -29,17 +42,31 @@ export function portalPageTests(get: () => PortalWorld): void {
       'show their data without violations of WCAG 2.2 AA and without scrolling sideways, %s',
       async (_name, dark, width) => {
         const world = get();
+        const checks = dark ? 'colours' : 'all';
         const { url } = await world.link({ owner_id: 'customer-9', can_manage_endpoint: true });
         const deliveryId = await failedDelivery(world);
         const { page, wrongs, close } = await world.visit(url, { dark, width });
         for (const [place, shows] of pages({ seed: world.seed, deliveryId })) {
           await goTo(page, place);
           await page.getByText(shows).first().waitFor();
-          expect([place, await violations(page, dark ? 'colours' : 'all')]).toEqual([place, []]);
+          expect([place, await violations(page, checks)]).toEqual([place, []]);
           expect([place, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
             place,
             width,
           ]);
+        }
+        for (const [place, button] of dialogs(world.seed)) {
+          await goTo(page, place);
+          await page.getByRole('button', { name: button, exact: true }).click();
+          const dialog = page.getByRole('dialog');
+          await dialog.waitFor();
+          expect([button, await violations(page, checks, 'dialog')]).toEqual([button, []]);
+          const { x = -1, width: wide = 0 } = (await dialog.boundingBox()) ?? {};
+          expect([button, x >= 0 && x + wide <= width]).toEqual([button, true]);
+          const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))`;
+          expect([button, await page.evaluate(hidden)]).toEqual([button, 0]);
+          await page.keyboard.press('Escape');
+          await dialog.waitFor({ state: 'detached' });
         }
         expect(wrongs).toEqual([]);
         await close();
@@ -62,12 +89,14 @@ export function portalPageTests(get: () => PortalWorld): void {
       await close();
     });
 
-    it('have the title, logo, colours, corners and language of the project of the address', async () => {
+    it('have the title, logo, font, colours, corners and language of the project of the address', async () => {
       const world = get();
       const project = await world.app.newProject({
         portal: {
           title: 'Acme & Söhne <b>',
           logo_url: `${world.app.url}/favicon.svg`,
+          logo_url_dark: `${world.app.url}/favicon.svg?dark`,
+          font: 'Inter, serif',
           accent: '#3b5bdb',
           radius: 12,
           color_scheme: 'dark',
@@ -81,13 +110,18 @@ export function portalPageTests(get: () => PortalWorld): void {
       await page.getByRole('link', { name: 'Kasse' }).waitFor();
       await page.getByRole('link', { name: 'Zustellungen' }).waitFor();
       expect(await page.title()).toBe('Acme & Söhne <b>');
-      expect(await page.locator('header img').getAttribute('src')).toBe(`${world.app.url}/favicon.svg`);
+      expect(await page.locator('header img').getAttribute('src')).toBe(`${world.app.url}/favicon.svg?dark`);
       const style = (name: string) =>
         page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('${name}')`);
       expect(await style('--radius-md')).toBe('12px');
       expect(await style('--color-accent')).toContain('#3b5bdb');
       expect(await style('color-scheme')).toBe('dark');
+      expect(await style('font-family')).toMatch(/^"?Inter"?, serif, /);
       expect(await violations(page)).toEqual([]);
+      // The host page may choose where it opens, and leave out the tabs.
+      await page.goto(url.replace('#', '&page=verify&nav=none#'));
+      await page.getByText('Prüfen Sie jede Anfrage').waitFor();
+      expect(await page.getByRole('navigation').count()).toBe(0);
       expect(wrongs).toEqual([]);
       await close();
     });

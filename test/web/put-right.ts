@@ -134,8 +134,26 @@ export function putRightTests(get: () => World): void {
       await portal.waitForURL(/\/portal#token=|\/portal/);
       await portal.close();
       const { content } = await project.get('/portal-links?ownerId=customer%207');
-      expect(content).toMatchObject([{ can_manage_endpoint: false, can_create_events: false }]);
+      expect(content).toMatchObject([
+        { can_manage_endpoint: false, can_retry: false, can_create_events: false },
+      ]);
       expect(Date.parse(content[0].expires_at)).toBeGreaterThan(Date.now());
+    });
+
+    it('gives a customer a portal link with chosen rights, and says which', async () => {
+      const { page } = get();
+      await open('portal-links');
+      await page.getByRole('button', { name: 'Add portal link' }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Customer').fill('customer 8');
+      await dialog.getByLabel('Name').fill('eight');
+      await dialog.getByLabel('Retry, and send test events').uncheck();
+      await dialog.getByLabel('Change endpoints and subscriptions').check();
+      await dialog.getByRole('button', { name: 'Add portal link' }).click();
+      await page.getByText('look, manage', { exact: true }).waitFor();
+      expect((await project.get('/portal-links?ownerId=customer%208')).content).toMatchObject([
+        { can_manage_endpoint: true, can_retry: false, can_see_secrets: false, can_edit_functions: false },
+      ]);
     });
 
     it('saves the filters of a list as a view, and hides a column', async () => {

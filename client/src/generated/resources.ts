@@ -632,7 +632,7 @@ export class Jobs extends Resource {
     return this.scope.list(this.scope.at`/jobs`, query, options);
   }
 
-  /** Get a job and its progress. */
+  /** Get a job and its progress. A portal link sees the jobs that it has started. */
   get(jobId: string, options?: CallOptions): Promise<Job> {
     return this.scope.data('GET', this.scope.at`/jobs/${jobId}`, { options });
   }
@@ -1011,6 +1011,7 @@ export class PortalResources {
     | 'listFailures'
   >;
   readonly deliveryAttempts: DeliveryAttempts;
+  readonly jobs: Pick<Jobs, 'get'>;
   readonly dashboard: Dashboard;
   readonly portal: Portal;
 
@@ -1022,6 +1023,7 @@ export class PortalResources {
     this.events = new Events(scope);
     this.eventDeliveries = new EventDeliveries(scope);
     this.deliveryAttempts = new DeliveryAttempts(scope);
+    this.jobs = new Jobs(scope);
     this.dashboard = new Dashboard(scope);
     this.portal = new Portal(scope);
   }

@@ -941,10 +941,16 @@ export interface CreatePortalLink {
   owner_id: string;
   /** Endpoints without an owner to assign to the owner. */
   endpoints?: string[];
-  /** Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default. */
+  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
   can_manage_endpoint?: boolean;
   /** Whether the holder may send new events to the endpoints. False by default. */
   can_create_events?: boolean;
+  /** Whether the holder may send earlier events again, and test events. True by default. */
+  can_retry?: boolean;
+  /** Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint. */
+  can_see_secrets?: boolean | null;
+  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  can_edit_functions?: boolean | null;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types?: string[];
   auth_type?: 'static_token' | 'refresh_token' | '';
@@ -959,6 +965,9 @@ export interface PortalLink {
   owner_id: string;
   can_manage_endpoint: boolean;
   can_create_events: boolean;
+  can_retry: boolean;
+  can_see_secrets: boolean | null;
+  can_edit_functions: boolean | null;
   event_types: string[];
   /** The endpoints of the owner, which the link shows. */
   endpoints: string[];
@@ -984,10 +993,16 @@ export interface UpdatePortalLink {
   owner_id?: string;
   /** Endpoints without an owner to assign to the owner. */
   endpoints?: string[];
-  /** Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default. */
+  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
   can_manage_endpoint?: boolean;
   /** Whether the holder may send new events to the endpoints. False by default. */
   can_create_events?: boolean;
+  /** Whether the holder may send earlier events again, and test events. True by default. */
+  can_retry?: boolean;
+  /** Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint. */
+  can_see_secrets?: boolean | null;
+  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  can_edit_functions?: boolean | null;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types?: string[];
   auth_type?: 'static_token' | 'refresh_token' | '';
@@ -1096,6 +1111,10 @@ export interface PartialProjectConfig {
     title?: string;
     /** https URL of an image; empty = none. */
     logo_url?: string;
+    /** https URL of the image on a dark ground; empty = logo_url. */
+    logo_url_dark?: string;
+    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
+    font?: string;
     /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
     accent?: string;
     /** Radius of corners in pixels. */
@@ -1712,6 +1731,10 @@ export interface ProjectConfig {
     title: string;
     /** https URL of an image; empty = none. */
     logo_url: string;
+    /** https URL of the image on a dark ground; empty = logo_url. */
+    logo_url_dark: string;
+    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
+    font: string;
     /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
     accent: string;
     /** Radius of corners in pixels. */

@@ -1,6 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
-import { invalid } from '../../domain/errors.ts';
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.ts';
@@ -51,6 +52,20 @@ function endpointFields(known: EndpointFields, schema: TObject, input: Input): E
     // Clients that know the field send false with every change, so false must not change anything.
     status: input.is_disabled === true ? 'inactive' : known.status,
   };
+}
+
+/**
+ * A portal link that does not see credentials could have them sent to a server of its own. So it changes an address only
+ * together with the credentials for it.
+ */
+export function requireOwnCredentials(
+  scope: EndpointScope | undefined,
+  row: EndpointRow,
+  { url, authentication }: Input,
+): void {
+  if (scope === undefined || scope.canSeeSecrets || authentication !== undefined) return;
+  if (url === undefined || url === row.url || row.secret.reveal().authentication === null) return;
+  throw new AppError('portal_forbidden', { what: 'a new url with the stored authentication' });
 }
 
 /** Rules that a schema cannot express. */

@@ -9,14 +9,14 @@ import {
   updateEndpoint,
 } from '../../control/endpoint-changes.ts';
 import { owned } from '../../domain/endpoint-scope.ts';
-import { found } from '../../domain/errors.ts';
+import { AppError, found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
-import { changedEndpoint, checkEndpoint, createdEndpoint } from './endpoint-input.ts';
+import { changedEndpoint, checkEndpoint, createdEndpoint, requireOwnCredentials } from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 
@@ -109,12 +109,17 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     access: 'developer',
     handle: async ({ project, by, params, scope, body }) => {
       checkEndpoint(context, project.config, body);
+      if (scope?.canSeeSecrets === false && body.secret)
+        throw new AppError('portal_forbidden', { what: 'another secret' });
       const one = { ...by, id: params.endpointID, scope };
-      const row = await updateEndpoint(changes, one, (known) => ({
-        ...changedEndpoint(context, known, body),
-        // The holder of a portal link cannot change the owner or the key of an endpoint.
-        ...(scope !== undefined && { owner_id: known.owner_id, key: known.key }),
-      }));
+      const row = await updateEndpoint(changes, one, (known) => {
+        requireOwnCredentials(scope, known, body);
+        return {
+          ...changedEndpoint(context, known, body),
+          // The holder of a portal link cannot change the owner or the key of an endpoint.
+          ...(scope !== undefined && { owner_id: known.owner_id, key: known.key }),
+        };
+      });
       return show(row);
     },
   });
@@ -171,7 +176,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     status: 200,
     message: 'Endpoint secret rolled',
     data: Endpoint,
-    portal: 'manage',
+    portal: 'roll_secrets',
     access: 'developer',
     handle: async ({ by, params, scope, body }) => {
       const wanted = { seconds: body.expiration ?? 0, value: body.secret };

@@ -78,7 +78,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Deliveries taken',
     data: Pulled,
-    portal: 'resend',
+    portal: 'read',
     access: 'developer',
     handle: async ({ project, params, scope, body }, _request, reply) => {
       const endpoint = await pullEndpoint(context, project.id, { id: params.endpointID, scope });
@@ -115,7 +115,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
     status: 200,
     message: 'Results recorded',
     data: Results,
-    portal: 'resend',
+    portal: 'read',
     access: 'developer',
     handle: async ({ project, params, scope, body }) => {
       const known = await context.endpoints.get(context.db, project.id, params.endpointID);

@@ -195,6 +195,9 @@ export class Authenticator {
       projectId: link.project_id,
       ownerId: link.owner_id,
       canManage: link.can_manage_endpoint,
+      canRetry: link.can_retry,
+      canSeeSecrets: link.can_see_secrets ?? link.can_manage_endpoint,
+      canEditFunctions: link.can_edit_functions ?? link.can_manage_endpoint,
       canCreateEvents: link.can_create_events,
       eventTypes: link.event_types,
     };

@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/audit.ts';
+import type { PortalRights } from '../../domain/endpoint-scope.ts';
 import type { Role } from '../../domain/role.ts';
 
 /**
@@ -19,15 +20,15 @@ export type Caller =
       needsSecondFactor: boolean;
       roles: Readonly<Record<string, Role>>;
     }
-  | {
-      kind: 'portal';
-      linkId: string;
-      projectId: string;
-      ownerId: string;
-      canManage: boolean;
-      canCreateEvents: boolean;
-      eventTypes: readonly string[];
-    };
+  | PortalCaller;
+
+export interface PortalCaller extends PortalRights {
+  kind: 'portal';
+  linkId: string;
+  projectId: string;
+  ownerId: string;
+  eventTypes: readonly string[];
+}
 
 /** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
 export function actorOf(

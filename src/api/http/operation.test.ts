@@ -12,6 +12,9 @@ const portal: Caller = {
   projectId: 'p',
   ownerId: 'me',
   canManage: false,
+  canRetry: false,
+  canSeeSecrets: false,
+  canEditFunctions: false,
   canCreateEvents: false,
   eventTypes: [],
 };
@@ -31,8 +34,7 @@ async function call(
   app.addHook('onRequest', async (request) => {
     request.caller = caller;
     request.project = { id: 'p', config: { signature: { header: 'X' } } } as ProjectRow;
-    if (caller.kind === 'portal')
-      request.scope = { ownerId: 'me', endpointIds: new Set(), canManage: caller.canManage, eventTypes: [] };
+    if (caller.kind === 'portal') request.scope = { ...caller, endpointIds: new Set() };
   });
   registerOperation(app, {
     method: 'GET',
@@ -57,10 +59,16 @@ test('an operation that declares nothing is closed to portals and open to keys',
   expect(await call({ handle }, key)).toBe(200);
 });
 
-test('one that needs the right to manage is closed to links without it', async () => {
+test.each([
+  ['resend', { canRetry: true }],
+  ['manage', { canManage: true }],
+  ['roll_secrets', { canManage: true, canSeeSecrets: true }],
+  ['create_events', { canCreateEvents: true }],
+] as const)('one that needs the right %s is closed to links without it', async (right, rights) => {
   const handle = async ({ scope }: { scope: unknown }) => (scope === undefined ? 1 : 2);
-  expect(await call({ handle, portal: 'manage' }, portal)).toBe(403);
-  expect(await call({ handle, portal: 'manage' }, { ...portal, canManage: true })).toBe(200);
+  expect(await call({ handle, portal: right }, { ...portal, ...rights })).toBe(200);
+  for (const lost of Object.keys(rights))
+    expect(await call({ handle, portal: right }, { ...portal, ...rights, [lost]: false })).toBe(403);
 });
 
 test('one that is open and forgets the scope answers keys, never portals', async () => {

@@ -17,7 +17,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access.ts';
 import type { Remembered } from './auth.ts';
-import { actorOf, type Caller } from './caller.ts';
+import { actorOf, type Caller, type PortalCaller } from './caller.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
@@ -67,14 +67,16 @@ export interface Call<Body, Path extends string = string> {
 
 /**
  * The right that a portal link needs for an operation:
- * - `read` and `resend`: none. These read, test, or repeat an earlier send.
+ * - `read`: none. These read, try something out, or take deliveries that wait.
+ * - `resend`: `can_retry`. These repeat an earlier send, or send a test.
  * - `manage`: `can_manage_endpoint`. These change endpoints, subscriptions or filters.
+ * - `roll_secrets`: `can_manage_endpoint` and `can_see_secrets`. A new secret is of use only to those who see it.
  * - `create_events`: `can_create_events`. These send new events.
  * - `anyone`: none. These do not involve any endpoint, so no scope applies.
  *
  * Operations without a right are closed to portals.
  */
-export type PortalRight = 'read' | 'resend' | 'manage' | 'create_events' | 'anyone';
+export type PortalRight = 'read' | 'resend' | 'manage' | 'roll_secrets' | 'create_events' | 'anyone';
 
 export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -191,7 +193,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
           ? viewerView(result, { hidesPayload: hidesPayload(caller, project) })
           : scope === undefined || portalView === undefined
             ? result
-            : portalView(result, { scope, signatureHeader: call.project.config.signature.header });
+            : portalView(result, { scope, ownHeaders: ownHeaders(call.project.config) });
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
@@ -206,6 +208,11 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
   });
 }
+
+const ownHeaders = ({ signature, request_id_header }: ProjectRow['config']): string[] => [
+  signature.header,
+  request_id_header,
+];
 
 function warnOfUnshown(request: FastifyRequest, result: unknown): void {
   const unshown = unshownOf(result);
@@ -229,10 +236,25 @@ function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
 function requirePortalRight(caller: Caller, operation: { portal?: PortalRight; summary: string }): void {
   if (caller.kind !== 'portal') return;
   if (operation.portal === undefined) throw new AppError('portal_forbidden', { what: 'this operation' });
-  if (operation.portal === 'manage' && !caller.canManage)
-    throw new AppError('portal_forbidden', { what: 'changing endpoints, subscriptions and filters' });
-  if (operation.portal === 'create_events' && !caller.canCreateEvents)
-    throw new AppError('portal_forbidden', { what: 'new events' });
+  const missing = missingRight(caller, operation.portal);
+  if (missing !== undefined) throw new AppError('portal_forbidden', { what: missing });
+}
+
+/** The acts that the link would have to allow. Undefined: it does. */
+function missingRight(caller: PortalCaller, right: PortalRight): string | undefined {
+  switch (right) {
+    case 'read':
+    case 'anyone':
+      return undefined;
+    case 'resend':
+      return caller.canRetry ? undefined : 'sending again and tests';
+    case 'manage':
+      return caller.canManage ? undefined : 'changing endpoints, subscriptions and filters';
+    case 'roll_secrets':
+      return caller.canManage && caller.canSeeSecrets ? undefined : 'rolling secrets';
+    case 'create_events':
+      return caller.canCreateEvents ? undefined : 'new events';
+  }
 }
 
 /**

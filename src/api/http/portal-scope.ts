@@ -1,13 +1,11 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { PortalCaller } from './caller.ts';
 
 /** The endpoints of each owner, found once per version of a project's config. */
 const ownersOf = new WeakMap<ProjectRouting, Map<string, Set<string>>>();
 
-export function ownerScope(
-  routing: ProjectRouting,
-  link: { ownerId: string; canManage: boolean; eventTypes: readonly string[] },
-): EndpointScope {
+export function ownerScope(routing: ProjectRouting, link: PortalCaller): EndpointScope {
   let owners = ownersOf.get(routing);
   if (owners === undefined) {
     owners = new Map();
@@ -20,6 +18,5 @@ export function ownerScope(
   }
   // A link without an owner shows nothing, because endpoints without an owner belong to the project.
   const endpointIds = link.ownerId === '' ? undefined : owners.get(link.ownerId);
-  const { ownerId, canManage, eventTypes } = link;
-  return { ownerId, canManage, eventTypes, endpointIds: endpointIds ?? new Set() };
+  return { ...link, endpointIds: endpointIds ?? new Set() };
 }

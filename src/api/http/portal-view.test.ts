@@ -3,19 +3,27 @@ import { describe, expect, test } from 'vitest';
 import { RawJson } from '../../platform/raw-json.ts';
 import { compilePortalView } from './portal-view.ts';
 
-const viewer = (canManage: boolean) => ({
-  scope: { ownerId: 'me', endpointIds: new Set(['mine']), canManage, eventTypes: [] },
-  signatureHeader: 'X-Signature',
+const viewer = (canSeeSecrets: boolean) => ({
+  scope: {
+    ownerId: 'me',
+    endpointIds: new Set(['mine']),
+    eventTypes: [],
+    canManage: true,
+    canRetry: true,
+    canEditFunctions: true,
+    canCreateEvents: true,
+    canSeeSecrets,
+  },
+  ownHeaders: ['X-Signature', 'X-Once'],
 });
 
 describe('a portal view', () => {
-  test('masks headers however deep they stand, except signatures in any case', () => {
+  test('masks headers however deep they stand, except signatures and harmless ones in any case', () => {
     const headers = Type.Record(Type.String(), Type.Array(Type.String()));
     const view = compilePortalView(Type.Object({ content: Type.Array(Type.Object({ headers })) }));
-    const data = { content: [{ headers: { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], Other: ['a', 'b'] } }] };
-    expect(view(data, viewer(true))).toEqual({
-      content: [{ headers: { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], Other: ['***'] } }],
-    });
+    const shown = { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], 'x-once': ['1'], 'Content-Type': ['a/b'] };
+    const data = { content: [{ headers: { ...shown, Other: ['a', 'b'] } }] };
+    expect(view(data, viewer(true))).toEqual({ content: [{ headers: { ...shown, Other: ['***'] } }] });
     expect(data.content[0]?.headers.Other).toEqual(['a', 'b']);
   });
 

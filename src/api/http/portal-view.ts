@@ -1,34 +1,34 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { isHarmless } from './portal-headers.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
  * What portal callers see of a response, for every operation in one place. It is compiled from the response's
  * schema. Payloads have no schema and stay unchanged.
- * - Header values are masked, except the signatures a receiver needs to verify.
- * - Secrets of endpoints show only if the link may manage endpoints, the key of a client certificate never.
+ * - Header values are masked, except signatures and those that are known to be harmless (portal-headers.ts).
+ * - Secrets of endpoints show only if the link may see them, the key of a client certificate never.
  * - Ids and summaries of other owners' endpoints are removed.
  * - Sources are removed.
  */
 export interface PortalViewer {
   scope: EndpointScope;
-  /** The project's header. Only its value and those of Standard Webhooks are shown. */
-  signatureHeader: string;
+  /** Headers of our own requests whose names the project has chosen: the signature, the idempotency key. */
+  ownHeaders: readonly string[];
 }
 
 type PortalView = View<PortalViewer>;
 
 export const MASK = '***';
-const STANDARD_HEADERS = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const views: FieldViews<PortalViewer> = {
   headers: maskedHeaders,
   request_http_header: maskedHeaders,
   response_http_header: maskedHeaders,
-  secrets: () => (value, viewer) => (viewer.scope.canManage ? value : []),
-  standard_webhooks_secret: () => (value, viewer) => (viewer.scope.canManage ? value : ''),
-  authentication: () => (value, viewer) => (viewer.scope.canManage ? value : null),
-  slack_webhook_url: () => (value, viewer) => (viewer.scope.canManage ? value : ''),
-  teams_webhook_url: () => (value, viewer) => (viewer.scope.canManage ? value : ''),
+  secrets: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : []),
+  standard_webhooks_secret: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
+  authentication: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
+  slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
+  teams_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   client_key: () => () => MASK,
   endpoints: (schema) => (isListOf(schema, 'string') ? ownIds : undefined),
   endpoint_metadata: (schema) => (isListOf(schema, 'object') ? ownEndpoints(schema) : undefined),
@@ -44,10 +44,8 @@ function maskedHeaders(schema: Schema): PortalView | undefined {
   const [values] = Object.values(schema.patternProperties ?? {});
   if (values?.type !== 'string' && values?.type !== 'array') return undefined;
   return (value, viewer) => {
-    const isShown = (name: string) => {
-      const key = name.toLowerCase();
-      return STANDARD_HEADERS.has(key) || key === viewer.signatureHeader.toLowerCase();
-    };
+    const own = viewer.ownHeaders.map((name) => name.toLowerCase());
+    const isShown = (name: string) => isHarmless(name) || own.includes(name.toLowerCase());
     return Object.fromEntries(
       Object.entries(value as Record<string, unknown>).map(([name, text]) => [
         name,

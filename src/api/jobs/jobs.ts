@@ -132,14 +132,17 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     path: `${path}/:jobID`,
     id: 'getJob',
     tag,
-    summary: 'Get a job and its progress.',
+    summary: 'Get a job and its progress. A portal link sees the jobs that it has started.',
     status: 200,
     message: 'Job fetched',
     data: Job,
+    portal: 'read',
     access: 'viewer',
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, scope, actor }) => {
       const id = params.jobID;
-      return toJob(found(await getJob(db, project.id, id), 'job', id));
+      const row = await getJob(db, project.id, id);
+      const isOwn = row?.actor_type === actor.type && row.actor_id === actor.id;
+      return toJob(found(scope === undefined || isOwn ? row : undefined, 'job', id));
     },
   });
   registerOperation(app, {

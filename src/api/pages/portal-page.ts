@@ -51,13 +51,13 @@ async function themeOf(
 }
 
 /** Hosts of stored URLs have only letters that end no part of a policy: checkPortalTheme. */
-function policyOf({ logo_url, frame_origins }: PortalTheme): string {
-  const logo = logo_url === '' ? '' : ` ${new URL(logo_url).origin}`;
+function policyOf({ logo_url, logo_url_dark, frame_origins }: PortalTheme): string {
+  const logos = [logo_url, logo_url_dark].filter((url) => url !== '').map((url) => new URL(url).origin);
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self'${logo}`,
+    ["img-src 'self'", ...new Set(logos)].join(' '),
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

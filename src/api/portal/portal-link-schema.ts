@@ -5,6 +5,9 @@ import { updatedAt } from '../../store/database/row-times.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
 import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 
+/** Null: the same as can_manage_endpoint. */
+const AsManage = Type.Union([Type.Boolean(), Type.Null()]);
+
 export const PortalLink = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
@@ -12,6 +15,9 @@ export const PortalLink = Type.Object({
   owner_id: Type.String(),
   can_manage_endpoint: Type.Boolean(),
   can_create_events: Type.Boolean(),
+  can_retry: Type.Boolean(),
+  can_see_secrets: AsManage,
+  can_edit_functions: AsManage,
   event_types: Type.Array(Type.String()),
   endpoints: Type.Array(Type.String(), { description: 'The endpoints of the owner, which the link shows.' }),
   endpoint_count: Type.Integer(),
@@ -35,13 +41,29 @@ const fields = {
   ),
   can_manage_endpoint: Type.Optional(
     Type.Boolean({
-      description:
-        'Whether the holder may change endpoints, subscriptions and filters, and see secrets. False by default.',
+      description: 'Whether the holder may change endpoints, subscriptions and filters. False by default.',
     }),
   ),
   can_create_events: Type.Optional(
     Type.Boolean({
       description: 'Whether the holder may send new events to the endpoints. False by default.',
+    }),
+  ),
+  can_retry: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the holder may send earlier events again, and test events. True by default.',
+    }),
+  ),
+  can_see_secrets: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Null()], {
+      description:
+        'Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint.',
+    }),
+  ),
+  can_edit_functions: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Null()], {
+      description:
+        'Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint.',
     }),
   ),
   event_types: Type.Optional(
@@ -81,6 +103,9 @@ export function toPortalLink(
     owner_id: row.owner_id,
     can_manage_endpoint: row.can_manage_endpoint,
     can_create_events: row.can_create_events,
+    can_retry: row.can_retry,
+    can_see_secrets: row.can_see_secrets,
+    can_edit_functions: row.can_edit_functions,
     event_types: row.event_types,
     endpoints: endpoints.map((endpoint) => endpoint.uid),
     endpoint_count: endpoints.length,

@@ -8,15 +8,18 @@ import { isLoopbackHost } from '../../platform/loopback.ts';
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9-]+$|^\[[0-9a-f:.]+\]$/;
 const ORIGIN = /^(https?):\/\/(?:\*\.)?(\[[^\]]*\]|[^:/?#@]+)(?::\d{1,5})?$/;
+const FONTS = /^(?:[a-z0-9 _-]+(?:,[a-z0-9 _-]+)*)?$/i;
 
 export function checkPortalTheme(theme: PortalTheme): void {
-  const { accent, language, logo_url, frame_origins } = theme;
+  const { accent, language, font, frame_origins } = theme;
   if (accent !== '' && !/^#[0-9a-f]{6}$/i.test(accent))
     throw invalid('config.portal.accent', 'must be a colour such as #3b5bdb');
   if (language !== '' && !/^[a-z]{2}$/.test(language))
     throw invalid('config.portal.language', 'must be two letters such as de');
-  if (logo_url !== '' && !isLogo(logo_url))
-    throw invalid('config.portal.logo_url', 'must be an https URL of an image, without a user');
+  if (!FONTS.test(font)) throw invalid('config.portal.font', 'must be names such as Inter, Helvetica');
+  for (const field of ['logo_url', 'logo_url_dark'] as const)
+    if (theme[field] !== '' && !isLogo(theme[field]))
+      throw invalid(`config.portal.${field}`, 'must be an https URL of an image, without a user');
   for (const origin of frame_origins)
     if (!isFrameOrigin(origin))
       throw invalid(

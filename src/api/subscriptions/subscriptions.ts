@@ -6,7 +6,7 @@ import {
   toggleSubscription,
   updateSubscription,
 } from '../../control/subscription-changes.ts';
-import { type EndpointScope, visible } from '../../domain/endpoint-scope.ts';
+import { type EndpointScope, requireFunctionRight, visible } from '../../domain/endpoint-scope.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
@@ -50,6 +50,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     access: 'developer',
     handle: async ({ project, by, scope, body }) => {
       await check(project, body.function);
+      requireFunctionRight(scope, { known: '', wanted: body.function });
       const one = { ...by, id: ids.next(), scope };
       const make = () => withoutKey(scope, newSubscriptionFields(body, project.config), '');
       return show(await createSubscription(changes, one, make));
@@ -121,8 +122,10 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: async ({ project, by, params, scope, body }) => {
       await check(project, body.function);
       const one = { ...by, id: params.subscriptionID, scope };
-      const make = (row: SubscriptionRow) =>
-        withoutKey(scope, changedSubscriptionFields(row, body, project.config), row.key);
+      const make = (row: SubscriptionRow) => {
+        requireFunctionRight(scope, { known: row.function, wanted: body.function });
+        return withoutKey(scope, changedSubscriptionFields(row, body, project.config), row.key);
+      };
       return show(await updateSubscription(changes, one, make));
     },
   });

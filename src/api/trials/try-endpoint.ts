@@ -8,7 +8,12 @@ import { VERSION } from '../../platform/version.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
-import { changedEndpoint, checkEndpoint, createdEndpoint } from '../endpoints/endpoint-input.ts';
+import {
+  changedEndpoint,
+  checkEndpoint,
+  createdEndpoint,
+  requireOwnCredentials,
+} from '../endpoints/endpoint-input.ts';
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Text } from '../http/fields.ts';
@@ -65,7 +70,9 @@ async function triedRow(
   if (body.endpoint_id) {
     const id = body.endpoint_id;
     const known = await context.endpoints.get(context.db, project.id, id);
-    return changedEndpoint(context, found(owned(scope, known), 'endpoint', id), input);
+    const row = found(owned(scope, known), 'endpoint', id);
+    requireOwnCredentials(scope, row, input);
+    return changedEndpoint(context, row, input);
   }
   if (!input.url) throw invalid('endpoint.url', 'is required without endpoint_id');
   const made = createdEndpoint(context, { ...input, name: input.name ?? 'test', url: input.url });

@@ -13,6 +13,9 @@ const values = (fields: PortalLinkFields) => [
   fields.auth_type,
   fields.expires_at,
   fields.event_types,
+  fields.can_retry,
+  fields.can_see_secrets,
+  fields.can_edit_functions,
 ];
 
 export async function insertPortalLink(
@@ -20,8 +23,9 @@ export async function insertPortalLink(
   link: { id: string; fields: PortalLinkFields; tokenHash: Buffer; sealedToken: Buffer },
 ): Promise<PortalLinkRow> {
   const [row] = await change.query<PortalLinkRow>(
-    `insert into portal_links (id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, expires_at, event_types, token_hash, sealed_token)
-     values ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11) returning ${COLUMNS}`,
+    `insert into portal_links (id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, expires_at, event_types,
+       can_retry, can_see_secrets, can_edit_functions, token_hash, sealed_token)
+     values ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11, $12, $13, $14) returning ${COLUMNS}`,
     [link.id, change.projectId, ...values(link.fields), link.tokenHash, link.sealedToken],
   );
   return row as PortalLinkRow;
@@ -33,7 +37,8 @@ export async function updatePortalLink(
 ): Promise<PortalLinkRow> {
   const [row] = await change.query<PortalLinkRow>(
     `update portal_links set name = $3, owner_id = $4, can_manage_endpoint = $5, can_create_events = $6, auth_type = $7,
-       expires_at = to_timestamp($8::float8 / 1000), event_types = $9, updated_at = now()
+       expires_at = to_timestamp($8::float8 / 1000), event_types = $9, can_retry = $10, can_see_secrets = $11,
+       can_edit_functions = $12, updated_at = now()
      where id = $1 and project_id = $2 returning ${COLUMNS}`,
     [link.id, change.projectId, ...values(link.fields)],
   );

@@ -10,6 +10,11 @@ export interface PortalLinkFields {
   owner_id: string;
   can_manage_endpoint: boolean;
   can_create_events: boolean;
+  can_retry: boolean;
+  /** Null: as can_manage_endpoint. */
+  can_see_secrets: boolean | null;
+  /** Null: as can_manage_endpoint. */
+  can_edit_functions: boolean | null;
   /** Empty: all. */
   event_types: string[];
   auth_type: PortalAuthType;
@@ -50,6 +55,9 @@ export const portalLinks = new PortalLinkTable('portal_links', [
   'owner_id',
   'can_manage_endpoint',
   'can_create_events',
+  'can_retry',
+  'can_see_secrets',
+  'can_edit_functions',
   'event_types',
   'auth_type',
   'sealed_token',

@@ -7,6 +7,12 @@ export interface Place {
   filters: URLSearchParams;
 }
 
+const parameters = new URLSearchParams(location.search);
+/** The page that the link opens. */
+const START = parameters.get('page') ?? '';
+/** A host page that has tabs of its own leaves out ours. */
+export const hasTabs = parameters.get('nav') !== 'none';
+
 const subscribe = (listener: () => void) => {
   addEventListener('hashchange', listener);
   return () => removeEventListener('hashchange', listener);
@@ -16,7 +22,7 @@ export function usePlace(): Place {
   const hash = useSyncExternalStore(subscribe, () => location.hash);
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [page = '', id] = path.split('/').map(decodeURIComponent);
-  return { page: page === '' ? 'endpoints' : page, id: id || undefined, filters: new URLSearchParams(query) };
+  return { page: page || START || 'endpoints', id: id || undefined, filters: new URLSearchParams(query) };
 }
 
 export function placeOf(page: string, id = '', filters: Readonly<Record<string, string>> = {}): string {

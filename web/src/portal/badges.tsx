@@ -31,6 +31,10 @@ export interface DayCounts {
   failure_count: number;
 }
 
+/** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
+export const isFailing = ({ cb_state }: Pick<Health, 'cb_state'>, counts: DayCounts | undefined): boolean =>
+  cb_state === 'open' || (counts !== undefined && counts.failure_count > counts.success_count);
+
 function healthLook(
   { status, cb_state }: Health,
   counts: DayCounts | undefined,
@@ -38,14 +42,11 @@ function healthLook(
 ): StateLook {
   if (status === 'paused') return { tone: 'held', shape: 'pause', word: health.paused };
   if (status === 'inactive') return { tone: 'off', shape: 'slash', word: health.disabled };
-  if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: health.failing };
   if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: health.recovering };
-  if (counts !== undefined && counts.failure_count > counts.success_count)
-    return { tone: 'bad', shape: 'cross', word: health.failing };
+  if (isFailing({ cb_state }, counts)) return { tone: 'bad', shape: 'cross', word: health.failing };
   return { tone: 'ok', shape: 'check', word: health.active };
 }
 
-/** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
 export const HealthBadge = ({ endpoint, counts }: { endpoint: Health; counts: DayCounts | undefined }) => (
   <StateBadge look={healthLook(endpoint, counts, useWords())} />
 );

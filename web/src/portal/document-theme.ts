@@ -1,4 +1,4 @@
-import { DEFAULT_THEME, type Theme, themeVariables } from './theme.ts';
+import { DEFAULT_THEME, fontFamily, type Theme, themeVariables } from './theme.ts';
 
 /** The theme that the server wrote into the document. */
 export function themeOfDocument(): Theme {
@@ -10,6 +10,7 @@ export function themeOfDocument(): Theme {
 export function applyTheme(theme: Theme): void {
   const root = document.documentElement;
   for (const [name, value] of Object.entries(themeVariables(theme))) root.style.setProperty(name, value);
+  root.style.fontFamily = fontFamily(theme);
   if (theme.color_scheme === 'auto') delete root.dataset['theme'];
   else root.dataset['theme'] = theme.color_scheme;
 }

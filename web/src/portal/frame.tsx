@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
-import { placeOf, usePlace } from './address.ts';
+import { hasTabs, placeOf, usePlace } from './address.ts';
 import type { Theme } from './theme.ts';
 import { useWords } from './words.ts';
 
+type LogoTheme = Pick<Theme, 'logo_url' | 'logo_url_dark' | 'color_scheme'>;
+
 interface FrameProps {
-  theme: Pick<Theme, 'logo_url'>;
+  theme: LogoTheme;
   title: string;
   hasNav: boolean;
   /** A class for the least height. */
@@ -17,19 +19,28 @@ export function Frame({ theme, title, hasNav, height, children }: FrameProps) {
   return (
     <div className={`mx-auto max-w-5xl px-4 pb-8 ${height}`}>
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-4">
-        {theme.logo_url !== '' && (
-          <img
-            src={theme.logo_url}
-            alt=""
-            referrerPolicy="no-referrer"
-            className="h-8 max-w-40 object-contain"
-          />
-        )}
+        {theme.logo_url !== '' && <Logo theme={theme} />}
         <h1 className="text-lg break-words">{title}</h1>
       </header>
-      {hasNav && <Tabs />}
+      {hasNav && hasTabs && <Tabs />}
       <main className="pt-4">{children}</main>
     </div>
+  );
+}
+
+/** In the colours of the system the browser chooses between the two. */
+function Logo({ theme: { logo_url, logo_url_dark, color_scheme } }: { theme: LogoTheme }) {
+  const dark = logo_url_dark || logo_url;
+  return (
+    <picture>
+      {color_scheme === 'auto' && <source media="(prefers-color-scheme: dark)" srcSet={dark} />}
+      <img
+        src={color_scheme === 'dark' ? dark : logo_url}
+        alt=""
+        referrerPolicy="no-referrer"
+        className="h-8 max-w-40 object-contain"
+      />
+    </picture>
   );
 }
 

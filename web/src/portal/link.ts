@@ -10,4 +10,20 @@ export function useLink(): PortalLink {
   return link;
 }
 
-export const useMayManage = (): boolean => useLink().can_manage_endpoint;
+export interface Rights {
+  retry: boolean;
+  manage: boolean;
+  seeSecrets: boolean;
+  editFunctions: boolean;
+}
+
+/** A right that the link does not set is as that to manage. */
+export function useRights(): Rights {
+  const { can_manage_endpoint: manage, can_retry: retry, can_see_secrets, can_edit_functions } = useLink();
+  return {
+    retry,
+    manage,
+    seeSecrets: can_see_secrets ?? manage,
+    editFunctions: manage && (can_edit_functions ?? true),
+  };
+}

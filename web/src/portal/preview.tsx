@@ -3,7 +3,7 @@ import { WordsContext } from '../ui/text/words.ts';
 import { EndpointLines } from './endpoints/endpoint-lines.tsx';
 import { Frame } from './frame.tsx';
 import { words as en } from './languages/en.ts';
-import { type Theme, themeVariables } from './theme.ts';
+import { fontFamily, type Theme, themeVariables } from './theme.ts';
 import { loadWords, MessagesContext } from './words.ts';
 
 const SAMPLE = [
@@ -27,7 +27,7 @@ const SAMPLE = [
       cb_state: 'open',
     },
     counts: { success_count: 96, failure_count: 12 },
-    failure: { outcome: 'http_503' },
+    failure: { outcome: 'http_503', lastAt: new Date().toISOString() },
   },
 ] as const;
 
@@ -44,12 +44,16 @@ export function PortalPreview({ theme }: { theme: Theme }) {
       <WordsContext.Provider value={words.ui}>
         <div
           inert
-          style={{ ...themeVariables(theme), colorScheme: SCHEMES[theme.color_scheme] }}
+          style={{
+            ...themeVariables(theme),
+            fontFamily: fontFamily(theme),
+            colorScheme: SCHEMES[theme.color_scheme],
+          }}
           className="overflow-hidden rounded-md border border-frame bg-ground text-ink"
         >
           <Frame
             // The policy of the dashboard loads no image of others.
-            theme={{ logo_url: '' }}
+            theme={{ ...theme, logo_url: '' }}
             title={theme.title === '' ? words.title : theme.title}
             hasNav
             height="min-h-64"

@@ -23,6 +23,8 @@ describe('a theme of the host', () => {
   const theme = {
     title: 'T',
     logo_url: '',
+    logo_url_dark: '',
+    font: '',
     accent: '#112233',
     radius: 5,
     color_scheme: 'auto',
@@ -30,12 +32,13 @@ describe('a theme of the host', () => {
     frame_origins: [],
   } as const;
 
-  it('changes colours, corners and language only', () => {
-    const given = { accent: '#445566', radius: 0, language: 'de', title: 'evil', frame_origins: ['*'] };
-    expect(withHostTheme(theme, given)).toEqual({ ...theme, accent: '#445566', radius: 0, language: 'de' });
+  it('changes colours, corners, font and language only', () => {
+    const looks = { accent: '#445566', radius: 0, font: 'Inter, serif', language: 'de' };
+    const given = { ...looks, title: 'evil', frame_origins: ['*'] };
+    expect(withHostTheme(theme, given)).toEqual({ ...theme, ...looks });
   });
 
-  it.each([null, 'x', { accent: 'url(x)', radius: 99, color_scheme: 1, language: '../x' }])(
+  it.each([null, 'x', { accent: 'url(x)', radius: 99, font: 'a;b', color_scheme: 1, language: '../x' }])(
     'is ignored where it is not one: %j',
     (given) => {
       expect(withHostTheme(theme, given)).toEqual(theme);

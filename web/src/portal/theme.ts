@@ -2,6 +2,10 @@
 export interface Theme {
   title: string;
   logo_url: string;
+  /** Empty: logo_url. */
+  logo_url_dark: string;
+  /** Names with commas between. Empty: the font of the system. */
+  font: string;
   /** Empty: the default. */
   accent: string;
   radius: number;
@@ -14,6 +18,8 @@ export interface Theme {
 export const DEFAULT_THEME: Theme = {
   title: '',
   logo_url: '',
+  logo_url_dark: '',
+  font: '',
   accent: '',
   radius: 5,
   color_scheme: 'auto',
@@ -24,7 +30,7 @@ export const DEFAULT_THEME: Theme = {
 /** What a page around this one may change. Other values are left as they are. */
 export function withHostTheme(theme: Theme, given: unknown): Theme {
   if (typeof given !== 'object' || given === null) return theme;
-  const { accent, radius, color_scheme, language } = given as Record<string, unknown>;
+  const { accent, radius, color_scheme, language, font } = given as Record<string, unknown>;
   return {
     ...theme,
     ...(typeof accent === 'string' && /^#[0-9a-f]{6}$/i.test(accent) ? { accent } : {}),
@@ -32,6 +38,7 @@ export function withHostTheme(theme: Theme, given: unknown): Theme {
     ...(color_scheme === 'auto' || color_scheme === 'light' || color_scheme === 'dark'
       ? { color_scheme }
       : {}),
+    ...(typeof font === 'string' && font.length <= 128 && /^[a-z0-9 _,-]*$/i.test(font) ? { font } : {}),
     ...(typeof language === 'string' && /^[a-z]{2}$/.test(language) ? { language } : {}),
   };
 }
@@ -69,6 +76,18 @@ function readable(accent: Rgb, ground: Rgb): Rgb {
     if (contrast(shade, ground) >= 5.2) return shade;
   }
   return away;
+}
+
+const GENERIC_FONTS = new Set(['serif', 'sans-serif', 'monospace', 'system-ui', 'ui-rounded', 'ui-serif']);
+
+/** The value of `font-family`. Empty: that of the style sheet. */
+export function fontFamily({ font }: Pick<Theme, 'font'>): string {
+  const names = font
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .map((name) => (GENERIC_FONTS.has(name) ? name : `"${name}"`));
+  return names.length === 0 ? '' : [...names, 'var(--font-sans)'].join(', ');
 }
 
 /** The variables of the style sheet that a theme sets. */

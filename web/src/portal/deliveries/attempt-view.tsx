@@ -47,7 +47,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
           <Part title={t.requestHeaders} text={lines(attempt.request_http_header)} />
           <Part title={t.answerHeaders} text={lines(attempt.response_http_header)} />
         </div>
-        <p className="text-xs text-muted">{t.masked}</p>
+        {isMasked(attempt) && <p className="text-xs text-muted">{t.masked}</p>}
       </div>
     </details>
   );
@@ -63,9 +63,14 @@ function Part({ title, text }: { title: string; text: string }) {
   );
 }
 
+const MASK = '***';
+
+const isMasked = ({ request_http_header, response_http_header }: DeliveryAttempt): boolean =>
+  [request_http_header, response_http_header].some((headers) => Object.values(headers).includes(MASK));
+
 /** Hidden values are left out. The type of the content is needed. */
 function knownHeaders({ request_http_header: headers }: DeliveryAttempt): Record<string, string> {
-  const shown = Object.entries(headers).filter(([, value]) => value !== '***');
+  const shown = Object.entries(headers).filter(([, value]) => value !== MASK);
   return { 'content-type': 'application/json', ...Object.fromEntries(shown) };
 }
 

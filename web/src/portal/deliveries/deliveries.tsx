@@ -5,7 +5,9 @@ import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-co
 import { EmptyState } from '../../ui/page/states.tsx';
 import { goTo, placeOf } from '../address.ts';
 import { endpointsQuery } from '../endpoints/queries.ts';
+import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
+import { RetryProgress } from '../retry-progress.tsx';
 import { api } from '../session.ts';
 import { useAct } from '../use-act.ts';
 import { useWords } from '../words.ts';
@@ -27,6 +29,7 @@ const wanted = (filters: URLSearchParams): ListEventDeliveriesQuery => {
 export function Deliveries({ filters }: { filters: URLSearchParams }) {
   const words = useWords();
   const { deliveries: t } = words;
+  const { retry: mayRetry } = useRights();
   const query = wanted(filters);
   const list = useInfiniteQuery({
     queryKey: ['deliveries', query],
@@ -43,7 +46,7 @@ export function Deliveries({ filters }: { filters: URLSearchParams }) {
   return (
     <>
       <Filters filters={filters} />
-      {filters.get('state') === 'Failure' && <RetryAll query={query} />}
+      {mayRetry && filters.get('state') === 'Failure' && <RetryAll query={query} />}
       <QueryView query={list} rows={8}>
         {({ pages }) => {
           const rows: EventDelivery[] = pages.flatMap(({ content }) => content);
@@ -116,10 +119,19 @@ function RetryAll({ query }: { query: ListEventDeliveriesQuery }) {
     () => api.eventDeliveries.batchRetry(query),
     () => t.retryingAll(number),
   );
-  if (number === 0) return null;
   return (
-    <Button className="mb-2" icon="again" onClick={() => retry.mutate()} busy={retry.isPending && t.asking}>
-      {t.retryAll(number)}
-    </Button>
+    <>
+      {number > 0 && (
+        <Button
+          className="mb-2"
+          icon="again"
+          onClick={() => retry.mutate()}
+          busy={retry.isPending && t.asking}
+        >
+          {t.retryAll(number)}
+        </Button>
+      )}
+      <RetryProgress job={retry.data} />
+    </>
   );
 }

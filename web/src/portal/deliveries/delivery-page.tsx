@@ -10,6 +10,7 @@ import { Time, useNow } from '../../ui/text/time.tsx';
 import { placeOf } from '../address.ts';
 import { Back } from '../back.tsx';
 import { DeliveryBadge } from '../badges.tsx';
+import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
 import { tellDelivery } from '../reason.ts';
 import { api } from '../session.ts';
@@ -40,6 +41,7 @@ export function DeliveryPage({ id }: { id: string }) {
 function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
   const words = useWords();
   const { deliveries: t } = words;
+  const { retry: mayRetry } = useRights();
   const now = useNow();
   const { endpoint_metadata: endpoint, metadata } = delivery;
   return (
@@ -48,7 +50,7 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
         <h2 className="min-w-0 text-lg break-words">{delivery.event_type}</h2>
         <DeliveryBadge delivery={delivery} />
         <span className="grow" />
-        <Retry delivery={delivery} />
+        {mayRetry && <Retry delivery={delivery} />}
       </div>
       <p className="my-3 max-w-[75ch] text-base">
         {tellDelivery(words, delivery, (at) => words.ui.relative(Date.parse(at), now))}

@@ -7,6 +7,7 @@ import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { goTo, placeOf } from '../address.ts';
 import { AttemptView } from '../deliveries/attempt-view.tsx';
+import { useRights } from '../link.ts';
 import { explain } from '../query-view.tsx';
 import { api } from '../session.ts';
 import { useWords } from '../words.ts';
@@ -18,10 +19,11 @@ interface Added {
   problem: string;
 }
 
-/** One dialog adds an endpoint, says what it receives, sends a test and shows the answer. */
+/** One dialog adds an endpoint, says what it receives, sends a test if the link may, and shows the answer. */
 export function AddEndpoint({ onClose }: { onClose(): void }) {
   const words = useWords();
   const { endpoints: t } = words;
+  const { retry: mayRetry } = useRights();
   const queries = useQueryClient();
   const [added, setAdded] = useState<Added>();
   const add = async (form: FormData): Promise<never> => {
@@ -33,10 +35,11 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       filter_config: { event_types: pickedTypes(form) },
     });
     const result: Added = { endpoint, attempt: null, problem: '' };
-    await api.endpoints.test(endpoint.uid).then(
-      (attempt) => (result.attempt = attempt),
-      (error: unknown) => (result.problem = explain(words, error).text),
-    );
+    if (mayRetry)
+      await api.endpoints.test(endpoint.uid).then(
+        (attempt) => (result.attempt = attempt),
+        (error: unknown) => (result.problem = explain(words, error).text),
+      );
     setAdded(result);
     void queries.invalidateQueries();
     // The dialog stays open with the answer of the test.
@@ -69,7 +72,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
   return (
     <FormDialog
       title={t.first}
-      action={t.addAndTest}
+      action={mayRetry ? t.addAndTest : t.add}
       onClose={onClose}
       onSubmit={add}
       explain={(error) => explain(words, error).text}

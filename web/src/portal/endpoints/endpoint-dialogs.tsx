@@ -5,6 +5,7 @@ import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { goTo, placeOf } from '../address.ts';
+import { useRights } from '../link.ts';
 import { explain } from '../query-view.tsx';
 import { api } from '../session.ts';
 import { useWords } from '../words.ts';
@@ -37,6 +38,7 @@ function ActDialog({ act, ...rest }: ActProps) {
 
 export function EditEndpoint({ endpoint, onClose }: Props) {
   const { endpoints: t } = useWords();
+  const { seeSecrets } = useRights();
   const { type, api_key: key } = endpoint.authentication ?? {};
   // Other ways to sign in are set by the API and stay as they are.
   const isHeader = type === undefined || type === '' || type === 'api_key';
@@ -51,7 +53,8 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
       name: text('name'),
       url: text('url'),
       support_email: text('mail'),
-      ...(isHeader ? { authentication } : {}),
+      // A reader who does not see the header leaves it as it is, or enters another.
+      ...(isHeader && (seeSecrets || header_name !== '') ? { authentication } : {}),
     });
   };
   return (
@@ -67,7 +70,7 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
             name="headerName"
             placeholder="X-Api-Key"
             defaultValue={key?.header_name}
-            hint={t.headerHint}
+            hint={seeSecrets ? t.headerHint : t.hiddenHeaderHint}
           />
           <TextField
             label={t.headerValue}

@@ -1,13 +1,15 @@
-import type { Endpoint, ListFailuresResult } from 'posthorn-client';
+import type { Endpoint } from 'posthorn-client';
+import { Time } from '../../ui/text/time.tsx';
 import { placeOf } from '../address.ts';
 import { type DayCounts, HealthBadge } from '../badges.tsx';
 import { outcomeText } from '../reason.ts';
 import { useWords } from '../words.ts';
+import type { EndpointFailure } from './failure.ts';
 
 export interface EndpointLine {
   endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
   counts: DayCounts | undefined;
-  failure: Pick<ListFailuresResult['groups'][number], 'outcome'> | undefined;
+  failure: Pick<EndpointFailure, 'outcome' | 'lastAt'> | undefined;
 }
 
 /** Endpoints with their health, one line each. */
@@ -40,7 +42,9 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
               </span>
             )}
             {failure !== undefined && (
-              <span className="block truncate text-bad">{outcomeText(words, failure.outcome)}</span>
+              <span className="block text-bad">
+                {outcomeText(words, failure.outcome)}, <Time at={failure.lastAt} />
+              </span>
             )}
           </span>
         </li>

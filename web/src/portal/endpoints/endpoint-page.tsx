@@ -7,7 +7,7 @@ import { placeOf } from '../address.ts';
 import { Back } from '../back.tsx';
 import { HealthBadge } from '../badges.tsx';
 import { DeliveryLines } from '../deliveries/delivery-lines.tsx';
-import { useMayManage } from '../link.ts';
+import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
 import { api } from '../session.ts';
 import { useAct } from '../use-act.ts';
@@ -33,7 +33,7 @@ export function EndpointPage({ id }: { id: string }) {
 }
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
-  const mayManage = useMayManage();
+  const { manage: mayManage } = useRights();
   const day = useQuery(dayQuery([endpoint]));
   return (
     <>

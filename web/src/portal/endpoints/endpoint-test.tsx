@@ -6,7 +6,7 @@ import { SelectField, TextArea } from '../../ui/controls/fields.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { AttemptView } from '../deliveries/attempt-view.tsx';
 import { exampleOf } from '../example.ts';
-import { useMayManage } from '../link.ts';
+import { useRights } from '../link.ts';
 import { api } from '../session.ts';
 import { useAct } from '../use-act.ts';
 import { useWords } from '../words.ts';
@@ -17,10 +17,10 @@ interface Wanted {
   body: string;
 }
 
-/** Sends a test event and shows the answer. A link that may manage can choose the type and the body. */
+/** Sends a test event and shows the answer. A link that may manage too can choose the type and the body. */
 export function EndpointTest({ endpoint }: { endpoint: Endpoint }) {
   const { test: t } = useWords();
-  const mayManage = useMayManage();
+  const { manage: mayManage, retry: mayRetry } = useRights();
   const [wanted, setWanted] = useState<Wanted>({ type: '', body: '' });
   const test = useAct(async () => {
     if (wanted.type === '') return api.endpoints.test(endpoint.uid);
@@ -30,7 +30,7 @@ export function EndpointTest({ endpoint }: { endpoint: Endpoint }) {
       data: JSON.parse(wanted.body),
     });
   });
-  if (endpoint.status !== 'active') return null;
+  if (endpoint.status !== 'active' || !mayRetry) return null;
   return (
     <Section
       title={t.title}

@@ -3,9 +3,10 @@ import type { Endpoint, Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { useMayManage } from '../link.ts';
+import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
 import { useWords } from '../words.ts';
+import { EditFunction } from './edit-function.tsx';
 import { ChooseTypes } from './endpoint-dialogs.tsx';
 import { subscriptionsQuery } from './queries.ts';
 
@@ -27,9 +28,10 @@ export function EndpointTypes({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: Subscription | undefined }) {
-  const { endpoints: t, ui } = useWords();
-  const mayManage = useMayManage();
-  const [choosing, setChoosing] = useState(false);
+  const { endpoints: t, functions, ui } = useWords();
+  const { manage: mayManage, editFunctions } = useRights();
+  const [open, setOpen] = useState<'types' | 'function'>();
+  const close = () => setOpen(undefined);
   const types = subscription?.filter_config.event_types ?? [];
   return (
     <div className="flex flex-wrap items-center gap-2 border-t border-line py-2">
@@ -43,8 +45,16 @@ function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: S
               </code>
             ))}
       </span>
-      {mayManage && <Button onClick={() => setChoosing(true)}>{t.chooseTypes}</Button>}
-      {choosing && <ChooseTypes {...{ endpoint, subscription }} onClose={() => setChoosing(false)} />}
+      {editFunctions && subscription !== undefined && (
+        <Button onClick={() => setOpen('function')}>
+          {subscription.function === '' ? functions.add : functions.edit}
+        </Button>
+      )}
+      {mayManage && <Button onClick={() => setOpen('types')}>{t.chooseTypes}</Button>}
+      {open === 'types' && <ChooseTypes {...{ endpoint, subscription }} onClose={close} />}
+      {open === 'function' && subscription !== undefined && (
+        <EditFunction subscription={subscription} onClose={close} />
+      )}
     </div>
   );
 }

@@ -3,16 +3,17 @@ import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { Button } from '../../ui/controls/button.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import { useMayManage } from '../link.ts';
+import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
 import { useWords } from '../words.ts';
 import { AddEndpoint } from './add-endpoint.tsx';
 import { EndpointLines } from './endpoint-lines.tsx';
+import { failureOf } from './failure.ts';
 import { dayQuery, endpointsQuery, failuresQuery } from './queries.ts';
 
 export function Endpoints() {
   const { endpoints: t } = useWords();
-  const mayManage = useMayManage();
+  const { manage: mayManage } = useRights();
   const [adding, setAdding] = useState(false);
   const endpoints = useQuery(endpointsQuery);
   const add = (
@@ -49,7 +50,7 @@ function Rows({ endpoints }: { endpoints: Endpoint[] }) {
       endpoints={endpoints.map((endpoint) => ({
         endpoint,
         counts: day.data?.get(endpoint.uid),
-        failure: failures.data?.groups.find(({ endpoint_id }) => endpoint_id === endpoint.uid),
+        failure: failureOf(failures.data, endpoint.uid),
       }))}
     />
   );

@@ -4,12 +4,14 @@ import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { CopyIcon } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/time.tsx';
+import { useRights } from '../link.ts';
 import { useWords } from '../words.ts';
 import { RollSecret } from './endpoint-dialogs.tsx';
 
-/** The secrets that sign now. While an old one runs out there are two. Only links that may manage get them. */
+/** The secrets that sign now. While an old one runs out there are two. Only links that may see them get them. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {
   const { secrets: t } = useWords();
+  const { manage: mayManage } = useRights();
   const [shown, setShown] = useState(false);
   const [rolling, setRolling] = useState(false);
   const { standard_webhooks_secret: standard, secrets } = endpoint;
@@ -23,7 +25,7 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
       aside={
         <span className="flex gap-2">
           <Button onClick={() => setShown(!shown)}>{shown ? t.hide : t.show}</Button>
-          <Button onClick={() => setRolling(true)}>{t.roll}</Button>
+          {mayManage && <Button onClick={() => setRolling(true)}>{t.roll}</Button>}
         </span>
       }
     >

@@ -2,12 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { Button } from '../../ui/controls/button.tsx';
-import { useMayManage } from '../link.ts';
+import { isFailing } from '../badges.tsx';
+import { useRights } from '../link.ts';
 import { adviceText, outcomeText } from '../reason.ts';
+import { RetryProgress } from '../retry-progress.tsx';
 import { api } from '../session.ts';
 import { useAct } from '../use-act.ts';
 import { useWords } from '../words.ts';
-import { configurationQuery, failuresQuery } from './queries.ts';
+import { failureOf } from './failure.ts';
+import { configurationQuery, dayQuery, failuresQuery } from './queries.ts';
 
 /** An endpoint in trouble explains itself: what came back, what to change, and a button to send again. */
 export function Trouble({ endpoint }: { endpoint: Endpoint }) {
@@ -28,12 +31,13 @@ function useLost(endpoint: Endpoint, status: ('Failure' | 'Discarded')[]) {
 
 function Disabled({ endpoint }: { endpoint: Endpoint }) {
   const { endpoints: t, deliveries } = useWords();
-  const mayManage = useMayManage();
-  const { count, send } = useLost(endpoint, ['Failure', 'Discarded']);
+  const { manage: mayManage, retry: mayRetry } = useRights();
+  const lost = useLost(endpoint, ['Failure', 'Discarded']);
+  const count = mayRetry ? lost.count : 0;
   const activate = useAct(
     async () => {
       await api.endpoints.activate(endpoint.uid);
-      if (count > 0) await send();
+      if (count > 0) await lost.send();
     },
     () => t.activated(count),
   );
@@ -55,22 +59,26 @@ function Failing({ endpoint }: { endpoint: Endpoint }) {
   const configuration = useQuery(configurationQuery);
   const { count, send } = useLost(endpoint, ['Failure']);
   const retry = useAct(send, () => deliveries.retryingAll(count));
-  const group = failures.data?.groups.find(({ endpoint_id }) => endpoint_id === endpoint.uid);
-  if (group === undefined) return null;
-  const willStop = configuration.data?.['disable_endpoint'] === true;
+  const day = useQuery(dayQuery([endpoint]));
+  const { retry: mayRetry } = useRights();
+  const failure = failureOf(failures.data, endpoint.uid);
+  if (failure === undefined) return null;
+  const fails = isFailing(endpoint, day.data?.get(endpoint.uid));
+  const willStop = fails && configuration.data?.['disable_endpoint'] === true;
   const text = [
-    t.failingText(group.count),
-    `${outcomeText(words, group.outcome)}.`,
-    adviceText(words, group.outcome),
+    t.failingText(failure.count),
+    `${outcomeText(words, failure.outcome)}.`,
+    adviceText(words, failure.outcome),
     willStop ? t.willStop : '',
   ];
   return (
-    <Banner title={t.failing} text={text.filter((part) => part !== '').join(' ')}>
-      {count > 0 && (
+    <Banner title={fails ? t.failing : t.someFailed} text={text.filter((part) => part !== '').join(' ')}>
+      {mayRetry && count > 0 && (
         <Button icon="again" onClick={() => retry.mutate()} busy={retry.isPending && deliveries.asking}>
           {t.retryThose(count)}
         </Button>
       )}
+      <RetryProgress job={retry.data} />
     </Banner>
   );
 }

@@ -145,6 +145,7 @@ export const words: Messages = {
     mail: 'E-Mail bei Störungen',
     header: 'Kopfzeile mit einem Schlüssel von Ihnen',
     headerHint: 'Wird mit jeder Anfrage gesendet. Leer: keine.',
+    hiddenHeaderHint: 'Wird nicht gezeigt. Leer: bleibt, wie sie ist.',
     headerName: 'Name der Kopfzeile',
     headerValue: 'Wert der Kopfzeile',
     day: 'Letzte 24 Stunden',
@@ -154,6 +155,7 @@ export const words: Messages = {
     noDeliveries: 'Es wurde noch nichts dorthin gesendet.',
     all: 'Alle zeigen',
     failing: 'Dieser Endpunkt ist gestört',
+    someFailed: 'Einige Zustellungen sind gescheitert',
     failingText: (count) =>
       `${number(count)} Zustellung${count === 1 ? ' ist' : 'en sind'} in den letzten 24 Stunden gescheitert.`,
     willStop: 'Wenn es so weitergeht, wird der Endpunkt abgeschaltet, und es wird nichts mehr gesendet.',
@@ -164,6 +166,18 @@ export const words: Messages = {
     activateAndSend: (count) => `Einschalten und diese ${number(count)} senden`,
     activated: (count) => (count === 0 ? 'Wieder aktiv.' : `Wieder aktiv. ${number(count)} werden gesendet.`),
     retryThose: (count) => `Diese ${number(count)} noch einmal senden`,
+  },
+  functions: {
+    title: 'Funktion',
+    add: 'Funktion hinzufügen …',
+    edit: 'Funktion …',
+    text: 'JavaScript, das den Inhalt ändert, bevor er signiert und gesendet wird. Bleibt sie so, wird der Inhalt nicht geändert.',
+    code: 'Code',
+    tryAct: 'Am letzten Ereignis ausprobieren',
+    before: 'Vorher',
+    after: 'Nachher',
+    noEvent: 'Es gibt noch kein Ereignis, das dieser Endpunkt bekommt.',
+    save: 'Funktion speichern',
   },
   test: {
     title: 'Test',
@@ -207,6 +221,9 @@ export const words: Messages = {
     asking: 'Einen Moment',
     retryAll: (count) => `Alle ${number(count)} gescheiterten noch einmal senden`,
     retryingAll: (count) => `${number(count)} werden noch einmal gesendet.`,
+    queueing: (done, total) =>
+      total === null ? `Bisher ${number(done)}.` : `Bisher ${number(done)} von ${number(total)}.`,
+    queued: (done) => `${number(done)} Zustellung${done === 1 ? ' ist' : 'en sind'} wieder unterwegs.`,
     attempts: 'Versuche',
     noAttempts: 'Es wurde noch keine Anfrage gesendet.',
     attempt: (count) => `Versuch ${count}`,
@@ -217,7 +234,7 @@ export const words: Messages = {
     curl: 'Als curl kopieren',
     id: 'Nummer',
     tries: 'Versuche',
-    masked: 'Werte von Kopfzeilen sind verborgen, außer Signaturen.',
+    masked: 'Werte, die geheim sein können, sind verborgen: ***.',
     timings: {
       Name: 'Name',
       Connect: 'Verbindung',

@@ -126,6 +126,7 @@ export const words = {
     mail: 'Mail on trouble',
     header: 'Header with a key of yours',
     headerHint: 'Sent with every request. Empty: none.',
+    hiddenHeaderHint: 'Not shown. Empty: it stays as it is.',
     headerName: 'Header name',
     headerValue: 'Header value',
     day: 'Last 24 hours',
@@ -135,6 +136,7 @@ export const words = {
     noDeliveries: 'Nothing has been sent to it yet.',
     all: 'Show all',
     failing: 'This endpoint fails',
+    someFailed: 'Some deliveries failed',
     failingText: (count: number) =>
       `${number(count)} deliver${count === 1 ? 'y' : 'ies'} failed in the last 24 hours.`,
     willStop: 'If it goes on like this the endpoint is disabled, and nothing is sent to it.',
@@ -145,6 +147,18 @@ export const words = {
     activated: (count: number) =>
       count === 0 ? 'Active again.' : `Active again. ${number(count)} are being sent.`,
     retryThose: (count: number) => `Retry those ${number(count)}`,
+  },
+  functions: {
+    title: 'Function',
+    add: 'Add function…',
+    edit: 'Function…',
+    text: 'JavaScript that changes the payload before it is signed and sent. Left as it is, the payload is not changed.',
+    code: 'Code',
+    tryAct: 'Try on the latest event',
+    before: 'Before',
+    after: 'After',
+    noEvent: 'There is no event yet that this endpoint receives.',
+    save: 'Save function',
   },
   test: {
     title: 'Test',
@@ -188,6 +202,9 @@ export const words = {
     asking: 'Asking',
     retryAll: (count: number) => `Retry all ${number(count)} that failed`,
     retryingAll: (count: number) => `${number(count)} are being sent again.`,
+    queueing: (done: number, total: number | null) =>
+      total === null ? `${number(done)} so far.` : `${number(done)} of ${number(total)} so far.`,
+    queued: (done: number) => `${number(done)} deliver${done === 1 ? 'y is' : 'ies are'} on the way again.`,
     attempts: 'Attempts',
     noAttempts: 'No request has been sent yet.',
     attempt: (count: number) => `Try ${count}`,
@@ -198,7 +215,7 @@ export const words = {
     curl: 'Copy as curl',
     id: 'Id',
     tries: 'Tries',
-    masked: 'Values of headers are hidden, except signatures.',
+    masked: 'Values that may be secret are hidden: ***.',
     timings: {
       Name: 'Name',
       Connect: 'Connect',

@@ -145,6 +145,7 @@ export const words: Messages = {
     mail: 'E-mail en cas de panne',
     header: 'En-tête avec une clé à vous',
     headerHint: 'Envoyé avec chaque requête. Vide : aucun.',
+    hiddenHeaderHint: 'Non affiché. Vide : il reste tel quel.',
     headerName: 'Nom de l’en-tête',
     headerValue: 'Valeur de l’en-tête',
     day: 'Dernières 24 heures',
@@ -154,6 +155,7 @@ export const words: Messages = {
     noDeliveries: 'Rien n’y a encore été envoyé.',
     all: 'Tout afficher',
     failing: 'Ce point de réception est en panne',
+    someFailed: 'Certaines livraisons ont échoué',
     failingText: (count) => `${number(count)} livraison${s(count)} en échec dans les dernières 24 heures.`,
     willStop: 'Si cela continue, il sera désactivé et plus rien n’y sera envoyé.',
     disabled: 'Ce point de réception est désactivé',
@@ -164,6 +166,18 @@ export const words: Messages = {
     activated: (count) =>
       count === 0 ? 'De nouveau actif.' : `De nouveau actif. ${number(count)} en cours d’envoi.`,
     retryThose: (count) => `Renvoyer ces ${number(count)}`,
+  },
+  functions: {
+    title: 'Fonction',
+    add: 'Ajouter une fonction…',
+    edit: 'Fonction…',
+    text: 'JavaScript qui change le contenu avant qu’il soit signé et envoyé. Laissée telle quelle, elle ne change rien.',
+    code: 'Code',
+    tryAct: 'Essayer sur le dernier événement',
+    before: 'Avant',
+    after: 'Après',
+    noEvent: 'Il n’y a pas encore d’événement pour ce point de réception.',
+    save: 'Enregistrer la fonction',
   },
   test: {
     title: 'Test',
@@ -208,6 +222,11 @@ export const words: Messages = {
     asking: 'Un instant',
     retryAll: (count) => `Renvoyer les ${number(count)} en échec`,
     retryingAll: (count) => `${number(count)} en cours de renvoi.`,
+    queueing: (done, total) =>
+      total === null
+        ? `${number(done)} pour l’instant.`
+        : `${number(done)} sur ${number(total)} pour l’instant.`,
+    queued: (done) => `${number(done)} livraison${s(done)} de nouveau en route.`,
     attempts: 'Essais',
     noAttempts: 'Aucune requête n’a encore été envoyée.',
     attempt: (count) => `Essai ${count}`,
@@ -218,7 +237,7 @@ export const words: Messages = {
     curl: 'Copier comme curl',
     id: 'Numéro',
     tries: 'Essais',
-    masked: 'Les valeurs des en-têtes sont masquées, sauf les signatures.',
+    masked: 'Les valeurs qui peuvent être secrètes sont masquées : ***.',
     timings: {
       Name: 'Nom',
       Connect: 'Connexion',

@@ -5,7 +5,7 @@ import { SelectField } from '../../ui/controls/fields.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { placeOf } from '../address.ts';
 import { endpointsQuery } from '../endpoints/queries.ts';
-import { useMayManage } from '../link.ts';
+import { useRights } from '../link.ts';
 import { useWords } from '../words.ts';
 import { samples } from './samples.ts';
 import { TryVerify } from './try-verify.tsx';
@@ -13,7 +13,7 @@ import { TryVerify } from './try-verify.tsx';
 /** Code that checks signatures, tried against the reader's own endpoint. */
 export function Verify({ chosen }: { chosen: string | undefined }) {
   const { verify: t } = useWords();
-  const mayManage = useMayManage();
+  const { manage: mayManage } = useRights();
   const endpoints = useQuery(endpointsQuery);
   const [language, setLanguage] = useState(samples[0]?.language ?? '');
   const active = (endpoints.data ?? []).filter(({ status }) => status === 'active');

@@ -10,10 +10,10 @@ const HOUR_MS = 3_600_000;
 async function portalOf({ portalLinks }: Posthorn, owner: string): Promise<string> {
   const expires_at = new Date(Date.now() + HOUR_MS).toISOString();
   const { content } = await portalLinks.list({ ownerId: owner, name: NAME, perPage: 100 }).page();
-  const known = content.find((link) => link.name === NAME && !link.can_manage_endpoint);
+  const known = content.find((link) => link.name === NAME && !link.can_manage_endpoint && !link.can_retry);
   const link =
     known === undefined
-      ? await portalLinks.create({ name: NAME, owner_id: owner, expires_at })
+      ? await portalLinks.create({ name: NAME, owner_id: owner, expires_at, can_retry: false })
       : await portalLinks.update(known.uid, { expires_at });
   return link.url;
 }

@@ -15,6 +15,9 @@ export function AddLink({ onClose }: { onClose(): void }) {
       name: formText(form, 'name'),
       owner_id: formText(form, 'customer'),
       can_manage_endpoint: form.get('manage') !== null,
+      can_retry: form.get('retry') !== null,
+      can_see_secrets: form.get('secrets') !== null,
+      can_edit_functions: form.get('functions') !== null,
       can_create_events: form.get('send') !== null,
     });
     await queries.invalidateQueries();
@@ -34,8 +37,14 @@ export function AddLink({ onClose }: { onClose(): void }) {
         hint="The link shows the endpoints of this customer."
       />
       <TextField label="Name" name="name" required />
-      <Check label="May change endpoints and subscriptions, and see secrets" name="manage" />
-      <Check label="May send events to their own endpoints" name="send" />
+      <fieldset className="grid gap-2">
+        <legend className="mb-1 font-semibold">The holder may look, and</legend>
+        <Check label="Retry, and send test events" name="retry" defaultChecked />
+        <Check label="Change endpoints and subscriptions" name="manage" />
+        <Check label="See secrets and credentials" name="secrets" />
+        <Check label="Change functions" name="functions" hint="Only together with changing subscriptions." />
+        <Check label="Send new events to their own endpoints" name="send" />
+      </fieldset>
     </FormDialog>
   );
 }

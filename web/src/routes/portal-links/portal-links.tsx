@@ -13,8 +13,19 @@ import { CopyButton } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { AddLink, RevokeLink } from './link-dialogs.tsx';
 
-const rights = ({ can_manage_endpoint, can_create_events }: PortalLink): string =>
-  ['look', ...(can_manage_endpoint ? ['manage'] : []), ...(can_create_events ? ['send'] : [])].join(', ');
+/** In words. A right that is not set is as can_manage_endpoint. */
+function rights(link: PortalLink): string {
+  const { can_manage_endpoint: manage } = link;
+  const all: [string, boolean][] = [
+    ['look', true],
+    ['retry', link.can_retry],
+    ['manage', manage],
+    ['see secrets', link.can_see_secrets ?? manage],
+    ['edit functions', manage && (link.can_edit_functions ?? true)],
+    ['send', link.can_create_events],
+  ];
+  return all.flatMap(([word, may]) => (may ? word : [])).join(', ');
+}
 
 /** Links through which customers see their own endpoints. */
 export function PortalLinks() {

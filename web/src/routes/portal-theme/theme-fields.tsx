@@ -31,6 +31,22 @@ export function ThemeFields({ theme, onChange }: Props) {
         hint="An https address. The preview does not load it."
       />
       <TextField
+        label="Logo on a dark ground"
+        type="url"
+        value={theme.logo_url_dark}
+        onChange={(event) => onChange({ logo_url_dark: event.target.value })}
+        hint="Empty: the same."
+      />
+      <TextField
+        label="Font"
+        maxLength={128}
+        pattern="[A-Za-z0-9 _,\-]*"
+        placeholder="Inter, Helvetica"
+        value={theme.font}
+        onChange={(event) => onChange({ font: event.target.value })}
+        hint="Fonts that the reader’s device has. Empty: that of the system."
+      />
+      <TextField
         label="Accent colour"
         pattern="#[0-9a-fA-F]{6}"
         placeholder="#3b5bdb"

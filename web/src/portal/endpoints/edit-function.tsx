@@ -1,0 +1,87 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { PreviewSubscriptionResult, Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { JsonView } from '../../ui/code/json-view.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextArea } from '../../ui/controls/fields.tsx';
+import { explain } from '../query-view.tsx';
+import { api } from '../session.ts';
+import { useWords } from '../words.ts';
+
+const START = 'function transform(payload) {\n  return payload;\n}\n';
+/** The latest events are searched for one that the subscription matches. */
+const TRIED = 20;
+
+type Tried = PreviewSubscriptionResult['events'][number];
+
+/** The function that changes the payload before it is sent, tried on the latest event. */
+export function EditFunction({ subscription, onClose }: { subscription: Subscription; onClose(): void }) {
+  const words = useWords();
+  const { functions: t } = words;
+  const queries = useQueryClient();
+  const [code, setCode] = useState(subscription.function || START);
+  const save = async () => {
+    const unchanged = code.trim() === START.trim();
+    await api.subscriptions.update(subscription.uid, { function: unchanged ? '' : code });
+    await queries.invalidateQueries();
+  };
+  const trial = useMutation({
+    mutationFn: async () => {
+      const { events } = await api.subscriptions.preview(subscription.uid, { function: code, limit: TRIED });
+      return events.find(({ matched }) => matched);
+    },
+  });
+  return (
+    <FormDialog
+      title={t.title}
+      action={t.save}
+      onClose={onClose}
+      onSubmit={save}
+      explain={(error) => explain(words, error).text}
+      wide
+    >
+      <TextArea
+        label={t.code}
+        hint={t.text}
+        rows={12}
+        value={code}
+        onChange={(event) => setCode(event.target.value)}
+      />
+      <div>
+        <Button icon="play" onClick={() => trial.mutate()} busy={trial.isPending && words.ui.working}>
+          {t.tryAct}
+        </Button>
+      </div>
+      {trial.error !== null && (
+        <p role="alert" className="text-bad">
+          {explain(words, trial.error).text}
+        </p>
+      )}
+      {trial.isSuccess && <Result tried={trial.data} />}
+    </FormDialog>
+  );
+}
+
+function Result({ tried }: { tried: Tried | undefined }) {
+  const { functions: t } = useWords();
+  if (tried === undefined) return <p className="text-muted">{t.noEvent}</p>;
+  if (tried.function_error !== null)
+    return (
+      <p role="alert" className="text-bad">
+        {tried.function_error}
+      </p>
+    );
+  return (
+    <div role="status" className="grid gap-3 sm:grid-cols-2">
+      <div className="min-w-0">
+        <h3 className="mb-1 text-xs text-muted">{t.before}</h3>
+        <JsonView value={tried.before} label={t.before} />
+      </div>
+      <div className="min-w-0">
+        <h3 className="mb-1 text-xs text-muted">{t.after}</h3>
+        <JsonView value={tried.after} label={t.after} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Job } from 'posthorn-client';
+import { api } from './session.ts';
+import { useWords } from './words.ts';
+
+const OPEN = new Set(['queued', 'running']);
+
+/** How far a retry of many deliveries has come. */
+export function RetryProgress({ job: started }: { job: Job | undefined }) {
+  const { deliveries: t } = useWords();
+  const query = useQuery({
+    queryKey: ['job', started?.uid],
+    queryFn: () => api.jobs.get(started?.uid ?? ''),
+    enabled: started !== undefined,
+    refetchInterval: ({ state }) => (state.data === undefined || OPEN.has(state.data.status) ? 1000 : false),
+  });
+  const job = query.data ?? started;
+  if (job === undefined) return null;
+  return (
+    <p role="status" className="my-2 text-muted">
+      {OPEN.has(job.status) ? t.queueing(job.done, job.total) : t.queued(job.done)}
+    </p>
+  );
+}
