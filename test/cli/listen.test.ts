@@ -126,20 +126,34 @@ it('stored events come with --since, with the query of their request', async () 
   expect(arrived()[0]).toMatchObject({ path: '/since?own=1&a=1&b=2', json: { n: 1 } });
 });
 
-it('connects again by itself when its node stops and starts', async () => {
+it('connects again by itself when its node stops and starts, and ends if its key was revoked by then', async () => {
   const port = String(await freePort());
-  const node = await app.addNode({ POSTHORN_PORT: port });
+  const keys = `/projects/${app.projectId}/keys`;
+  const own = await app.instance.post(keys, { name: 'listen' });
+  let node = await app.addNode({ POSTHORN_PORT: port });
   const args = ['--forward-to', `${local.url}/again`, '--event-type', 'again.*'];
-  const listening = await listen(args, { POSTHORN_URL: node.url });
+  const listening = await listen(args, { POSTHORN_URL: node.url, POSTHORN_API_KEY: own.key });
+  const breaks = (count: number) =>
+    eventually(
+      async () => listening.stderr.split('the connection broke; connecting again').length - 1,
+      (found) => found === count,
+    );
   await node.stop();
-  await says(listening, 'stderr', 'the connection broke; connecting again');
+  await breaks(1);
   await send('again.one', {});
-  await app.addNode({ POSTHORN_PORT: port });
+  node = await app.addNode({ POSTHORN_PORT: port });
   await says(listening, 'stderr', 'connected again');
   await eventually(
     () => deliveriesOf('again.one'),
     ([one]) => one?.['status'] === 'Success',
   );
+  await node.stop();
+  await breaks(2);
+  await app.instance.delete(`${keys}/${own.uid}`);
+  const ended = once(listening.process, 'close');
+  await app.addNode({ POSTHORN_PORT: port });
+  expect(await ended).toEqual([3, null]);
+  expect(listening.stderr).toMatch(/posthorn: \S+ refused the key: .*\n$/);
 });
 
 it.each([
