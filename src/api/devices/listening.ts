@@ -6,10 +6,10 @@ import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { PulledDelivery, PullResult } from '../../routing/pull-door.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import { toDevice } from '../endpoints/device-schema.ts';
+import { toPulled } from '../endpoints/pull.ts';
 import { requireAccess } from '../http/access.ts';
 import type { Authenticator } from '../http/auth.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso } from '../http/fields.ts';
 import { type ListenMessage, readMessage } from './listen-message.ts';
 
 /**
@@ -67,7 +67,7 @@ export class Listening {
 
   /** A caller whose key was revoked is cut off, and so is a socket that no longer answers. */
   ping(): void {
-    const { socket, authenticator, request } = this.#deps;
+    const { socket, authenticator, request, log } = this.#deps;
     if (this.#pingsMissed >= MISSED_PONGS) {
       socket.terminate();
       return;
@@ -80,6 +80,11 @@ export class Listening {
       .catch((error: unknown) => {
         // A database that is away says nothing about the caller.
         if (error instanceof AppError && error.status < 500) this.#refuse(error);
+        else
+          log.debug(
+            { err: error },
+            'could not look at the caller of a listening connection; looking again in 10 s',
+          );
       });
   }
 
@@ -164,18 +169,7 @@ export class Listening {
       const taken = await pull.pull(request, signal);
       for (const delivery of taken) {
         this.#unanswered.set(delivery.lease, delivery);
-        this.#send({
-          type: 'delivery',
-          uid: delivery.id,
-          lease: delivery.lease,
-          event_id: delivery.eventId,
-          event_type: delivery.eventType,
-          attempt: delivery.attempt,
-          leased_until: iso(delivery.leasedUntilMs),
-          url_query_params: delivery.urlQueryParams,
-          headers: delivery.headers,
-          body: delivery.body.toString('base64'),
-        });
+        this.#send({ type: 'delivery', ...toPulled(delivery) });
       }
       // A pull that ends early without anything: this node stops, or the config is not read yet.
       if (taken.length === 0 && performance.now() - startedAt < LOOK_AGAIN_MS)

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
-import { resultStates } from '../../routing/pull-door.ts';
+import { type PulledDelivery, resultStates } from '../../routing/pull-door.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
@@ -90,19 +90,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
         leaseSeconds: body.lease_seconds ?? DEFAULT_LEASE_SECONDS,
       };
       const deliveries = await context.pull.pull(request, goneSignal(reply));
-      return {
-        deliveries: deliveries.map((delivery) => ({
-          uid: delivery.id,
-          lease: delivery.lease,
-          event_id: delivery.eventId,
-          event_type: delivery.eventType,
-          attempt: delivery.attempt,
-          leased_until: iso(delivery.leasedUntilMs),
-          url_query_params: delivery.urlQueryParams,
-          headers: delivery.headers,
-          body: delivery.body.toString('base64'),
-        })),
-      };
+      return { deliveries: deliveries.map(toPulled) };
     },
   });
   registerOperation(app, {
@@ -147,6 +135,19 @@ async function pullEndpoint(
     });
   return endpoint;
 }
+
+/** A delivery as consumers and devices get it. */
+export const toPulled = (delivery: PulledDelivery) => ({
+  uid: delivery.id,
+  lease: delivery.lease,
+  event_id: delivery.eventId,
+  event_type: delivery.eventType,
+  attempt: delivery.attempt,
+  leased_until: iso(delivery.leasedUntilMs),
+  url_query_params: delivery.urlQueryParams,
+  headers: delivery.headers,
+  body: delivery.body.toString('base64'),
+});
 
 /** Fires when the caller has gone, so that nothing more is handed out. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
