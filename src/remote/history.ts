@@ -1,9 +1,14 @@
-import type { ListEventDeliveriesQuery, ListEventsQuery } from '../../client/src/posthorn.ts';
+import type {
+  Event,
+  EventDelivery,
+  ListEventDeliveriesQuery,
+  ListEventsQuery,
+} from '../../client/src/posthorn.ts';
 import type { Given } from './command.ts';
 import { withService } from './connect.ts';
 import { readTime } from './input.ts';
-import { printList, printOne } from './output.ts';
-import { take } from './resources.ts';
+import { printList } from './output.ts';
+import { many, one } from './resources.ts';
 import { optional } from './trigger.ts';
 
 /** The filters of events. */
@@ -47,23 +52,18 @@ function several(given: Given, flag: string): string[] | undefined {
   return values.length === 0 ? undefined : values;
 }
 
-export const listEvents = (given: Given): Promise<undefined> =>
-  withService(given, async (posthorn) => {
-    await printList(given, await take(given, posthorn.events.list(eventQuery(given))), [
-      ['UID', ({ uid }) => uid],
-      ['EVENT TYPE', ({ event_type }) => event_type],
-      ['STATUS', ({ status }) => status],
-      ['ENDPOINTS', ({ endpoints }) => endpoints.length],
-      ['CREATED', ({ created_at }) => created_at],
-    ]);
-    return undefined;
-  });
+export const listEvents = many<Event>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['EVENT TYPE', ({ event_type }) => event_type],
+    ['STATUS', ({ status }) => status],
+    ['ENDPOINTS', ({ endpoints }) => endpoints.length],
+    ['CREATED', ({ created_at }) => created_at],
+  ],
+  (posthorn, given) => posthorn.events.list(eventQuery(given)),
+);
 
-export const getEvent = (given: Given): Promise<undefined> =>
-  withService(given, async (posthorn) => {
-    await printOne(given, await posthorn.events.get(given.operand()));
-    return undefined;
-  });
+export const getEvent = one((posthorn, given) => posthorn.events.get(given.operand()));
 
 export const explainEvent = (given: Given): Promise<undefined> =>
   withService(given, async (posthorn) => {
@@ -77,25 +77,20 @@ export const explainEvent = (given: Given): Promise<undefined> =>
     return undefined;
   });
 
-export const listDeliveries = (given: Given): Promise<undefined> =>
-  withService(given, async (posthorn) => {
-    await printList(given, await take(given, posthorn.eventDeliveries.list(deliveryQuery(given))), [
-      ['UID', ({ uid }) => uid],
-      ['EVENT TYPE', ({ event_type }) => event_type],
-      ['STATUS', ({ status }) => status],
-      ['ATTEMPTS', ({ metadata }) => metadata.num_trials],
-      ['LAST', ({ last_outcome }) => last_outcome],
-      ['TO', ({ target_url, device_metadata }) => target_url || device_metadata?.host_name],
-      ['CREATED', ({ created_at }) => created_at],
-    ]);
-    return undefined;
-  });
+export const listDeliveries = many<EventDelivery>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['EVENT TYPE', ({ event_type }) => event_type],
+    ['STATUS', ({ status }) => status],
+    ['ATTEMPTS', ({ metadata }) => metadata.num_trials],
+    ['LAST', ({ last_outcome }) => last_outcome],
+    ['TO', ({ target_url, device_metadata }) => target_url || device_metadata?.host_name],
+    ['CREATED', ({ created_at }) => created_at],
+  ],
+  (posthorn, given) => posthorn.eventDeliveries.list(deliveryQuery(given)),
+);
 
-export const getDelivery = (given: Given): Promise<undefined> =>
-  withService(given, async (posthorn) => {
-    await printOne(given, await posthorn.eventDeliveries.get(given.operand()));
-    return undefined;
-  });
+export const getDelivery = one((posthorn, given) => posthorn.eventDeliveries.get(given.operand()));
 
 export const listAttempts = (given: Given): Promise<undefined> =>
   withService(given, async (posthorn) => {

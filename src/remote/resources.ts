@@ -16,7 +16,7 @@ import { type Column, line, note, printList, printOne } from './output.ts';
 import { optional } from './trigger.ts';
 
 /** The first of a list, 20 or --limit. */
-export async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]> {
+async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]> {
   const limit = given.count('limit') ?? 20;
   const taken: T[] = [];
   for await (const item of list) {
@@ -34,7 +34,7 @@ export async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]
 type Work<T> = (posthorn: Posthorn, given: Given) => Promise<T> | AsyncIterable<T>;
 
 /** A command that prints one thing. */
-const one =
+export const one =
   (work: (posthorn: Posthorn, given: Given) => Promise<object>): Run =>
   (given) =>
     withService(given, async (posthorn) => {
@@ -42,7 +42,8 @@ const one =
       return undefined;
     });
 
-const many =
+/** A command that prints a list, of --limit rows at most. */
+export const many =
   <T extends object>(columns: readonly Column<T>[], work: Work<T>): Run =>
   (given) =>
     withService(given, async (posthorn) => {
