@@ -54,6 +54,8 @@ export class PostgresServer {
 
   static async start(settings: Record<string, string> = {}): Promise<PostgresServer> {
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-customer-'));
+    // Before version 16 initdb leaves its working directory and comes back by name, also as another user.
+    await chmod(directory, 0o711);
     const other = process.env['SOURCE_POSTGRES'];
     const binaries = await (other === undefined ? locateBinaries() : binariesOf(other));
     const identity = await chooseIdentity(directory, join(directory, 'cluster'), binaries);
