@@ -29,11 +29,14 @@ type Health = Pick<Endpoint, 'status' | 'cb_state'>;
 export interface DayCounts {
   success_count: number;
   failure_count: number;
+  /** Those that failed and wait for their next attempt. */
+  retry_count: number;
 }
 
 /** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
 export const isFailing = ({ cb_state }: Pick<Health, 'cb_state'>, counts: DayCounts | undefined): boolean =>
-  cb_state === 'open' || (counts !== undefined && counts.failure_count > counts.success_count);
+  cb_state === 'open' ||
+  (counts !== undefined && counts.failure_count + counts.retry_count > counts.success_count);
 
 function healthLook(
   { status, cb_state }: Health,

@@ -15,7 +15,7 @@ const SAMPLE = [
       status: 'active',
       cb_state: 'closed',
     },
-    counts: { success_count: 1284, failure_count: 0 },
+    counts: { success_count: 1284, failure_count: 0, retry_count: 0 },
     failure: undefined,
   },
   {
@@ -26,7 +26,7 @@ const SAMPLE = [
       status: 'active',
       cb_state: 'open',
     },
-    counts: { success_count: 96, failure_count: 12 },
+    counts: { success_count: 96, failure_count: 12, retry_count: 0 },
     failure: { outcome: 'http_503', lastAt: new Date().toISOString() },
   },
 ] as const;

@@ -15,7 +15,7 @@ export interface EndpointLine {
 /** Endpoints with their health, one line each. */
 export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[] }) {
   const words = useWords();
-  const { endpoints: t, pages } = words;
+  const { endpoints: t, pages, states, ui } = words;
   return (
     <ul className="-mx-1 border-t border-line" aria-label={pages.endpoints}>
       {endpoints.map(({ endpoint, counts, failure }) => (
@@ -36,9 +36,14 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
           <span className="min-w-0">
             {counts !== undefined && (
               <span className="block truncate" title={t.day}>
-                {counts.success_count + counts.failure_count === 0
+                {counts.success_count + counts.failure_count + counts.retry_count === 0
                   ? t.quiet
                   : t.dayCounts(counts.success_count, counts.failure_count)}
+              </span>
+            )}
+            {counts !== undefined && counts.retry_count > 0 && (
+              <span className="block truncate">
+                {states.retrying}: {counts.retry_count.toLocaleString(ui.locale)}
               </span>
             )}
             {failure !== undefined && (
