@@ -58,9 +58,11 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
           </>
         )}
       </PageHead>
-      <p className="mb-3 break-all">
-        {isPull ? 'Nothing is sent to it. A consumer fetches its deliveries.' : endpoint.url}
-      </p>
+      {isPull ? (
+        <p className="mb-3">Nothing is sent to it. A consumer fetches its deliveries.</p>
+      ) : (
+        <p className="mb-3 break-all">{endpoint.url}</p>
+      )}
       {isDisabled && <DisabledBanner endpoint={endpoint} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}

@@ -23,10 +23,10 @@ export function Pulling({ endpoint: { uid } }: { endpoint: Endpoint }) {
   );
   return (
     <Section title="Fetching">
-      <div className="grid gap-2">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
         <QueryView query={totals} label="Counting" rows={1}>
           {({ pull, retry, sending }) => (
-            <p className="flex flex-wrap gap-x-4">
+            <p className="flex flex-wrap gap-x-4 gap-y-1">
               {rows('pull', pull, 'to fetch')}
               {rows('sending', sending, 'with the consumer')}
               {rows('retry', retry, 'to fetch again later')}

@@ -11,7 +11,7 @@ const LOOK = {
 export type ButtonLook = keyof typeof LOOK;
 
 const SHAPE =
-  'inline-flex h-8 items-center justify-center gap-1.5 rounded-md border px-3 font-semibold whitespace-nowrap transition-colors duration-100 disabled:opacity-55';
+  'inline-flex items-center justify-center gap-1.5 rounded-md border px-3 font-semibold whitespace-nowrap transition-colors duration-100 disabled:opacity-55';
 
 interface Props extends ComponentProps<'button'> {
   look?: ButtonLook;
@@ -26,7 +26,8 @@ export function Button({ look = 'plain', icon, busy, children, className = '', .
       type="button"
       {...rest}
       disabled={rest.disabled === true || typeof busy === 'string'}
-      className={`${SHAPE} ${LOOK[look]} ${className}`}
+      // Lower ones stand in the rows of a table.
+      className={`${/\bh-\d/.test(className) ? '' : 'h-8'} ${SHAPE} ${LOOK[look]} ${className}`}
     >
       {icon !== undefined && <Icon name={icon} />}
       {typeof busy === 'string' ? `${busy}…` : children}
@@ -35,7 +36,7 @@ export function Button({ look = 'plain', icon, busy, children, className = '', .
 }
 
 /** The classes of a link that looks like a button. */
-export const buttonLook = (look: ButtonLook = 'plain'): string => `${SHAPE} ${LOOK[look]}`;
+export const buttonLook = (look: ButtonLook = 'plain'): string => `h-8 ${SHAPE} ${LOOK[look]}`;
 
 export function IconButton({
   icon,
