@@ -92,7 +92,7 @@ function View({ source }: { source: Source }) {
       />
       {isWeb && (
         <Section title="Where the sender posts to">
-          <div className="grid gap-2">
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
             <CodeBlock label="Address" text={source.url} />
             <p className="text-muted">A request to try it. A source that checks a signature refuses it.</p>
             <CodeBlock
