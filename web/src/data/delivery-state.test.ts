@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { words } from '../portal/languages/en.ts';
 import { tellDelivery as tellCustomer } from '../portal/reason.ts';
-import { tellDelivery } from './delivery-state.ts';
+import { tellDelivery, triesOf } from './delivery-state.ts';
 
 it('a delivery that took less than a second says how long it took', () => {
   const delivery = {
@@ -15,4 +15,9 @@ it('a delivery that took less than a second says how long it took', () => {
   } as never;
   expect(tellDelivery(delivery, String)).toBe('Delivered 12.4 ms after the event was accepted, after 1 try.');
   expect(tellCustomer(words, delivery, String)).toBe('Delivered in 12.4 ms, at try 1.');
+});
+
+it('a delivery that was retried by hand has no more tries than it made', () => {
+  expect(triesOf({ num_trials: 1, retry_limit: 3 })).toBe('1 of 3');
+  expect(triesOf({ num_trials: 2, retry_limit: 1 })).toBe('2');
 });

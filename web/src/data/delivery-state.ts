@@ -44,13 +44,17 @@ export const receiverOf = (
   delivery: Pick<EventDelivery, 'endpoint_metadata' | 'device_metadata' | 'endpoint_id'>,
 ): string => delivery.endpoint_metadata?.name ?? delivery.device_metadata?.host_name ?? delivery.endpoint_id;
 
+/** Tries made and allowed. Retries by hand may be more than its limit allows. */
+export const triesOf = ({ num_trials, retry_limit }: { num_trials: number; retry_limit: number }): string =>
+  num_trials > retry_limit ? String(num_trials) : `${num_trials} of ${retry_limit}`;
+
 type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
 export function tellDelivery(delivery: Told, when: (at: string) => string): string {
   const { description, metadata, waiting_for: gate } = delivery;
   const said = description === '' ? '' : `${description.replace(/\.$/, '')}. `;
-  const tries = `${metadata.num_trials} of ${metadata.retry_limit} tries`;
+  const tries = `${triesOf(metadata)} tries`;
   switch (deliveryState(delivery)) {
     case 'delivered':
       return `Delivered ${latencyText(delivery)} after the event was accepted, after ${plural(metadata.num_trials, 'try', 'tries')}.`;

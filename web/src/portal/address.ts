@@ -21,13 +21,13 @@ const subscribe = (listener: () => void) => {
 export function usePlace(): Place {
   const hash = useSyncExternalStore(subscribe, () => location.hash);
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [page = '', id] = path.split('/').map(decodeURIComponent);
+  const [page = '', id] = path.split('/');
   return { page: page || START || 'endpoints', id: id || undefined, filters: new URLSearchParams(query) };
 }
 
 export function placeOf(page: string, id = '', filters: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString();
-  const path = id === '' ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
+  const path = id === '' ? `#/${page}` : `#/${page}/${id}`;
   return query === '' ? path : `${path}?${query}`;
 }
 

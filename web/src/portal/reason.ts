@@ -57,6 +57,8 @@ export function tellDelivery(words: Messages, delivery: Told, when: (at: string)
     held: held === undefined ? '' : next[held],
     retrying: next.retry(at === null ? next.soon : when(at)),
   }[state];
-  const tries = metadata.num_trials > 0 ? next.tries(metadata.num_trials, metadata.retry_limit) : '';
+  // Retries by hand may be more than its limit allows.
+  const most = Math.max(metadata.num_trials, metadata.retry_limit);
+  const tries = metadata.num_trials > 0 ? next.tries(metadata.num_trials, most) : '';
   return [...past, future, tries].filter((part) => part !== '').join(' ');
 }

@@ -65,7 +65,7 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
               </a>
             ),
           ],
-          [t.tries, `${metadata.num_trials} / ${metadata.retry_limit}`],
+          [t.tries, `${metadata.num_trials} / ${Math.max(metadata.num_trials, metadata.retry_limit)}`],
           [t.time, <Time key="" at={delivery.created_at} />],
           [t.id, <Id key="" value={delivery.uid} what={t.id} />],
         ]}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { WholeEventDelivery } from 'posthorn-client';
-import { deliveryState, receiverOf, tellDelivery } from '../../data/delivery-state.ts';
+import { deliveryState, receiverOf, tellDelivery, triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
@@ -75,7 +75,7 @@ function DeliveryView({ delivery }: { delivery: WholeEventDelivery }) {
               </span>
             ),
           ],
-          ['Tries', `${metadata.num_trials} of ${metadata.retry_limit}, ${metadata.strategy}`],
+          ['Tries', `${triesOf(metadata)}, ${metadata.strategy}`],
           ['Created', <Time key="" at={delivery.created_at} />],
           [
             'Next try',

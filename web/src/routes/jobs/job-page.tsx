@@ -61,7 +61,7 @@ function JobView({ job }: { job: Job }) {
         {count(job.done)} of {count(job.total)} done{job.failed > 0 && `, ${count(job.failed)} could not be`}
       </p>
       <progress
-        className="mb-4 h-2 w-full accent-accent"
+        className="mb-4 h-2 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-ok [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-ok"
         aria-label="Progress"
         value={job.done}
         max={Math.max(total, job.done, 1)}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { MetaEvent } from 'posthorn-client';
+import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
@@ -54,7 +55,7 @@ function View({ event }: { event: MetaEvent }) {
       <Facts
         items={[
           ['Created', <Time key="" at={event.created_at} />],
-          ['Tries', `${metadata.num_trials} of ${metadata.retry_limit}`],
+          ['Tries', triesOf(metadata)],
           ['Why', event.description],
           ['Id', <Id key="" value={event.uid} />],
         ]}

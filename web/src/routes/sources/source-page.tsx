@@ -64,7 +64,7 @@ function View({ source }: { source: Source }) {
       <Facts
         items={[
           ['Kind', source.provider || source.pub_sub.type || SOURCE_KINDS[source.type]],
-          ['Checked by', isWeb ? source.verifier.type.replaceAll('_', ' ') : undefined],
+          ['Checked by', isWeb ? checkText(source.verifier.type) : undefined],
           ['Event type from', source.event_type_location || 'the id of the source'],
           ['Idempotency', source.idempotency_keys.join(', ')],
           [
@@ -129,3 +129,5 @@ function TestConnection({ source }: { source: Source }) {
     </Button>
   );
 }
+
+const checkText = (type: string): string => (type === 'noop' ? 'nothing' : type.replaceAll('_', ' '));
