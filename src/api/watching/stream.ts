@@ -159,26 +159,31 @@ class Stream implements Watcher {
     }
     const { scope, caller, project } = request;
     const isHidden = caller !== undefined && project !== undefined && hidesPayload(caller, project);
-    for (const row of events) {
-      if (!seesEvent(scope, row)) continue;
-      const reason = row.failure_reason ?? '';
-      const failure_reason = isHidden ? withoutFunctionMessage(reason) : reason;
-      this.#row('event', row.id, toEvent({ ...row, failure_reason }, scope));
-    }
-    for (const row of deliveries)
-      if (seesDelivery(scope, row)) this.#row('event_delivery', row.id, toDelivery(row));
+    const rows = [
+      ...events
+        .filter((row) => seesEvent(scope, row))
+        .map((row) => this.#row('event', row.id, eventText(row, scope, isHidden))),
+      ...deliveries
+        .filter((row) => seesDelivery(scope, row))
+        .map((row) => this.#row('event_delivery', row.id, textOf(row, toDelivery))),
+    ];
+    if (rows.length > 0) this.#write(rows.join(''));
     if (hasMore) this.#message('more', {});
     if (performance.now() - this.#sentAt > COMMENT_EVERY_MS) this.#write(': still here\n\n');
   }
 
-  #row(name: string, id: string, data: object): void {
+  #row(name: string, id: string, data: string): string {
     if (id > this.#lastId) this.#lastId = id;
-    this.#message(name, data);
+    return this.#text(name, data);
   }
 
   #message(name: string, data: object): void {
+    this.#write(this.#text(name, JSON.stringify(data)));
+  }
+
+  #text(name: string, data: string): string {
     const id = this.#lastId === '' ? '' : `id: ${this.#lastId}\n`;
-    this.#write(`event: ${name}\n${id}data: ${JSON.stringify(data)}\n\n`);
+    return `event: ${name}\n${id}data: ${data}\n\n`;
   }
 
   #write(text: string): void {
@@ -194,13 +199,32 @@ function seesEvent(scope: EndpointScope | undefined, { event_type, endpoints }: 
   return seesEventType(scope, event_type) && endpoints.some((id) => scope.endpointIds.has(id));
 }
 
-function toEvent(row: RecentEvent, scope: EndpointScope | undefined): object {
+/** The watchers of a project get the same rows, so the text of a row that all may see is made once. */
+const texts = new WeakMap<object, string>();
+
+function textOf<Row extends object>(row: Row, show: (row: Row) => object): string {
+  let text = texts.get(row);
+  if (text === undefined) {
+    text = JSON.stringify(show(row));
+    texts.set(row, text);
+  }
+  return text;
+}
+
+function eventText(row: RecentEvent, scope: EndpointScope | undefined, isHidden: boolean): string {
+  if (scope === undefined && !isHidden) return textOf(row, toEvent);
+  const reason = row.failure_reason ?? '';
+  const failure_reason = isHidden ? withoutFunctionMessage(reason) : reason;
+  return JSON.stringify(toEvent({ ...row, failure_reason }, scope));
+}
+
+function toEvent(row: RecentEvent, scope?: EndpointScope): object {
   return {
     uid: row.id,
     event_type: row.event_type,
     source_id: scope === undefined ? (row.source_id ?? '') : '',
     status: row.status,
-    failure_reason: row.failure_reason,
+    failure_reason: row.failure_reason ?? '',
     is_duplicate_event: row.is_duplicate,
     endpoints: row.endpoints.filter((id) => inScope(scope, id)).slice(0, MAX_ENDPOINTS),
     created_at: iso(idTime(row.id)),
