@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { StartupError } from '../platform/startup-error.ts';
 import { note } from '../remote/output.ts';
 
 /*
@@ -42,8 +43,13 @@ export async function savePlan(place: Place, version: string): Promise<void> {
 }
 
 export async function readPlan(place: Place): Promise<PlanRecord | undefined> {
-  const text = await readFile(recordFile(place), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : (JSON.parse(text) as PlanRecord);
+  try {
+    return JSON.parse(await readFile(recordFile(place), 'utf8')) as PlanRecord;
+  } catch (error) {
+    // There was no plan. A record that cannot be read is no such case: its version would go unchecked.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StartupError(`the record of the plan cannot be read (${(error as Error).message}); plan again`);
+  }
 }
 
 export async function forgetPlan(place: Place): Promise<void> {

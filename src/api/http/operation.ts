@@ -258,8 +258,8 @@ function missingRight(caller: PortalCaller, right: PortalRight): string | undefi
 }
 
 /**
- * The call, the version of the config that it changes, and whether its handler read the caller's scope. A handler that is open to portals and did not
- * read it is a bug, and portals do not get its response.
+ * The call, the version of the config that it changes, and whether its handler read the caller's scope. A handler that
+ * is open to portals and did not read it is a bug, and portals do not get its response.
  */
 function makeCall<Body, Path extends string>(
   request: FastifyRequest,
