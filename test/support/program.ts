@@ -93,9 +93,10 @@ export class Program {
     await this.ended;
   }
 
-  /** For after a test: no process of it is left. */
+  /** For after a test: no process of it is left, also none that stands still and so holds its output open. */
   async end(): Promise<void> {
-    await this.kill();
+    if (this.isRunning) this.signalGroup('SIGKILL');
+    await this.ended;
     for (const { pid } of this.databases) await killServer(pid);
   }
 }
