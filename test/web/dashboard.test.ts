@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, isWholeSuite, NO_CHROMIUM } from './browser.ts';
+import { endpointFormTests } from './endpoint-form.ts';
 import { listTests } from './lists.ts';
 import { momentTests } from './moments.ts';
 import { pageTests } from './pages.ts';
@@ -26,6 +27,7 @@ describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () =>
   pageTests(() => world);
   momentTests(() => world);
   putRightTests(() => world);
+  endpointFormTests(() => world);
   listTests(() => world);
   signInTests(() => world);
   peopleTests(() => world);

@@ -85,15 +85,19 @@ function clientCertificate(
   const certificate = given.client_cert ?? '';
   const key = given.client_key === MASK ? (known?.client_key ?? '') : (given.client_key ?? '');
   if (certificate === '' && key === '') return null;
-  if (certificate === '' || key === '')
-    throw invalid('mtls_client_cert', 'needs both client_cert and client_key');
-  let belongs: boolean;
-  try {
-    belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
-  } catch {
-    throw invalid('mtls_client_cert', 'its certificate or key cannot be read; both must be PEM');
-  }
-  if (!belongs) throw invalid('mtls_client_cert', 'the certificate does not belong to the key');
+  const at = (part: string) => `mtls_client_cert.${part}`;
+  if (certificate === '') throw invalid(at('client_cert'), 'is required with client_key');
+  if (key === '') throw invalid(at('client_key'), 'is required with client_cert');
+  const read = <T>(part: string, reader: () => T): T => {
+    try {
+      return reader();
+    } catch {
+      throw invalid(at(part), 'cannot be read; it must be PEM');
+    }
+  };
+  const parsed = read('client_cert', () => new X509Certificate(certificate));
+  const privateKey = read('client_key', () => createPrivateKey(key));
+  if (!parsed.checkPrivateKey(privateKey)) throw invalid(at('client_key'), 'does not belong to the certificate');
   return { client_cert: certificate, client_key: key };
 }
 

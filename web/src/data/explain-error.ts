@@ -1,4 +1,4 @@
-import { PosthornError } from 'posthorn-client';
+import { type FieldProblem, PosthornError } from 'posthorn-client';
 
 /** What went wrong, why, and what to do, from any error of a call. */
 export interface Explained {
@@ -8,7 +8,19 @@ export interface Explained {
   kind: 'signed-out' | 'no-permission' | 'second-factor' | 'not-found' | 'other';
 }
 
+/** A field whose text the page cannot send. */
+export class FieldError extends Error {
+  readonly field: string;
+
+  constructor(field: string, problem: string) {
+    super(problem);
+    this.field = field;
+  }
+}
+
 export function explainError(error: unknown): Explained {
+  if (error instanceof FieldError)
+    return { title: 'A field is not right', text: error.message, requestId: undefined, kind: 'other' };
   if (!(error instanceof PosthornError))
     return { title: 'This page has a fault', text: String(error), requestId: undefined, kind: 'other' };
   const { requestId, status, message: text } = error;
@@ -50,3 +62,13 @@ export const errorText = (error: unknown): string => explainError(error).text;
 /** For a sign-in, where 401 does not mean that a session has ended. */
 export const refusalText = (error: unknown): string =>
   error instanceof PosthornError && error.status === 401 ? error.message : errorText(error);
+
+/** The fields that an error is about, each with a sentence to stand below it. */
+export function fieldProblems(error: unknown): readonly FieldProblem[] {
+  if (error instanceof FieldError) return [{ field: error.field, problem: error.message }];
+  if (!(error instanceof PosthornError)) return [];
+  return error.fields.map(({ field, problem }) => ({
+    field,
+    problem: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`,
+  }));
+}

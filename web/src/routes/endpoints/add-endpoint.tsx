@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { DeliveryAttempt, Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { errorText, fieldProblems } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { AttemptView } from '../../parts/attempt-view.tsx';
 import { Button, buttonLook } from '../../ui/controls/button.tsx';
@@ -30,7 +30,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       name: text('name') || new URL(text('url')).host,
       delivery,
       ...(text('url') === '' ? {} : { url: text('url') }),
-      ...(text('customer') === '' ? {} : { owner_id: text('customer') }),
+      ...(text('owner_id') === '' ? {} : { owner_id: text('owner_id') }),
     });
     const types = text('types')
       .split(/[\s,]+/)
@@ -59,6 +59,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       onClose={onClose}
       onSubmit={add}
       explain={errorText}
+      problems={fieldProblems}
     >
       <DeliveryFields value={delivery} onChange={setDelivery} />
       <TextField
@@ -73,7 +74,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
         placeholder="invoice.paid, customer.*"
         hint="Separated by commas. Empty: every type."
       />
-      <TextField label="Customer" name="customer" hint="The id of the customer that it belongs to, if any." />
+      <TextField label="Customer" name="owner_id" hint="The id of the customer that it belongs to, if any." />
       {!isPull && <Check label="Send a test event" name="test" defaultChecked />}
     </FormDialog>
   );

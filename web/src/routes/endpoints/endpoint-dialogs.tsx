@@ -1,12 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { errorText, fieldProblems } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { type Delivery, DeliveryFields } from './delivery-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
@@ -25,12 +26,15 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
       name: text('name'),
       delivery,
       url: text('url'),
-      owner_id: text('customer'),
-      support_email: text('mail'),
-      http_timeout: Number(text('timeout')),
-      rate_limit: Number(text('limit')),
-      rate_limit_duration: Number(text('seconds')),
-      ...(delivery === 'push' && signInOf(form)),
+      owner_id: text('owner_id'),
+      support_email: text('support_email'),
+      http_timeout: Number(text('http_timeout')),
+      rate_limit: Number(text('rate_limit')),
+      rate_limit_duration: Number(text('rate_limit_duration')),
+      ...(delivery === 'push' && {
+        ...signInOf(form, endpoint.authentication),
+        ...certificateOf(form, endpoint.mtls_client_cert),
+      }),
     });
     await queries.invalidateQueries();
   };
@@ -41,16 +45,22 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
       onClose={onClose}
       onSubmit={save}
       explain={errorText}
+      problems={fieldProblems}
     >
       <DeliveryFields value={delivery} onChange={setDelivery} url={endpoint.url} />
       <TextField label="Name" name="name" required defaultValue={endpoint.name} />
-      {delivery === 'push' && <SignInFields authentication={endpoint.authentication} />}
-      <TextField label="Customer" name="customer" defaultValue={endpoint.owner_id} />
-      <TextField label="Mail on trouble" name="mail" type="email" defaultValue={endpoint.support_email} />
+      {delivery === 'push' && (
+        <>
+          <SignInFields authentication={endpoint.authentication} />
+          <CertificateFields stored={endpoint.mtls_client_cert} />
+        </>
+      )}
+      <TextField label="Customer" name="owner_id" defaultValue={endpoint.owner_id} />
+      <TextField label="Mail on trouble" name="support_email" type="email" defaultValue={endpoint.support_email} />
       <div className="grid gap-4 sm:grid-cols-3">
         <TextField
           label="Deliveries"
-          name="limit"
+          name="rate_limit"
           type="number"
           min="0"
           defaultValue={endpoint.rate_limit}
@@ -58,14 +68,14 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
         />
         <TextField
           label="in seconds"
-          name="seconds"
+          name="rate_limit_duration"
           type="number"
           min="0"
           defaultValue={endpoint.rate_limit_duration}
         />
         <TextField
           label="Time limit, s"
-          name="timeout"
+          name="http_timeout"
           type="number"
           min="0"
           defaultValue={endpoint.http_timeout}

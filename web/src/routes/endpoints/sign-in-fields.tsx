@@ -2,83 +2,98 @@ import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { type Choice, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { asTyped, formText } from '../../ui/controls/form-text.ts';
+import { oauth2Of } from './oauth2.ts';
+import { OAuth2Fields } from './oauth2-fields.tsx';
 
 const CHOICES: readonly Choice[] = [
   ['', 'None'],
   ['api_key', 'A header with a key'],
   ['basic_auth', 'User name and password'],
+  ['oauth2', 'OAuth 2: a token of a token server'],
 ];
-const OAUTH2: Choice = ['oauth2', 'OAuth 2, as set through the API'];
 
 type Authentication = Endpoint['authentication'];
 
 /** How Posthorn signs in to the endpoint. */
 export function SignInFields({ authentication }: { authentication: Authentication }) {
   const [kind, setKind] = useState<string>(authentication?.type ?? '');
-  const { api_key: key, basic_auth: basic } = authentication ?? {};
+  const { api_key: key, basic_auth: basic, oauth2 } = authentication ?? {};
   return (
-    <div className="grid gap-4 sm:grid-cols-3">
+    <>
       <SelectField
         label="Sign-in"
-        name="kind"
+        name="authentication.type"
         value={kind}
         onChange={(event) => setKind(event.target.value)}
-        choices={authentication?.type === 'oauth2' ? [...CHOICES, OAUTH2] : CHOICES}
+        choices={CHOICES}
       />
       {kind === 'api_key' && (
-        <>
-          <TextField label="Header" name="header" required defaultValue={key?.header_name ?? 'X-Api-Key'} />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Header"
+            name="authentication.api_key.header_name"
+            required
+            defaultValue={key?.header_name ?? 'X-Api-Key'}
+          />
           <TextField
             label="Key"
-            name="value"
+            name="authentication.api_key.header_value"
             type="password"
             autoComplete="off"
             required
             defaultValue={key?.header_value}
           />
-        </>
+        </div>
       )}
       {kind === 'basic_auth' && (
-        <>
+        <div className="grid gap-4 sm:grid-cols-2">
           <TextField
             label="User name"
-            name="user"
+            name="authentication.basic_auth.username"
             autoComplete="off"
             required
             defaultValue={basic?.username}
           />
           <TextField
             label="Password"
-            name="password"
+            name="authentication.basic_auth.password"
             type="password"
             autoComplete="off"
             defaultValue={basic?.password}
           />
-        </>
+        </div>
       )}
-    </div>
+      {kind === 'oauth2' && <OAuth2Fields stored={oauth2} />}
+    </>
   );
 }
 
-/** What the fields change. Nothing while OAuth 2 stays. */
-export function signInOf(form: FormData): Pick<UpdateEndpoint, 'authentication'> {
-  switch (formText(form, 'kind')) {
+/** What the fields say. */
+export function signInOf(form: FormData, stored: Authentication): Pick<UpdateEndpoint, 'authentication'> {
+  const field = (name: string): string => `authentication.${name}`;
+  switch (formText(form, field('type'))) {
     case 'api_key':
       return {
         authentication: {
           type: 'api_key',
-          api_key: { header_name: formText(form, 'header'), header_value: asTyped(form, 'value') },
+          api_key: {
+            header_name: formText(form, field('api_key.header_name')),
+            header_value: asTyped(form, field('api_key.header_value')),
+          },
         },
       };
     case 'basic_auth':
       return {
         authentication: {
           type: 'basic_auth',
-          basic_auth: { username: formText(form, 'user'), password: asTyped(form, 'password') },
+          basic_auth: {
+            username: formText(form, field('basic_auth.username')),
+            password: asTyped(form, field('basic_auth.password')),
+          },
         },
       };
     case 'oauth2':
-      return {};
+      return { authentication: { type: 'oauth2', oauth2: oauth2Of(form, stored?.oauth2) } };
     default:
       return { authentication: {} };
   }

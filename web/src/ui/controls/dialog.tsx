@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useUiWords } from '../text/words.ts';
 import { Button, IconButton } from './button.tsx';
+import { type FieldProblem, FieldProblems, placeProblems } from './field-problems.ts';
 
 interface Props {
   title: string;
@@ -39,26 +40,43 @@ interface FormProps extends Props {
   /** Closes the dialog if it succeeds. An error is shown. */
   onSubmit(form: FormData): Promise<unknown>;
   explain(error: unknown): string;
+  /** The fields that an error is about. They show it instead, if all of them are in the form. */
+  problems?(error: unknown): readonly FieldProblem[];
 }
 
+const NO_PROBLEMS = {};
+
 /** A dialog with one act. The button names it, with its object and count. */
-export function FormDialog({ action, danger = false, onSubmit, explain, children, ...rest }: FormProps) {
+export function FormDialog({
+  action,
+  danger = false,
+  onSubmit,
+  explain,
+  problems,
+  children,
+  ...rest
+}: FormProps) {
   const [error, setError] = useState<string>();
+  const [wrong, setWrong] = useState<Readonly<Record<string, string>>>(NO_PROBLEMS);
   const [busy, setBusy] = useState(false);
   const words = useUiWords();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    const form = event.currentTarget;
     setBusy(true);
     setError(undefined);
-    onSubmit(new FormData(event.currentTarget)).then(rest.onClose, (reason: unknown) => {
+    setWrong(NO_PROBLEMS);
+    onSubmit(new FormData(form)).then(rest.onClose, (reason: unknown) => {
       setBusy(false);
-      setError(explain(reason));
+      const placed = placeProblems(form, problems?.(reason) ?? []);
+      if (placed === undefined) setError(explain(reason));
+      else setWrong(placed);
     });
   };
   return (
     <Dialog {...rest}>
       <form onSubmit={submit} className="grid gap-4">
-        {children}
+        <FieldProblems value={wrong}>{children}</FieldProblems>
         {error !== undefined && (
           <p role="alert" className="text-bad">
             {error}

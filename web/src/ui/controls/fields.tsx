@@ -1,4 +1,5 @@
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useContext, useId } from 'react';
+import { FieldProblems } from './field-problems.ts';
 
 interface Labelled {
   label: string;
@@ -33,8 +34,14 @@ const described = ({ hint, error }: Labelled, id: string) =>
     ? {}
     : { 'aria-describedby': `${id}-note`, 'aria-invalid': error !== undefined };
 
-export function TextField({ label, hint, error, ...rest }: Labelled & ComponentProps<'input'>) {
+/** What its form says about a field. */
+function useProblem(name: string | undefined): string | undefined {
+  return useContext(FieldProblems)[name ?? ''];
+}
+
+export function TextField({ label, hint, error: own, ...rest }: Labelled & ComponentProps<'input'>) {
   const id = useId();
+  const error = useProblem(rest.name) ?? own;
   return (
     <Frame {...{ label, hint, error, id }}>
       <input
@@ -48,8 +55,9 @@ export function TextField({ label, hint, error, ...rest }: Labelled & ComponentP
   );
 }
 
-export function TextArea({ label, hint, error, ...rest }: Labelled & ComponentProps<'textarea'>) {
+export function TextArea({ label, hint, error: own, ...rest }: Labelled & ComponentProps<'textarea'>) {
   const id = useId();
+  const error = useProblem(rest.name) ?? own;
   return (
     <Frame {...{ label, hint, error, id }}>
       <textarea
@@ -69,11 +77,12 @@ export type Choice = readonly [value: string, label: string];
 export function SelectField({
   label,
   hint,
-  error,
+  error: own,
   choices,
   ...rest
 }: Labelled & ComponentProps<'select'> & { choices: readonly Choice[] }) {
   const id = useId();
+  const error = useProblem(rest.name) ?? own;
   return (
     <Frame {...{ label, hint, error, id }}>
       <select id={id} {...described({ label, hint, error }, id)} {...rest} className="field w-full">

@@ -1,0 +1,87 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Receiver } from '../support/receiver.ts';
+import { violations } from './axe.ts';
+import type { World } from './world.ts';
+
+const pem = (name: string) => readFile(join(import.meta.dirname, '../support/certificates', name), 'utf8');
+
+export function endpointFormTests(get: () => World): void {
+  it('an endpoint signs in with OAuth 2 and a client certificate, and its form keeps keys that it does not show', async () => {
+    const { page, app, open } = get();
+    const project = await app.newProject();
+    const receiver = await Receiver.start();
+    receiver.answerAlways((_request, response) => response.end('{"access_token":"t","expires_in":60}'));
+    const endpoint = await project.post('/endpoints', { name: 'Shop', url: receiver.url });
+    const stored = () => project.get(`/endpoints/${endpoint.uid}`);
+    const dialog = page.getByRole('dialog');
+    const field = (label: string) => dialog.getByLabel(label, { exact: true });
+    const edit = () => page.getByRole('button', { name: 'Edit…' }).click();
+    const press = () => dialog.getByRole('button', { name: 'Save endpoint' }).click();
+    const save = async () => {
+      await press();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await open(`endpoints/${endpoint.uid}`, project.projectId);
+    await edit();
+    await field('Sign-in').selectOption('OAuth 2: a token of a token server');
+    await field('Token server').fill('ftp://127.0.0.1/token');
+    await field('Client id').fill('shop');
+    await field('Client secret').fill(' s3 ');
+    await field('Scope').fill('orders');
+    expect(await violations(page)).toEqual([]);
+    await press();
+    await dialog.getByText('Must be an http or https URL with a host.').waitFor();
+    expect(await field('Token server').getAttribute('aria-invalid')).toBe('true');
+    await field('Token server').fill(`${receiver.url}/token`);
+    await dialog.getByRole('button', { name: 'Ask for a token' }).click();
+    await dialog.getByText(/A token was given/).waitFor();
+    await dialog.getByText('Client certificate', { exact: true }).click();
+    await field('Certificate, PEM').fill(await pem('client.pem'));
+    await press();
+    await dialog.getByText('Is required with client_cert.').waitFor();
+    await field('Private key, PEM').fill(await pem('client.key'));
+    await save();
+    const oauth2 = {
+      url: `${receiver.url}/token`,
+      client_id: 'shop',
+      authentication_type: 'shared_secret',
+      client_secret: ' s3 ',
+      scope: 'orders',
+    };
+    const first = await stored();
+    expect(first.authentication).toEqual({ type: 'oauth2', oauth2 });
+    expect(first.mtls_client_cert.client_key.trim()).toBe((await pem('client.key')).trim());
+
+    const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+    await edit();
+    await field('The client proves itself with').selectOption('An assertion, signed with a key');
+    await field('Private key, JWK').fill('{"kty": ');
+    await press();
+    await dialog.getByText(/This is no JSON/).waitFor();
+    await field('Private key, JWK').fill(JSON.stringify(jwk));
+    // The same certificate with a line more is a change, and keeps the key.
+    await field('Certificate, PEM').fill(`${await pem('client.pem')}\n${await pem('ca.pem')}`);
+    await save();
+    await edit();
+    expect(await field('Private key, JWK').inputValue()).toBe('');
+    expect(await field('Private key, PEM').inputValue()).toBe('');
+    await field('Scope').fill('orders refunds');
+    await save();
+    const second = await stored();
+    expect(second.authentication.oauth2).toMatchObject({ signing_key: jwk, scope: 'orders refunds' });
+    expect(second.authentication.oauth2).not.toHaveProperty('client_secret');
+    expect(second.mtls_client_cert.client_key).toBe(first.mtls_client_cert.client_key);
+    expect(second.mtls_client_cert.client_cert).not.toBe(first.mtls_client_cert.client_cert);
+
+    await edit();
+    await field('Sign-in').selectOption('None');
+    await field('Certificate, PEM').fill('');
+    await save();
+    expect(await stored()).toMatchObject({ authentication: null });
+    expect(await stored()).not.toHaveProperty('mtls_client_cert');
+    await receiver.stop();
+  });
+}
