@@ -102,6 +102,23 @@ export function pageTests(get: () => World): void {
     },
   );
 
+  it('a source and an endpoint show the numbers of their last 24 h, each with its unit', async () => {
+    const { page, open, seed } = get();
+    // Nodes store their counts every 10 s.
+    await open(`sources/${seed.source.uid}`);
+    const figure = (name: string) => page.locator('dl > div', { hasText: name });
+    await figure('Accepted').getByText('1', { exact: true }).waitFor();
+    expect(await figure('Accepted').textContent()).toBe('Accepted1events');
+    expect(await figure('Half arrive within').textContent()).toBe('Half arrive within–nothing delivered');
+    await page.getByRole('img', { name: 'Deliveries per hour' }).waitFor();
+    await page.getByRole('link', { name: 'Show the events' }).click();
+    await page.waitForURL(/events\?source=/);
+    await page.locator('[data-row="0"]').getByText('GitHub of the shop').waitFor();
+    await open(`endpoints/${seed.endpoints.billing.uid}`);
+    await figure('Delivered').getByText('13', { exact: true }).waitFor();
+    await figure('Half arrive within').getByText('p50, retries included').waitFor();
+  });
+
   it('a project that is not there is said in words', async () => {
     const world = get();
     await world.open('events', '01K00000000000000000000000');

@@ -64,6 +64,11 @@ export async function seed(client: ApiClient): Promise<Seed> {
     type: 'http',
     verifier: { type: 'noop' },
   });
+  await fetch(source.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"action": "opened"}',
+  });
   await client.post('/event-types', {
     name: 'invoice.paid',
     category: 'Billing',

@@ -97,7 +97,8 @@ function clientCertificate(
   };
   const parsed = read('client_cert', () => new X509Certificate(certificate));
   const privateKey = read('client_key', () => createPrivateKey(key));
-  if (!parsed.checkPrivateKey(privateKey)) throw invalid(at('client_key'), 'does not belong to the certificate');
+  if (!parsed.checkPrivateKey(privateKey))
+    throw invalid(at('client_key'), 'does not belong to the certificate');
   return { client_cert: certificate, client_key: key };
 }
 

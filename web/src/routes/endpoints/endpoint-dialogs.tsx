@@ -56,7 +56,12 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
         </>
       )}
       <TextField label="Customer" name="owner_id" defaultValue={endpoint.owner_id} />
-      <TextField label="Mail on trouble" name="support_email" type="email" defaultValue={endpoint.support_email} />
+      <TextField
+        label="Mail on trouble"
+        name="support_email"
+        type="email"
+        defaultValue={endpoint.support_email}
+      />
       <div className="grid gap-4 sm:grid-cols-3">
         <TextField
           label="Deliveries"

@@ -3,6 +3,7 @@ import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
+import { DayNumbers } from '../../parts/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
@@ -13,7 +14,6 @@ import { DisabledBanner } from './disabled-banner.tsx';
 import { DeleteEndpoint, EditEndpoint, RollSecret } from './endpoint-dialogs.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
 import { EndpointTest } from './endpoint-test.tsx';
-import { Numbers } from './numbers.tsx';
 import { Pulling } from './pulling.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
 import { Secrets } from './secrets.tsx';
@@ -67,7 +67,12 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} />}
-      <Numbers endpoint={endpoint.uid} />
+      <DayNumbers
+        of={{ endpointId: [endpoint.uid] }}
+        accepted="deliveries made"
+        list="deliveries"
+        filter={{ endpoint: endpoint.uid }}
+      />
       <RecentDeliveries endpoint={endpoint.uid} />
       {may('expireSecret') && <Secrets endpoint={endpoint} />}
       {open === 'edit' && <EditEndpoint endpoint={endpoint} onClose={close} />}

@@ -3,6 +3,7 @@ import type { Source } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
+import { DayNumbers } from '../../parts/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -12,7 +13,6 @@ import { Button } from '../../ui/controls/button.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { LastEvents } from './last-events.tsx';
@@ -73,12 +73,6 @@ function View({ source }: { source: Source }) {
               ? 'none'
               : `${source.rate_limit} events in ${source.rate_limit_duration} s`,
           ],
-          [
-            'Events',
-            <Link key="" className="link" href={withSearch(at('events'), { source: source.uid })}>
-              Show
-            </Link>,
-          ],
           ['Waiting in broker', source.status === null ? undefined : `${count(source.status.lag)} messages`],
           [
             'Last message',
@@ -102,6 +96,12 @@ function View({ source }: { source: Source }) {
           </div>
         </Section>
       )}
+      <DayNumbers
+        of={{ sourceId: [source.uid] }}
+        accepted="events"
+        list="events"
+        filter={{ source: source.uid }}
+      />
       <LastEvents source={source.uid} />
       {deleting && (
         <DangerDialog
