@@ -14,11 +14,12 @@ export function CertificateFields({ stored }: { stored: Certificate }) {
   return (
     <details open={stored !== undefined}>
       <summary className="link w-fit">Client certificate</summary>
-      <div className="grid gap-4 pt-3">
+      <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">
         <TextArea
           label="Certificate, PEM"
           name={CERTIFICATE}
           rows={4}
+          wrap="off"
           defaultValue={stored?.client_cert}
           placeholder="-----BEGIN CERTIFICATE-----"
           hint={
@@ -31,6 +32,7 @@ export function CertificateFields({ stored }: { stored: Certificate }) {
           label="Private key, PEM"
           name={KEY}
           rows={4}
+          wrap="off"
           autoComplete="off"
           placeholder="-----BEGIN PRIVATE KEY-----"
           hint={stored === undefined ? undefined : 'Empty: the stored key stays.'}

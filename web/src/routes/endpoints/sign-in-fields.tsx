@@ -63,7 +63,11 @@ export function SignInFields({ authentication }: { authentication: Authenticatio
           />
         </div>
       )}
-      {kind === 'oauth2' && <OAuth2Fields stored={oauth2} />}
+      {kind === 'oauth2' && (
+        <div className="grid gap-4 border-l-2 border-line pl-4">
+          <OAuth2Fields stored={oauth2} />
+        </div>
+      )}
     </>
   );
 }
