@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { failedDeliveries } from '../support/many-deliveries.ts';
+import { outOfSight } from './out-of-sight.ts';
 import type { World } from './world.ts';
 
 const MANY = 100_000;
@@ -36,6 +37,20 @@ export function listTests(get: () => World): void {
       expect(await page.getByLabel('State').inputValue()).toBe('Failure');
       await page.goBack();
       await page.waitForURL((url) => !url.search.includes('state'));
+    });
+
+    it.each([1440, 1100, 360])('has room for exact times, at %i px', async (width) => {
+      const { page, open } = get();
+      await open('events');
+      await page.evaluate(`localStorage.setItem('posthorn.exact', 'yes')`);
+      await page.setViewportSize({ width, height: 740 });
+      for (const path of ['events', 'deliveries']) {
+        await open(path);
+        await page.locator('[data-row="0"] time', { hasText: /:\d\d\.\d{3}/ }).waitFor();
+        expect([path, await outOfSight(page)]).toEqual([path, []]);
+      }
+      await page.evaluate(`localStorage.removeItem('posthorn.exact')`);
+      await page.setViewportSize({ width: 1440, height: 900 });
     });
 
     it(`of ${MANY.toLocaleString('en')} rows scrolls without gaps`, async () => {

@@ -1,15 +1,22 @@
 import type { AuditEntry } from 'posthorn-client';
-import type { Column } from '../ui/tables/data-list.tsx';
+import type { Column } from '../ui/tables/columns.ts';
 import { Id } from '../ui/text/id.tsx';
 import { Time } from '../ui/text/time.tsx';
 
 export const auditColumns: Column<AuditEntry>[] = [
-  { name: 'When', width: '6.5rem', cell: ({ created_at }) => <Time at={created_at} /> },
-  { name: 'What', width: 'minmax(10rem, 1fr)', cell: ({ action }) => action },
+  {
+    name: 'When',
+    width: '6.5rem',
+    isTime: true,
+    line: 2,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
+  { name: 'What', width: 'minmax(10rem, 1fr)', line: 1, cell: ({ action }) => action },
   {
     name: 'Who',
     width: 'minmax(7rem, 1fr)',
-    from: 420,
+    from: 440,
+    line: 2,
     cell: ({ actor }) => actor.type.replaceAll('_', ' '),
   },
   {

@@ -18,7 +18,7 @@ import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { Id } from '../../ui/text/id.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
 import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
@@ -26,12 +26,13 @@ import { ChosenBar, useChosen } from './chosen-bar.tsx';
 import { deliveryFilters, HELD_CHOICES, STATE_CHOICES } from './queries.ts';
 
 const columns: Column<EventDelivery>[] = [
-  { name: 'State', width: '9rem', cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
-  { name: 'Event type', width: 'minmax(7rem, 1fr)', cell: ({ event_type }) => event_type },
+  { name: 'State', width: '9rem', line: 1, cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
+  { name: 'Event type', width: 'minmax(7rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {
     name: 'Endpoint',
     width: 'minmax(7rem, 1fr)',
-    from: 420,
+    from: 440,
+    line: 2,
     cell: receiverOf,
   },
   {
@@ -51,7 +52,14 @@ const columns: Column<EventDelivery>[] = [
     right: true,
     cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
   },
-  { name: 'Created', width: '6.5rem', from: 520, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    name: 'Created',
+    width: '6.5rem',
+    from: 560,
+    isTime: true,
+    line: 1,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
   { name: 'Id', width: '7.5rem', from: 1100, cell: ({ uid }) => <Id value={uid} copy={false} /> },
 ];
 
@@ -128,7 +136,7 @@ export function DeliveryList() {
 
 function DeliveryFilterBar({ search, setSearch }: { search: Search; setSearch(patch: Search): void }) {
   return (
-    <FilterBar>
+    <FilterBar set={Object.keys(search).length}>
       <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
       <FilterSelect
         label="State"

@@ -12,19 +12,20 @@ import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { AddEndpoint } from './add-endpoint.tsx';
 
 const columns: Column<Endpoint>[] = [
-  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
-  { name: 'State', width: '8rem', cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
+  { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
+  { name: 'State', width: '8rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
   {
     name: 'Address',
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
+    line: 2,
     cell: ({ url, delivery }) => (
       <span className="text-muted">{delivery === 'pull' ? 'Pull: a consumer fetches them' : url}</span>
     ),
@@ -37,7 +38,13 @@ const columns: Column<Endpoint>[] = [
     right: true,
     cell: ({ failure_rate }) => percent(failure_rate),
   },
-  { name: 'Created', width: '6rem', from: 1000, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    name: 'Created',
+    width: '6.5rem',
+    from: 1000,
+    isTime: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 export function EndpointList() {

@@ -13,7 +13,7 @@ import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { Id } from '../../ui/text/id.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
 import { StateBadge } from '../../ui/text/state-badge.tsx';
@@ -25,9 +25,15 @@ import { ReplayDialog } from './replay-dialog.tsx';
 const NOTHING = { tone: 'off', shape: 'ring', word: 'Matched nothing' } as const;
 
 const columns: Column<Event>[] = [
-  { name: 'Received', width: '6.5rem', cell: ({ created_at }) => <Time at={created_at} /> },
-  { name: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ event_type }) => event_type },
-  { name: 'Went to', width: 'minmax(8rem, 1fr)', cell: (event) => <WentTo event={event} /> },
+  {
+    name: 'Received',
+    width: '6.5rem',
+    isTime: true,
+    line: 2,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
+  { name: 'Type', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ event_type }) => event_type },
+  { name: 'Went to', width: 'minmax(8rem, 1fr)', line: 2, cell: (event) => <WentTo event={event} /> },
   {
     name: 'Idempotency key',
     width: 'minmax(7rem, 12rem)',
@@ -70,7 +76,7 @@ export function EventList() {
           </Button>
         </May>
       </PageHead>
-      <FilterBar>
+      <FilterBar set={Object.keys(search).length}>
         <TimeFilter value={search['time'] ?? ''} onChange={(time) => setSearch({ time })} />
         <FilterText
           label="Text in payload"

@@ -6,23 +6,31 @@ import { LiveList } from '../../parts/live-list.tsx';
 import { JobBadge } from '../../parts/states.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { Link } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { JOB_WORDS } from './words.ts';
 
 const columns: Column<Job>[] = [
-  { name: 'What', width: '7rem', cell: ({ type }) => JOB_WORDS[type] },
-  { name: 'State', width: '7rem', cell: (job) => <JobBadge job={job} /> },
+  { name: 'What', width: '7rem', line: 1, cell: ({ type }) => JOB_WORDS[type] },
+  { name: 'State', width: '7rem', line: 1, cell: (job) => <JobBadge job={job} /> },
   {
     name: 'Done',
     width: '8rem',
     right: true,
+    line: 2,
     cell: ({ done, total }) => `${count(done)} of ${count(total)}`,
   },
-  { name: 'Description', width: 'minmax(8rem, 1fr)', from: 640, cell: ({ description }) => description },
-  { name: 'Started', width: '6.5rem', from: 480, cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'Description', width: 'minmax(8rem, 1fr)', from: 660, cell: ({ description }) => description },
+  {
+    name: 'Started',
+    width: '6.5rem',
+    from: 520,
+    isTime: true,
+    line: 2,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 export function JobList() {

@@ -10,7 +10,7 @@ import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { FilterBar } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
 
@@ -18,23 +18,31 @@ const columns: Column<MetaEvent>[] = [
   {
     name: 'State',
     width: '9rem',
+    line: 1,
     cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null, cancelled_at: null }} />,
   },
-  { name: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ event_type }) => event_type },
+  { name: 'Type', width: 'minmax(9rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {
     name: 'Why',
     width: 'minmax(8rem, 1.5fr)',
-    from: 640,
+    from: 660,
     cell: ({ description }) => <span className="text-muted">{description || '–'}</span>,
   },
   {
     name: 'Tries',
     width: '4rem',
-    from: 480,
+    from: 560,
     right: true,
     cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
   },
-  { name: 'Created', width: '6.5rem', from: 420, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    name: 'Created',
+    width: '6.5rem',
+    from: 480,
+    isTime: true,
+    line: 1,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 export function MetaEventList() {

@@ -11,19 +11,20 @@ import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { AddSource } from './add-source.tsx';
 import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
 
 const columns: Column<Source>[] = [
-  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
-  { name: 'State', width: '7rem', cell: (source) => <SourceBadge source={source} /> },
+  { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
+  { name: 'State', width: '7rem', line: 1, cell: (source) => <SourceBadge source={source} /> },
   {
     name: 'Kind',
     width: '9rem',
-    from: 420,
+    from: 440,
+    line: 2,
     cell: ({ type, provider, pub_sub }) => provider || pub_sub.type || SOURCE_KINDS[type],
   },
   {
@@ -33,7 +34,13 @@ const columns: Column<Source>[] = [
     cell: ({ url }) => <span className="text-muted">{url || '–'}</span>,
   },
   { name: 'Waiting', width: '5rem', from: 640, right: true, cell: ({ status }) => status?.lag ?? '–' },
-  { name: 'Created', width: '6.5rem', from: 900, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    name: 'Created',
+    width: '6.5rem',
+    from: 900,
+    isTime: true,
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 type Kind = Source['type'];

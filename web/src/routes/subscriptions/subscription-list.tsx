@@ -12,24 +12,26 @@ import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import type { Column } from '../../ui/tables/data-list.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { AddSubscription } from './add-subscription.tsx';
 import { hasFilter } from './filter-text.ts';
 
 const columns: Column<Subscription>[] = [
-  { name: 'Name', width: 'minmax(8rem, 1fr)', cell: ({ name }) => name },
-  { name: 'State', width: '6rem', cell: ({ status }) => <OnOffBadge on={status === 'active'} /> },
+  { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
+  { name: 'State', width: '6rem', line: 1, cell: ({ status }) => <OnOffBadge on={status === 'active'} /> },
   {
     name: 'Event types',
     width: 'minmax(7rem, 1fr)',
     from: 420,
+    line: 2,
     cell: ({ filter_config }) => filter_config.event_types.join(', '),
   },
   {
     name: 'Endpoint',
     width: 'minmax(7rem, 1fr)',
     from: 640,
+    line: 2,
     cell: ({ endpoint_metadata, device_metadata }) =>
       endpoint_metadata?.name ?? device_metadata?.host_name ?? '–',
   },

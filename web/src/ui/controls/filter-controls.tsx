@@ -1,14 +1,34 @@
-import { type ReactNode, useRef } from 'react';
+import { Children, type ReactNode, useRef, useState } from 'react';
 import { Icon } from '../text/icon.tsx';
 import { useUiWords } from '../text/words.ts';
+import { Button } from './button.tsx';
 import type { Choice } from './fields.tsx';
 
-export function FilterBar({ children }: { children: ReactNode }) {
+/** So many need no button that folds them. */
+const FEW = 3;
+
+interface BarProps {
+  /** How many filters are set, said while they are folded. */
+  set?: number;
+  children: ReactNode;
+}
+
+/** On a narrow screen many filters are folded behind a button, so that the rows are in sight. */
+export function FilterBar({ set = 0, children }: BarProps) {
   const words = useUiWords();
+  const [open, setOpen] = useState(false);
+  const isFolded = Children.count(children) > FEW;
   return (
     <div className="@container mb-2 shrink-0">
+      {isFolded && (
+        <Button aria-expanded={open} onClick={() => setOpen(!open)} className="h-8 @2xl:hidden">
+          {words.filters}
+          {set > 0 && ` (${set})`}
+          <Icon name="down" className={`size-3.5 ${open ? 'rotate-180' : ''}`} />
+        </Button>
+      )}
       <search
-        className="flex shrink-0 items-center gap-2 overflow-x-auto p-0.5 @2xl:flex-wrap *:shrink-0"
+        className={`${isFolded && !open ? 'hidden' : 'grid'} grid-cols-2 items-center gap-2 p-0.5 @max-2xl:*:w-full @md:grid-cols-3 @2xl:flex @2xl:flex-wrap`}
         aria-label={words.filters}
       >
         {children}

@@ -1,26 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import {
-  type CSSProperties,
-  type KeyboardEvent,
-  type ReactNode,
-  type Ref,
-  useEffect,
-  useImperativeHandle,
-  useRef,
-} from 'react';
-import { Link } from '../text/link.tsx';
+import { type KeyboardEvent, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react';
+import { type Column, useColumns } from './columns.ts';
+import { Head, Row } from './data-row.tsx';
 import { type Selection, Tick, TickAll } from './tick.tsx';
-import { useWidth } from './use-width.ts';
-
-export interface Column<T> {
-  name: string;
-  /** A track of a CSS grid. */
-  width: string;
-  cell(row: T): ReactNode;
-  /** The width of the list in pixels from which it is shown. */
-  from?: number;
-  right?: boolean;
-}
 
 export interface DataListHandle {
   /** Rows may be put on top: the list is at its beginning and the pointer is elsewhere. */
@@ -46,25 +28,29 @@ interface Props<T> {
   ref?: Ref<DataListHandle>;
 }
 
+/** Heights in pixels: of a row, and of a line and the space around the lines in a narrow list. */
 const ROW = 32;
+const LINE = 20;
+const SPACE = 12;
 const PRELOAD_ROWS = 200;
 
 /** A virtual list: any number of rows, of which some 40 are in the document. */
 export function DataList<T>(props: Props<T>) {
   const { label, rows, columns, rowKey, href, name, open, onEnd, selection, ref } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const width = useWidth(scroller);
-  const shown = columns.filter(({ from = 0 }) => width >= from);
+  const { shown, lines } = useColumns(scroller, columns);
+  const height = lines === undefined ? ROW : lines.length * LINE + SPACE;
   const tick = selection === undefined ? [] : ['1rem'];
-  const template = {
-    gridTemplateColumns: [...tick, ...shown.map((column) => column.width)].join(' '),
-  };
+  const tracks = lines === undefined ? shown.map((column) => column.width) : ['minmax(0, 1fr)'];
+  const template = { gridTemplateColumns: [...tick, ...tracks].join(' ') };
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => height,
     overscan: 16,
   });
+  // It keeps the heights that it has asked for.
+  useLayoutEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -73,7 +59,7 @@ export function DataList<T>(props: Props<T>) {
   useImperativeHandle(ref, () => ({
     mayGrow: () => {
       const element = scroller.current;
-      return element === null || (element.scrollTop < ROW && !element.matches(':hover, :focus-within'));
+      return element === null || (element.scrollTop < height && !element.matches(':hover, :focus-within'));
     },
     toTop: () => virtual.scrollToOffset(0),
   }));
@@ -87,7 +73,7 @@ export function DataList<T>(props: Props<T>) {
       role="presentation"
     >
       <div role="table" aria-label={label} aria-rowcount={rows.length + 1} className="min-w-full">
-        <Head columns={shown} template={template}>
+        <Head columns={shown} isNarrow={lines !== undefined} template={template}>
           {selection !== undefined && (
             <TickAll count={rows.length} keys={() => rows.map(rowKey)} selection={selection} />
           )}
@@ -96,79 +82,16 @@ export function DataList<T>(props: Props<T>) {
           {items.map(({ index, start }) => {
             const row = rows[index] as T;
             const key = rowKey(row);
-            const place = { ...template, transform: `translateY(${start}px)` };
+            const place = { ...template, height, transform: `translateY(${start}px)` };
+            const isOpen = key === open;
             return (
-              <Row key={key} {...{ row, index, place, href, name }} columns={shown} isOpen={key === open}>
+              <Row key={key} {...{ row, index, place, href, name, lines, isOpen }} columns={shown}>
                 {selection !== undefined && <Tick label={name(row)} rowKey={key} selection={selection} />}
               </Row>
             );
           })}
         </div>
       </div>
-    </div>
-  );
-}
-
-const side = ({ right }: { right?: boolean }): string =>
-  `min-w-0 truncate ${right === true ? 'text-right' : ''}`;
-
-interface HeadProps<T> {
-  columns: readonly Column<T>[];
-  template: CSSProperties;
-  children: ReactNode;
-}
-
-function Head<T>({ columns, template, children }: HeadProps<T>) {
-  return (
-    <div role="rowgroup" className="sticky top-0 z-10">
-      <div
-        role="row"
-        style={template}
-        className="grid h-8 items-center gap-3 border-b border-line bg-panel px-2 text-xs text-muted"
-      >
-        {children}
-        {columns.map((column) => (
-          <div key={column.name} role="columnheader" className={side(column)}>
-            {column.name}
-          </div>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-interface RowProps<T> extends Pick<Props<T>, 'href' | 'name' | 'columns'> {
-  row: T;
-  index: number;
-  place: CSSProperties;
-  isOpen: boolean;
-  children: ReactNode;
-}
-
-/** The link of the first cell covers the row. */
-function Row<T>({ row, index, place, columns, href, name, isOpen, children }: RowProps<T>) {
-  return (
-    <div
-      role="row"
-      aria-rowindex={index + 2}
-      aria-current={isOpen}
-      data-row={index}
-      style={place}
-      className={`absolute inset-x-0 top-0 grid h-8 items-center gap-3 border-b border-line px-2 hover:bg-hover ${isOpen ? 'bg-chosen' : ''}`}
-    >
-      {children}
-      {columns.map((column, at) => (
-        <div key={column.name} role="cell" className={side(column)}>
-          {at === 0 ? (
-            <Link href={href(row)} className="outline-offset-4 after:absolute after:inset-0">
-              {column.cell(row)}
-              <span className="sr-only">, {name(row)}</span>
-            </Link>
-          ) : (
-            column.cell(row)
-          )}
-        </div>
-      ))}
     </div>
   );
 }
