@@ -39,7 +39,7 @@ export function listTests(get: () => World): void {
       await page.waitForURL((url) => !url.search.includes('state'));
     });
 
-    it.each([1440, 1100, 360])('has room for exact times, at %i px', async (width) => {
+    it.each([1440, 360])('has room for exact times, at %i px', async (width) => {
       const { page, open } = get();
       await open('events');
       await page.evaluate(`localStorage.setItem('posthorn.exact', 'yes')`);

@@ -5,6 +5,7 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { violations } from './axe.ts';
+import { watchedPage } from './browser.ts';
 import type { World } from './world.ts';
 
 /** What an operator changes on the pages, with the effect at the receiver or in the API. */
@@ -56,7 +57,12 @@ export function putRightTests(get: () => World): void {
       const { page } = get();
       await open('failures');
       await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
-      await page.getByText('Everything that fails is muted.').waitFor();
+      const allMuted = page.getByText('Everything that fails is muted.');
+      await allMuted.waitFor();
+      await page.keyboard.press('Control+z');
+      await allMuted.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
+      await allMuted.waitFor();
       await page.reload();
       await page.getByRole('button', { name: 'Unmute Shop, http_500' }).click();
       await page.getByRole('button', { name: 'Retry Shop, http_500' }).click();
@@ -102,6 +108,38 @@ export function putRightTests(get: () => World): void {
       // The API counts in seconds.
       expect((await asked).postDataJSON()).toEqual({ expiration: 3 * 24 * 3600 });
       await page.getByText(/^expires in/).waitFor();
+    });
+
+    it('pauses an endpoint and undoes it: the toast stays while it has the focus, however long', async () => {
+      const { browser, app } = get();
+      const context = await browser.newContext({ reducedMotion: 'reduce' });
+      await context.addInitScript((key) => sessionStorage.setItem('posthorn.key', key), app.instance.key);
+      const { page, wrongs } = await watchedPage(context, app.url);
+      page.setDefaultTimeout(60_000);
+      await page.clock.install();
+      await page.goto(`${app.url}/p/${project.projectId}/endpoints/${endpoint.uid}`);
+      const status = async () => (await project.get(`/endpoints/${endpoint.uid}`)).status;
+      const undo = page.getByRole('button', { name: 'Undo' });
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await undo.focus();
+      expect(await status()).toBe('paused');
+      await page.clock.fastForward('05:00');
+      expect(await undo.isVisible()).toBe(true);
+      await page.keyboard.press('Enter');
+      await page.getByText('Undone').waitFor();
+      expect(await status()).toBe('active');
+      await page.clock.fastForward('05:00');
+      await page.getByText('Undone').waitFor({ state: 'detached' });
+
+      // Another person is faster: it stays as they left it.
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await undo.waitFor();
+      await project.post(`/endpoints/${endpoint.uid}/activate`, {}, 202);
+      await undo.click();
+      await page.getByText('Not undone: it has been changed since.').waitFor();
+      expect(await status()).toBe('active');
+      expect(wrongs).toEqual([]);
+      await context.close();
     });
 
     it('activates a disabled endpoint and sends what was discarded', async () => {
@@ -173,6 +211,13 @@ export function putRightTests(get: () => World): void {
       await page.reload();
       await page.getByRole('columnheader', { name: 'Endpoint' }).waitFor();
       expect(await page.getByRole('columnheader', { name: 'Tries' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Delete view' }).click();
+      await page.getByLabel('Saved view').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await page.getByText('Undone').waitFor();
+      expect(await project.get('/views')).toMatchObject([
+        { page: 'deliveries', name: 'All that arrived', query: 'state=Success' },
+      ]);
       await page.getByRole('button', { name: 'Delete view' }).click();
       await page.getByLabel('Saved view').waitFor({ state: 'detached' });
     });

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
+import type { ListViewsResult } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../data/explain-error.ts';
 import { useMay } from '../data/may.ts';
@@ -21,6 +22,8 @@ function queryOf(search: Search): string {
   return query.toString();
 }
 
+type View = ListViewsResult[number];
+
 /** Filters of a page under a name, for all users of the project. */
 export function SavedViews({ page }: { page: string }) {
   const { api, id, at } = useProject();
@@ -33,8 +36,12 @@ export function SavedViews({ page }: { page: string }) {
   const query = queryOf(search);
   const here = views.find((view) => view.query === query);
   const remove = useAct(
-    (uid: string) => api.views.delete(uid),
-    () => 'View deleted',
+    async (view: View) => {
+      await api.views.delete(view.uid);
+      return view;
+    },
+    ({ name }) => `View ${name} deleted`,
+    ({ page: where, name, query: filters }) => api.views.save({ page: where, name, query: filters }),
   );
   return (
     <>
@@ -50,7 +57,7 @@ export function SavedViews({ page }: { page: string }) {
         />
       )}
       {mayChange && here !== undefined && (
-        <Button look="quiet" onClick={() => remove.mutate(here.uid)} busy={remove.isPending && 'Deleting'}>
+        <Button look="quiet" onClick={() => remove.mutate(here)} busy={remove.isPending && 'Deleting'}>
           Delete view
         </Button>
       )}

@@ -61,6 +61,10 @@ function Acts({ endpoint }: { endpoint: Endpoint }) {
   const pause = useAct(
     () => api.endpoints.pause(endpoint.uid),
     ({ status }) => (status === 'active' ? t.nowActive : t.nowPaused),
+    async ({ status }) => {
+      const now = await api.endpoints.get(endpoint.uid);
+      return now.status === status && api.endpoints.pause(endpoint.uid);
+    },
   );
   return (
     <div className="flex flex-wrap gap-2">

@@ -53,6 +53,7 @@ function Name({ me: { person } }: { me: Me }) {
   const save = useAct(
     (form: FormData) => apiOf().ownAccount.updateMe({ name: formText(form, 'name') }),
     () => 'Name saved',
+    () => apiOf().ownAccount.updateMe({ name: person.name }),
   );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

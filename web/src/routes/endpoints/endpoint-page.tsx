@@ -88,6 +88,10 @@ function PauseButton({ endpoint }: { endpoint: Endpoint }) {
   const pause = useAct(
     () => api.endpoints.pause(endpoint.uid),
     ({ status }) => (status === 'active' ? 'Active: what waited is being sent' : 'Paused: deliveries wait'),
+    async ({ status }) => {
+      const now = await api.endpoints.get(endpoint.uid);
+      return now.status === status && api.endpoints.pause(endpoint.uid);
+    },
   );
   return (
     <Button

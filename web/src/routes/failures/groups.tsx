@@ -6,6 +6,7 @@ import type { TimeRange } from '../../data/time-range.ts';
 import { BulkDialog } from '../../parts/bulk-dialog.tsx';
 import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
+import { useToast } from '../../ui/controls/toast.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { FailureTable, type Group, groupKey } from './failure-table.tsx';
 import { useMuted } from './muted.ts';
@@ -19,7 +20,15 @@ interface Props {
 /** The groups, and below them those that the reader muted. */
 export function Groups({ found: { groups, complete }, time, range }: Props) {
   const { id } = useProject();
-  const [muted, mute] = useMuted(id);
+  const [muted, change] = useMuted(id);
+  const toast = useToast();
+  const mute = (group: Group, isMuted: boolean) => {
+    const key = groupKey(group);
+    change(key, isMuted);
+    toast(`${group.endpoint_name}: ${isMuted ? 'muted in this browser' : 'no longer muted'}`, {
+      undo: () => change(key, !isMuted),
+    });
+  };
   const [retrying, setRetrying] = useState<Group>();
   const [shown, hidden] = [false, true].map((isMuted) =>
     groups.filter((group) => muted.has(groupKey(group)) === isMuted),
@@ -33,7 +42,7 @@ export function Groups({ found: { groups, complete }, time, range }: Props) {
           look="quiet"
           className="h-7"
           aria-label={`${isMuted ? 'Unmute' : 'Mute'} ${name}`}
-          onClick={() => mute(groupKey(group), !isMuted)}
+          onClick={() => mute(group, !isMuted)}
         >
           {isMuted ? 'Unmute' : 'Mute'}
         </Button>

@@ -5,9 +5,11 @@ export function useMuted(
   project: string,
 ): readonly [ReadonlySet<string>, (group: string, isMuted: boolean) => void] {
   const place = `posthorn.muted.${project}`;
-  const [muted, setMuted] = useState(() => new Set(localStorage.getItem(place)?.split('\n') ?? []));
+  const stored = () => new Set(localStorage.getItem(place)?.split('\n') ?? []);
+  const [muted, setMuted] = useState(stored);
   const change = (group: string, isMuted: boolean) => {
-    const next = new Set(muted);
+    // An undo comes later than other changes.
+    const next = stored();
     if (isMuted) next.add(group);
     else next.delete(group);
     localStorage.setItem(place, [...next].join('\n'));

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Member } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
-import { useProject } from '../../data/project.ts';
+import { useMe, useProject } from '../../data/project.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -78,9 +78,12 @@ const columns = (remove: (person: Member) => void): TableColumn<Member>[] => [
 
 function RoleChoice({ person: { uid, email, role } }: { person: Member }) {
   const { api } = useProject();
+  const me = useMe();
   const change = useAct(
     (wanted: Role) => api.people.changeRole(uid, { role: wanted }),
     () => `The role of ${email} is changed`,
+    // Those who take their own rights away cannot give them back.
+    email === me.person ? undefined : () => api.people.changeRole(uid, { role }),
   );
   return (
     <select

@@ -31,6 +31,7 @@ function Editor({ stored }: { stored: Theme }) {
   const save = useAct(
     () => api.projects.update(id, { config: { portal: theme } }),
     () => 'Portal page saved',
+    () => api.projects.update(id, { config: { portal: stored } }),
   );
   const submit = (event: React.FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -47,7 +48,7 @@ function Editor({ stored }: { stored: Theme }) {
         Your customers open it with a portal link. Every page that shows it in a frame must be in the list of
         origins.
       </p>
-      <div className="grid gap-6 @4xl:grid-cols-[20rem_minmax(0,1fr)]">
+      <div className="grid grid-cols-1 gap-6 @4xl:grid-cols-[20rem_minmax(0,1fr)]">
         <ThemeFields theme={theme} onChange={(patch) => setTheme({ ...theme, ...patch })} />
         <div>
           <h2 className="mb-1 font-semibold">Preview</h2>

@@ -39,23 +39,13 @@ export function SourcePage() {
 function View({ source }: { source: Source }) {
   const { api, at } = useProject();
   const [deleting, setDeleting] = useState(false);
-  const toggle = useAct(
-    () => api.sources.update(source.uid, { is_disabled: !source.is_disabled }),
-    ({ is_disabled }) => (is_disabled ? 'Disabled: it refuses every request' : 'Enabled'),
-  );
   const isWeb = source.type === 'http' || source.type === 'rest_api';
   return (
     <>
       <PageHead title={source.name} beside={<SourceBadge source={source} />}>
         <May use="updateSource">
           {!isWeb && <TestConnection source={source} />}
-          <Button
-            icon={source.is_disabled ? 'play' : 'pause'}
-            onClick={() => toggle.mutate()}
-            busy={toggle.isPending && 'Asking'}
-          >
-            {source.is_disabled ? 'Enable' : 'Disable'}
-          </Button>
+          <OnOff source={source} />
           <Button look="danger" onClick={() => setDeleting(true)}>
             Delete…
           </Button>
@@ -114,6 +104,24 @@ function View({ source }: { source: Source }) {
         </DangerDialog>
       )}
     </>
+  );
+}
+
+function OnOff({ source }: { source: Source }) {
+  const { api } = useProject();
+  const toggle = useAct(
+    () => api.sources.update(source.uid, { is_disabled: !source.is_disabled }),
+    ({ is_disabled }) => (is_disabled ? 'Disabled: it refuses every request' : 'Enabled'),
+    ({ is_disabled }) => api.sources.update(source.uid, { is_disabled: !is_disabled }),
+  );
+  return (
+    <Button
+      icon={source.is_disabled ? 'play' : 'pause'}
+      onClick={() => toggle.mutate()}
+      busy={toggle.isPending && 'Asking'}
+    >
+      {source.is_disabled ? 'Enable' : 'Disable'}
+    </Button>
   );
 }
 

@@ -23,9 +23,14 @@ export function FilterEditor({ subscription }: { subscription: Subscription }) {
   const preview = useMutation({
     mutationFn: async () => api.subscriptions.preview(subscription.uid, config()),
   });
+  const before = { filter_config: subscription.filter_config };
   const save = useAct(
     async () => api.subscriptions.update(subscription.uid, config()),
     () => 'Filter saved',
+    async ({ updated_at }) => {
+      const now = await api.subscriptions.get(subscription.uid);
+      return now.updated_at === updated_at && api.subscriptions.update(subscription.uid, before);
+    },
   );
   return (
     <Section

@@ -24,9 +24,14 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
   const preview = useMutation({
     mutationFn: () => api.subscriptions.preview(subscription.uid, { function: text }),
   });
+  const before = subscription.function;
   const save = useAct(
     () => api.subscriptions.update(subscription.uid, { function: text }),
     () => 'Function saved',
+    async ({ function: saved }) => {
+      const now = await api.subscriptions.get(subscription.uid);
+      return now.function === saved && api.subscriptions.update(subscription.uid, { function: before });
+    },
   );
   if (initial === '')
     return (

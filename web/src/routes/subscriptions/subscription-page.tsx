@@ -45,6 +45,10 @@ function View({ subscription }: { subscription: Subscription }) {
     () => api.subscriptions.toggleStatus(uid),
     ({ status }) =>
       status === 'active' ? 'Active: it matches events again' : 'Inactive: it matches nothing',
+    async ({ status }) => {
+      const now = await api.subscriptions.get(uid);
+      return now.status === status && api.subscriptions.toggleStatus(uid);
+    },
   );
   return (
     <>

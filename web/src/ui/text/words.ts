@@ -8,6 +8,10 @@ export interface UiWords {
   cancel: string;
   working: string;
   dismiss: string;
+  undo: string;
+  undone: string;
+  /** It cannot be undone any more. */
+  changedSince: string;
   copy: string;
   copied: string;
   copyWhat(what: string): string;
@@ -52,6 +56,9 @@ export const ENGLISH: UiWords = {
   cancel: 'Cancel',
   working: 'Working',
   dismiss: 'Dismiss',
+  undo: 'Undo',
+  undone: 'Undone',
+  changedSince: 'Not undone: it has been changed since.',
   copy: 'Copy',
   copied: 'Copied',
   copyWhat: (what) => `Copy ${what}`,
