@@ -31,7 +31,8 @@ const onlyIn = (name, packages, folders) => ({
 });
 
 // The pages: ui knows nothing of the product, data speaks to the server, parts join the two, a page is a folder of routes,
-// and app puts them together. Pages do not import each other. The portal is a page of its own on the same ui.
+// and app puts them together. Pages do not import each other. The portal is a page of its own on the same ui. The gallery
+// shows the ui, and nothing imports it: it is in no build.
 const webLayers = {
   ui: [],
   data: [],
@@ -39,6 +40,7 @@ const webLayers = {
   routes: ['ui', 'data', 'parts', 'portal'],
   portal: ['ui', 'data'],
   embed: [],
+  gallery: ['ui'],
 };
 const webImports = [
   ...Object.entries(webLayers).map(([place, allowed]) => ({
