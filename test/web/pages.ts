@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { violations } from './axe.ts';
 import { outOfSight } from './out-of-sight.ts';
@@ -81,6 +83,9 @@ export function pageTests(get: () => World): void {
     await world.open(path, world.emptyProject);
     await world.page.locator('main').getByText(says).first().waitFor();
     expect(await violations(world.page)).toEqual([]);
+    await world.page.setViewportSize({ width: 360, height: 740 });
+    expect(await outOfSight(world.page)).toEqual([]);
+    await world.page.setViewportSize({ width: 1440, height: 900 });
   });
 
   it.each(['deliveries', 'endpoints', 'subscriptions', 'sources', 'events', 'audit'])(
@@ -119,6 +124,18 @@ export function pageTests(get: () => World): void {
     await open(`endpoints/${seed.endpoints.billing.uid}`);
     await figure('Delivered').getByText('13', { exact: true }).waitFor();
     await figure('Half arrive within').getByText('p50, retries included').waitFor();
+  });
+
+  it('the gallery of parts is in no build', async () => {
+    const { app } = get();
+    const builds = globSync(join(import.meta.dirname, '../../web/dist/.vite/*.json')).map((file) =>
+      readFileSync(file, 'utf8'),
+    );
+    expect(builds.filter((text) => text.includes('index.html') || text.includes('portal.html'))).toHaveLength(
+      2,
+    );
+    expect(builds.filter((text) => text.includes('gallery'))).toEqual([]);
+    expect((await fetch(`${app.url}/gallery.html`)).status).toBe(404);
   });
 
   it('a project that is not there is said in words', async () => {

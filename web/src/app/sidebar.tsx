@@ -80,7 +80,7 @@ function Group({
                 href={href}
                 onClick={onLeave}
                 aria-current={isHere ? 'page' : undefined}
-                className={`flex h-7 items-center rounded-md px-2 hover:bg-hover ${isHere ? 'bg-chosen font-semibold' : ''}`}
+                className={`flex h-8 items-center rounded-md px-2 md:h-6 hover:bg-hover ${isHere ? 'bg-chosen font-semibold' : ''}`}
               >
                 {text}
               </Link>
@@ -153,7 +153,7 @@ function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setSty
       </div>
       <div className="flex min-w-0 items-center justify-between gap-2 text-xs text-muted">
         {me.person === null ? (
-          <span className="truncate px-2">Signed in with a key</span>
+          <span className="truncate px-2">With a key</span>
         ) : (
           <Link href="/account" onClick={onLeave} className="link truncate px-2" title="Your account">
             {me.person}

@@ -57,7 +57,13 @@ function View({ entry }: { entry: AuditEntry }) {
       <Facts
         items={[
           ['When', <Time key="" at={entry.created_at} />],
-          ['Who', `${entry.actor.type.replaceAll('_', ' ')} ${entry.actor.uid ?? ''}`],
+          [
+            'Who',
+            <>
+              {entry.actor.type.replaceAll('_', ' ')}{' '}
+              <Id value={entry.actor.uid ?? ''} what="id of the actor" />
+            </>,
+          ],
           ['On', <Id key="" value={entry.resource.uid ?? ''} what={`id of the ${entry.resource.type}`} />],
         ]}
       />

@@ -1,6 +1,6 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useContext, useState } from 'react';
-import { deliveryState, receiverOf, whyOf } from '../../data/delivery-state.ts';
+import { deliveryState, receiverOf, triesOf, whyOf } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
@@ -47,10 +47,10 @@ const columns: Column<EventDelivery>[] = [
   },
   {
     name: 'Tries',
-    width: '3.5rem',
-    from: 620,
+    width: '5rem',
+    from: 660,
     right: true,
-    cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
+    cell: ({ metadata }) => triesOf(metadata),
   },
   {
     name: 'Created',

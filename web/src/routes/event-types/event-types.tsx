@@ -68,7 +68,7 @@ function TypeRow({ type, onEdit }: { type: EventType; onEdit(): void }) {
       <div className="flex min-h-8 flex-wrap items-center gap-x-3">
         <span className="font-mono font-semibold">{type.name}</span>
         {type.category !== '' && <span className="text-muted">{type.category}</span>}
-        <span className="min-w-0 flex-1">{type.description}</span>
+        <span className="min-w-48 flex-1">{type.description}</span>
         {type.deprecated_at === null ? (
           <May use="updateEventType">
             <Button className="h-7" onClick={onEdit} aria-label={`Edit ${type.name}`}>

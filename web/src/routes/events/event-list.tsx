@@ -1,6 +1,7 @@
 import type { Event } from 'posthorn-client';
 import { useContext, useState } from 'react';
 import { plural } from '../../data/delivery-state.ts';
+import { useEndpointChoices } from '../../data/endpoint-choices.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { useFilters } from '../../data/search.ts';
@@ -45,12 +46,12 @@ const columns: Column<Event>[] = [
 ];
 
 function WentTo({ event }: { event: Event }) {
+  const { endpoints } = useEndpointChoices();
   if (event.is_duplicate_event) return <span className="text-muted">Duplicate, not sent</span>;
   if (event.endpoints.length === 0) return <StateBadge look={NOTHING} />;
-  const [first] = event.endpoint_metadata ?? [];
-  return event.endpoints.length === 1 && first !== undefined
-    ? first.name
-    : plural(event.endpoints.length, 'endpoint');
+  const only = event.endpoints.length === 1 ? event.endpoints[0] : undefined;
+  const name = endpoints.find(({ uid }) => uid === only)?.name;
+  return name ?? plural(event.endpoints.length, 'endpoint');
 }
 
 export function EventList() {

@@ -14,7 +14,6 @@ import { PageHead } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link } from '../../ui/text/link.tsx';
-import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
 const columns: TableColumn<Project>[] = [
@@ -27,7 +26,6 @@ const columns: TableColumn<Project>[] = [
     ),
   },
   { name: 'Kind', cell: ({ type }) => type },
-  { name: 'Events kept', cell: ({ retained_events }) => count(retained_events) },
   { name: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
   { name: 'Id', cell: ({ uid }) => <Id value={uid} what="project id" /> },
 ];

@@ -5,6 +5,7 @@ import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { KeyMade } from '../../parts/key-made.tsx';
+import { May } from '../../parts/may.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -30,7 +31,7 @@ export function Keys() {
   const columns: TableColumn<ApiKey>[] = [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Begins with', cell: ({ mask }) => <code className="font-mono text-xs">{mask}</code> },
-    { name: 'Role', cell: ({ role }) => role.type },
+    { name: 'Role', cell: ({ role }) => role.type.replaceAll('_', ' ') },
     { name: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} none="never" /> },
     { name: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} none="never" /> },
     {
@@ -50,9 +51,11 @@ export function Keys() {
   return (
     <PageBody>
       <PageHead title="API keys">
-        <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-          Add key
-        </Button>
+        <May use="createKey">
+          <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+            Add key
+          </Button>
+        </May>
       </PageHead>
       <QueryView query={keys} label="Loading keys">
         {(rows) =>

@@ -1,5 +1,6 @@
 import type { MetaEvent } from 'posthorn-client';
 import { useContext } from 'react';
+import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { useFilters } from '../../data/search.ts';
@@ -30,10 +31,10 @@ const columns: Column<MetaEvent>[] = [
   },
   {
     name: 'Tries',
-    width: '4rem',
+    width: '5rem',
     from: 560,
     right: true,
-    cell: ({ metadata }) => `${metadata.num_trials}/${metadata.retry_limit}`,
+    cell: ({ metadata }) => triesOf(metadata),
   },
   {
     name: 'Created',

@@ -40,7 +40,7 @@ export function FirstEvent() {
   );
   const [latest] = receiver.data?.requests ?? [];
   return (
-    <section className="mb-6 grid gap-3 rounded-md border border-accent p-4">
+    <section className="mb-6 grid grid-cols-1 gap-3 rounded-md border border-accent p-4">
       <h2 className="text-base">Send a first event</h2>
       <p className="max-w-[75ch]">
         Nothing has come in yet. The service has a receiver inside, so that you can see a signed webhook

@@ -29,7 +29,7 @@ interface Empty {
 
 export function EmptyState({ title, text, command, children }: Empty) {
   return (
-    <section className="my-6 grid max-w-[75ch] gap-3 rounded-md border border-dashed border-line p-5">
+    <section className="my-6 grid max-w-[75ch] grid-cols-1 gap-3 rounded-md border border-dashed border-line p-5">
       <h2 className="text-base">{title}</h2>
       <div className="text-muted">{text}</div>
       {children !== undefined && <div className="flex flex-wrap gap-2">{children}</div>}
@@ -50,7 +50,7 @@ export function ErrorPanel({ title, text, requestId, onRetry }: Problem) {
   return (
     <section
       role="alert"
-      className="my-4 grid max-w-[75ch] gap-2 rounded-md border border-bad bg-bad-ground p-4"
+      className="my-4 grid max-w-[75ch] grid-cols-1 gap-2 rounded-md border border-bad bg-bad-ground p-4"
     >
       <h2 className="text-base text-bad">{title}</h2>
       <p>{text}</p>

@@ -3,7 +3,7 @@ import { Link } from '../text/link.tsx';
 import type { Column } from './columns.ts';
 
 const side = ({ right }: { right?: boolean }): string =>
-  `min-w-0 truncate ${right === true ? 'text-right' : ''}`;
+  `min-w-0 truncate ${right === true ? 'text-right not-last:pr-3' : ''}`;
 
 interface HeadProps<T> {
   columns: readonly Column<T>[];
@@ -13,9 +13,14 @@ interface HeadProps<T> {
   children: ReactNode;
 }
 
-/** The names of the columns. In a narrow list only a screen reader has them. */
+/** The names of the columns. In a narrow list without boxes only a screen reader has them. */
 export function Head<T>({ columns, isNarrow, template, children }: HeadProps<T>) {
   const isHidden = isNarrow && children === false;
+  const names = columns.map((column) => (
+    <div key={column.name} role="columnheader" className={side(column)}>
+      {column.name}
+    </div>
+  ));
   return (
     <div role="rowgroup" className={isHidden ? 'sr-only' : 'sticky top-0 z-10'}>
       <div
@@ -24,11 +29,7 @@ export function Head<T>({ columns, isNarrow, template, children }: HeadProps<T>)
         className="grid h-8 items-center gap-3 border-b border-line bg-panel px-2 text-xs text-muted"
       >
         {children}
-        {columns.map((column) => (
-          <div key={column.name} role="columnheader" className={isNarrow ? 'sr-only' : side(column)}>
-            {column.name}
-          </div>
-        ))}
+        {isNarrow ? <div className="flex min-w-0 gap-3">{names}</div> : names}
       </div>
     </div>
   );
@@ -87,6 +88,9 @@ export function Row<T>({ row, index, columns, lines, place, isOpen, children, ..
   );
 }
 
-/** In a line the first cell stands on the left, the others on the right. Texts give way, long ones the most. */
-const inLine = (column: { width: string }, at: number): string =>
-  `truncate ${at === 0 ? 'grow' : ''} ${column.width.startsWith('minmax') ? 'min-w-0' : 'shrink-0'}`;
+/** In a line the first cell stands on the left and gives way. The others stand on the right, texts in at most half of it. */
+const inLine = (column: { width: string }, at: number): string => {
+  const isText = column.width.startsWith('minmax');
+  if (at === 0) return `grow truncate ${isText ? 'min-w-0' : 'shrink-0'}`;
+  return `shrink-0 truncate ${isText ? 'max-w-1/2' : ''}`;
+};

@@ -1,0 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
+import { useProject } from './project.ts';
+
+const MOST = 100;
+
+/** The first 100 endpoints of the project, to choose from and to name. */
+export function useEndpointChoices() {
+  const { api, id } = useProject();
+  const { data } = useQuery({
+    queryKey: [id, 'endpoint choices'],
+    queryFn: () => api.endpoints.list({ perPage: MOST }).page(),
+    staleTime: 30_000,
+  });
+  return { endpoints: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
+}
