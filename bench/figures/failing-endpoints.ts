@@ -1,26 +1,21 @@
 import { compared } from '../compared.ts';
 import type { Figure, Sample } from '../figure.ts';
-import type { Load, LoadResult } from '../load-generator.ts';
-import { measureDeliveries } from '../measure.ts';
 import { addEndpoints } from '../scaling/grow.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+import { measureBeside, trafficOf } from '../two-tenants.ts';
 
 /**
  * All endpoints of one tenant begin to fail within half a minute and all their circuit breakers open. How
  * much later do another tenant's deliveries arrive? Compared with the same events to the same endpoints while
  * they answer.
  */
-const RATE_PER_SECOND = 300;
-const CONNECTIONS = 64;
 const TYPE = 'failing';
 /** No server listens there. */
 const REFUSED = 'http://127.0.0.1:9/';
 /** Each endpoint had a success before, so one failure is half of its attempts. */
 const BREAKER = { sample_rate: 1, minimum_request_count: 1, failure_threshold: 50, error_timeout: 30 };
-/** The sink counts events with the number of a measurement. This number belongs to none. */
-const UNCOUNTED = 0;
 
 export const failingEndpoints: Figure = {
   name: 'failing_endpoints',
@@ -60,27 +55,8 @@ async function fail(tenant: Service): Promise<void> {
 /** The others' deliveries, while each of the tenant's endpoints gets one event in turn. */
 async function measure(stage: Stage, of: { tenant: Service; others: Service }): Promise<Sample> {
   const { failingSeconds: seconds, failingEndpoints: count } = stage.plan;
-  const load: Load = {
-    url: of.tenant.broadcastUrl,
-    authorization: of.tenant.authorization,
-    eventType: TYPE,
-    eventTypes: count,
-    run: UNCOUNTED,
-    connections: CONNECTIONS,
-    count,
-    ratePerSecond: count / seconds,
-  };
+  const traffic = { ...trafficOf(of.tenant, TYPE, count), count, ratePerSecond: count / seconds };
   // Open deliveries of the tenant remain, so it waits only for the others' arrival.
   const subject = { ...subjectOf(of.others), isRecorded: async () => true };
-  const [sample, { refused, refusal }] = await Promise.all([
-    measureDeliveries(stage, subject, {
-      eventType: LOAD_EVENT,
-      seconds,
-      connections: CONNECTIONS,
-      ratePerSecond: RATE_PER_SECOND,
-    }),
-    stage.load.call<LoadResult>('run', load),
-  ]);
-  if (refused > 0) throw new Error(`${refused} of the tenant's events refused; the first: ${refusal}`);
-  return sample;
+  return measureBeside(stage, subject, { seconds, traffic });
 }

@@ -3,23 +3,20 @@ import { Child } from '../child.ts';
 import { compared } from '../compared.ts';
 import type { Figure, Sample } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
-import { arrived, measureDeliveries } from '../measure.ts';
+import { arrived } from '../measure.ts';
 import type { OpenPortals, PortalsReport } from '../portals.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+import { measureBeside, trafficOf } from '../two-tenants.ts';
 
 /**
  * 200 customers of one tenant have a portal page open, which asks again and again. How much later do another tenant's
  * deliveries arrive? Compared with the same events while no page is open. The tenant with the portals has traffic in
  * both, so its pages have something to show.
  */
-const RATE_PER_SECOND = 300;
 const TENANT_RATE_PER_SECOND = 50;
-const CONNECTIONS = 64;
 const TYPE = 'portal';
-/** The sink counts events with the number of a measurement. This number belongs to none. */
-const UNCOUNTED = 0;
 
 export const openPortals: Figure = {
   name: 'open_portals',
@@ -68,7 +65,11 @@ async function makePortals(stage: Stage, tenant: Service): Promise<OpenPortals> 
   }
   const run = await stage.newRun();
   const { portalEvents: count } = stage.plan;
-  await stage.load.call<LoadResult>('run', { ...loadOf(tenant, made.length), run, count } satisfies Load);
+  await stage.load.call<LoadResult>('run', {
+    ...trafficOf(tenant, TYPE, made.length),
+    run,
+    count,
+  } satisfies Load);
   await arrived(stage, (sink) => sink.distinct >= count);
   while (!(await tenant.isIdle())) await pause(10);
   const { rows } = await tenant.db.query<{ endpoint_id: string; id: string }>(
@@ -80,34 +81,15 @@ async function makePortals(stage: Stage, tenant: Service): Promise<OpenPortals> 
   return { url: tenant.credentials.url, links };
 }
 
-const loadOf = (tenant: Service, eventTypes: number) => ({
-  url: tenant.broadcastUrl,
-  authorization: tenant.authorization,
-  eventType: TYPE,
-  eventTypes,
-  connections: CONNECTIONS,
-});
-
 /** The others' deliveries, while the tenant with the portals has traffic of its own. */
 async function measure(stage: Stage, of: { tenant: Service; others: Service }): Promise<Sample> {
   const { portalSeconds: seconds, openPortals: count } = stage.plan;
   await of.others.db.query('vacuum (analyze)');
   await of.others.db.query('checkpoint');
-  const load: Load = {
-    ...loadOf(of.tenant, count),
-    run: UNCOUNTED,
+  const traffic = {
+    ...trafficOf(of.tenant, TYPE, count),
     seconds,
     ratePerSecond: TENANT_RATE_PER_SECOND,
   };
-  const [sample, { refused, refusal }] = await Promise.all([
-    measureDeliveries(stage, subjectOf(of.others), {
-      eventType: LOAD_EVENT,
-      seconds,
-      connections: CONNECTIONS,
-      ratePerSecond: RATE_PER_SECOND,
-    }),
-    stage.load.call<LoadResult>('run', load),
-  ]);
-  if (refused > 0) throw new Error(`${refused} of the tenant's events refused; the first: ${refusal}`);
-  return sample;
+  return measureBeside(stage, subjectOf(of.others), { seconds, traffic });
 }
