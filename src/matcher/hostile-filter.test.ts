@@ -1,16 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { compileFilter } from './filter.ts';
-import { FilterSubject } from './filter-subject.ts';
+import { compiled, subjectWith } from '../../test/support/filters.ts';
 
-const subjectOf = (body: unknown) => new FilterSubject({ body, headers: {}, query: '', path: '/' });
-
-function bodyFilter(body: unknown) {
-  const result = compileFilter({ body });
-  if (!result.ok) throw new Error(`${result.path}: ${result.message}`);
-  return result.filter;
-}
+const subjectOf = (body: unknown) => subjectWith({ body });
+const bodyFilter = (body: unknown) => compiled({ body });
 
 /** Counts how often an array's elements or an object's fields are read. */
 function counted<Value extends object>(value: Value, reads: { count: number }): Value {
