@@ -9,6 +9,8 @@ import { shared } from '../support/shared.ts';
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 let portal: ApiClient;
+const caller = (key: string) => new ApiClient(`${app.url}/portal-api`, key);
+const uids = (page: Json): string[] => page.content.map((each: Json) => each.uid);
 let own: { endpoint: Json; subscription: Json };
 let others: { endpoint: Json; subscription: Json };
 
@@ -22,7 +24,7 @@ beforeAll(async () => {
   others = await make('others');
   const body = { name: 'link', owner_id: 'own', can_manage_endpoint: true };
   const link = await app.project.post('/portal-links', body);
-  portal = new ApiClient(`${app.url}/portal-api`, link.token);
+  portal = caller(link.token);
 });
 
 /** A delivery to an endpoint, in the state its receiver puts it. */
@@ -152,15 +154,109 @@ describe('through a portal', () => {
     await app.project.get(path(others.subscription));
   });
 
-  test.each([
-    ['GET', '/event-types'],
-    ['POST', '/subscriptions/test_filter'],
-    ['POST', '/subscriptions/test_function'],
-    ['GET', '/eventdeliveries/countbatchretryevents'],
-    ['POST', '/eventdeliveries/batchretry'],
-  ])('%s %s needs a token', async (method, path) => {
-    const stranger = new ApiClient(portal.base, 'no token');
-    const body = method === 'GET' ? undefined : {};
-    expect(await stranger.call(method, path, { body, expected: 401 })).toMatchObject({ status: false });
+  test('operations that are not for portals are 403', async () => {
+    const direct = new ApiClient(app.project.base, portal.key);
+    for (const [method, path] of [
+      ['POST', '/events/broadcast'],
+      ['POST', '/endpoints/oauth2/test'],
+      ['GET', '/portal-links'],
+      ['POST', '/portal-links'],
+      ['GET', '/keys'],
+      ['POST', '/keys'],
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+    ] as const) {
+      const refused = await direct.call(method, path, {
+        ...(method !== 'GET' && { body: {} }),
+        expected: 403,
+      });
+      expect(refused.code).toBe('portal_forbidden');
+    }
+    const anywhere = new ApiClient(`${app.url}/api/v1`, portal.key);
+    await anywhere.get('/projects', 403);
+    await anywhere.post('/projects', { name: 'mine', type: 'outgoing' }, 403);
+  });
+
+  test('operations not open to portals have no path under /portal-api', async () => {
+    await portal.post('/events/broadcast', {}, 405);
+    await portal.get('/portal-links', 404);
+    await portal.get('/keys', 404);
+  });
+});
+
+describe('who may call', () => {
+  test('no caller without a token, with a revoked or with an expired one, on any path', async () => {
+    const link = await app.project.post('/portal-links', {
+      name: 'l',
+      owner_id: 'own',
+      can_manage_endpoint: true,
+    });
+    const expired = await app.project.post('/portal-links', { name: 'l', owner_id: 'own' });
+    await app.project.put(`/portal-links/${link.uid}/revoke`, undefined, 200);
+    await app.database.query("update portal_links set expires_at = now() - interval '1 s' where id = $1", [
+      expired.uid,
+    ]);
+    const delivery = '/eventdeliveries/any';
+    const one = `/endpoints/${own.endpoint.uid}`;
+    const routes = [
+      ['GET', '/portal_link'],
+      ['GET', '/configuration'],
+      ['GET', '/configuration/auth'],
+      ['GET', '/license/features'],
+      ['GET', '/dashboard/summary'],
+      ['GET', '/endpoints'],
+      ['GET', one],
+      ['GET', '/endpoints/period-failure-rates'],
+      ['POST', '/endpoints'],
+      ['PUT', one],
+      ['DELETE', one],
+      ['PUT', `${one}/pause`],
+      ['POST', `${one}/activate`],
+      ['PUT', `${one}/expire_secret`],
+      ['GET', '/events'],
+      ['POST', '/events'],
+      ['GET', '/events/any'],
+      ['GET', '/eventdeliveries'],
+      ['GET', '/eventdeliveries/statustotals'],
+      ['GET', delivery],
+      ['GET', `${delivery}/deliveryattempts`],
+      ['GET', `${delivery}/deliveryattempts/any`],
+      ['GET', '/subscriptions'],
+      ['POST', '/subscriptions'],
+      ['GET', `/subscriptions/${own.subscription.uid}`],
+      ['GET', '/event-types'],
+      ['POST', '/subscriptions/test_filter'],
+      ['POST', '/subscriptions/test_function'],
+      ['GET', '/eventdeliveries/countbatchretryevents'],
+      ['POST', '/eventdeliveries/batchretry'],
+    ] as const;
+    for (const key of ['', 'no token', link.token, expired.token]) {
+      for (const [method, path] of routes) {
+        const refused = await caller(key).call(method, path, { expected: 401 });
+        expect(refused).toMatchObject({ status: false });
+      }
+    }
+  });
+
+  test('an API key, which sees its whole project; the instance key has none', async () => {
+    const key = caller(app.project.key);
+    expect(uids(await key.get('/endpoints')).sort()).toContain(others.endpoint.uid);
+    await key.get('/portal_link', 404);
+    expect((await caller(app.instance.key).get('/endpoints', 400)).code).toBe('project_required');
+  });
+
+  test('a link not in another project', async () => {
+    const { project } = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+    const other = new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, portal.key);
+    expect((await other.get('/endpoints', 403)).code).toBe('project_forbidden');
+  });
+
+  test('an endpoint with a new owner is visible to the new owner at once', async () => {
+    const moving = await app.project.post('/endpoints', { name: 'm', url: receiver.url, owner_id: 'own' });
+    await portal.get(`/endpoints/${moving.uid}`);
+    await app.project.put(`/endpoints/${moving.uid}`, { name: 'm', url: receiver.url, owner_id: 'others' });
+    await portal.get(`/endpoints/${moving.uid}`, 404);
+    expect(uids(await portal.get('/endpoints'))).not.toContain(moving.uid);
   });
 });
