@@ -28,7 +28,11 @@ const RANDOM_CHARS = 16;
 const MAX_STEP = 2 ** 20;
 const ID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-const decodeTable = new Map(Array.from(ALPHABET, (char, value) => [char, value] as const));
+/** The two characters of each ten bits. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
+/** The value of each character, by its code. */
+const VALUES = new Uint8Array(128);
+for (let value = 0; value < 32; value++) VALUES[ALPHABET.charCodeAt(value)] = value;
 
 function encode(value: number, chars: number): string {
   let text = '';
@@ -37,6 +41,13 @@ function encode(value: number, chars: number): string {
     rest = Math.floor(rest / 32);
   }
   return text;
+}
+
+/** Eight characters. Bit operators take 32 bits, so the 40 are halved first. */
+function encode40Bits(value: number): string {
+  const high = Math.floor(value / 2 ** 20);
+  const low = value - high * 2 ** 20;
+  return `${PAIRS[high >> 10]}${PAIRS[high & 1023]}${PAIRS[low >> 10]}${PAIRS[low & 1023]}`;
 }
 
 export function isId(text: string): boolean {
@@ -52,7 +63,7 @@ export function asId<T extends string>(text: string): T {
 /** Milliseconds since 1970 at which an id was created. */
 export function idTime(id: string): number {
   let ms = 0;
-  for (let i = 0; i < TIME_CHARS; i++) ms = ms * 32 + (decodeTable.get(id[i] ?? '') ?? 0);
+  for (let i = 0; i < TIME_CHARS; i++) ms = ms * 32 + (VALUES[id.charCodeAt(i)] ?? 0);
   return ms;
 }
 
@@ -87,32 +98,31 @@ export class IdFactory {
     const ms = Math.max(Math.floor(this.#now()), this.#lastMs);
     if (ms === this.#lastMs) this.#countUp();
     else this.#startMillisecond(ms);
-    const random = encode(this.#high, RANDOM_CHARS / 2) + encode(this.#low, RANDOM_CHARS / 2);
-    return (this.#timeText + random) as T;
+    return (this.#timeText + encode40Bits(this.#high) + encode40Bits(this.#low)) as T;
   }
 
   #startMillisecond(ms: number): void {
     this.#lastMs = ms;
     this.#timeText = encode(ms, TIME_CHARS);
-    const bytes = this.#randomBytes(10);
     // The top bit stays clear so that increments cannot overflow within a millisecond.
-    this.#high = bytes.readUIntBE(0, 5) % 2 ** 39;
-    this.#low = bytes.readUIntBE(5, 5);
+    this.#high = this.#random(5) % 2 ** 39;
+    this.#low = this.#random(5);
   }
 
   #countUp(): void {
-    this.#low += 1 + (this.#randomBytes(3).readUIntBE(0, 3) % MAX_STEP);
+    this.#low += 1 + (this.#random(3) % MAX_STEP);
     if (this.#low < 2 ** 40) return;
     this.#low -= 2 ** 40;
     this.#high += 1;
   }
 
-  #randomBytes(count: number): Buffer {
-    if (this.#used + count > this.#pool.length) {
+  /** A random number of so many bytes. */
+  #random(bytes: number): number {
+    if (this.#used + bytes > this.#pool.length) {
       this.#pool = randomBytes(4096);
       this.#used = 0;
     }
-    this.#used += count;
-    return this.#pool.subarray(this.#used - count, this.#used);
+    this.#used += bytes;
+    return this.#pool.readUIntBE(this.#used - bytes, bytes);
   }
 }
