@@ -57,7 +57,7 @@ export class ObserverGuard {
   wrap<Target extends object>(observer: Observer, target: Target, instead: Instead<Target>): Target {
     const methods = Object.entries(instead).map(([name, fallback]) => {
       const method = (target as Record<string, Method>)[name] as Method;
-      return [name, this.#guarded(observer, (...args) => method.apply(target, args), fallback)] as const;
+      return [name, this.#guarded(observer, method.bind(target), fallback)] as const;
     });
     return Object.assign(Object.create(target) as Target, Object.fromEntries(methods));
   }
@@ -91,10 +91,16 @@ export class ObserverGuard {
     return this.wrap('log', log, Object.fromEntries(LEVELS.map((level) => [level, undefined])));
   }
 
+  /** Without the closure that `run` takes: a delivery makes eight guarded calls. */
   #guarded(observer: Observer, method: Method, instead: unknown): Method {
     return (...args) => {
-      const result = this.run(observer, () => method(...args), instead);
-      return result instanceof Promise ? this.settle(observer, () => result, instead) : result;
+      try {
+        const result = method(...args);
+        return result instanceof Promise ? this.settle(observer, () => result, instead) : result;
+      } catch (error) {
+        this.#note(observer, error);
+        return instead;
+      }
     };
   }
 

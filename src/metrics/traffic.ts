@@ -77,18 +77,21 @@ export class Traffic {
 
   /** An event was stored, with its deliveries so far. */
   accepted(event: Origin, deliveries: readonly { endpointId: string }[]): void {
-    this.#count(event.projectId, event.projectId, 'accepted');
-    if (event.sourceId !== null) this.#count(event.projectId, event.sourceId, 'accepted');
-    this.made(event.projectId, deliveries);
+    this.#turn();
+    this.#accepted(event.projectId, event.projectId);
+    if (event.sourceId !== null) this.#accepted(event.projectId, event.sourceId);
+    for (const { endpointId } of deliveries) this.#accepted(event.projectId, endpointId);
   }
 
   /** Deliveries were made later than their event: a large fan-out or a replay. */
   made(projectId: string, deliveries: readonly { endpointId: string }[]): void {
-    for (const { endpointId } of deliveries) this.#count(projectId, endpointId, 'accepted');
+    this.#turn();
+    for (const { endpointId } of deliveries) this.#accepted(projectId, endpointId);
   }
 
   finished(outcome: CountedOutcome): void {
     const { projectId, endpointId, sourceId } = outcome;
+    this.#turn();
     this.#finished(outcome, projectId);
     this.#finished(outcome, endpointId);
     if (sourceId !== null) this.#finished(outcome, sourceId);
@@ -117,26 +120,19 @@ export class Traffic {
     return dropped;
   }
 
-  #finished({ projectId, attempt, end, latencyMs }: CountedOutcome, subjectId: string): void {
-    const subject = this.#subject(projectId, subjectId);
+  #finished(outcome: CountedOutcome, subjectId: string): void {
+    const subject = this.#subject(outcome.projectId, subjectId);
     if (subject === undefined) return;
-    for (const entry of [subject.minute, subject.hour]) {
-      if (attempt !== null) entry.attempts += 1;
-      if (attempt === 'failure') entry.failedAttempts += 1;
-      if (end === 'Success') entry.delivered += 1;
-      if (end === 'Failure') entry.failed += 1;
-      if (latencyMs === null) continue;
-      entry.latencies ??= new Uint32Array(LATENCY_BUCKETS);
-      entry.latencies[latencyBucket(latencyMs)]! += 1;
-    }
+    countOutcome(subject.minute, outcome);
+    countOutcome(subject.hour, outcome);
     this.#note(subject);
   }
 
-  #count(projectId: string, subjectId: string, what: keyof Counts): void {
+  #accepted(projectId: string, subjectId: string): void {
     const subject = this.#subject(projectId, subjectId);
     if (subject === undefined) return;
-    subject.minute[what] += 1;
-    subject.hour[what] += 1;
+    subject.minute.accepted += 1;
+    subject.hour.accepted += 1;
     this.#note(subject);
   }
 
@@ -150,9 +146,13 @@ export class Traffic {
     this.#changed.push(hour);
   }
 
-  #subject(projectId: string, subjectId: string): Subject | undefined {
+  /** Begins the next minute when it is time. */
+  #turn(): void {
     const nowMs = this.#now();
     if (nowMs >= this.#minuteMs + MINUTE_MS) this.#nextMinute(nowMs);
+  }
+
+  #subject(projectId: string, subjectId: string): Subject | undefined {
     let subject = this.#subjects.get(subjectId);
     if (subject !== undefined) return subject;
     if (this.#subjects.size >= MAX_SUBJECTS && subjectId !== projectId) return undefined;
@@ -175,6 +175,16 @@ export class Traffic {
     if (hourMs !== this.#hourMs) this.#hours = new Map();
     this.#hourMs = hourMs;
   }
+}
+
+function countOutcome(entry: TrafficEntry, { attempt, end, latencyMs }: CountedOutcome): void {
+  if (attempt !== null) entry.attempts += 1;
+  if (attempt === 'failure') entry.failedAttempts += 1;
+  if (end === 'Success') entry.delivered += 1;
+  if (end === 'Failure') entry.failed += 1;
+  if (latencyMs === null) return;
+  entry.latencies ??= new Uint32Array(LATENCY_BUCKETS);
+  entry.latencies[latencyBucket(latencyMs)]! += 1;
 }
 
 function newEntry(
