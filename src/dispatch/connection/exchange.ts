@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { PatientTimer } from '../../platform/patient-timer.ts';
+import { addAbortListener, removeAbortListener } from './abort-listeners.ts';
 import type { Progress, Target } from './connector.ts';
 import { decodeBody } from './decode-body.ts';
 import { droppedFailure, exchangeFailure, timeoutFailure, whereOf } from './failure-text.ts';
@@ -75,7 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(job: ExchangeJob) {
     this.job = job;
     this.#timer = new PatientTimer(job.timeoutMs, this.#onTimeout);
-    job.signal?.addEventListener('abort', this.#onAbort);
+    if (job.signal !== undefined) addAbortListener(job.signal, this.#onAbort);
   }
 
   get isDone(): boolean {
@@ -258,7 +259,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer.clear();
     this.#stopWaiting?.();
     this.#stopWaiting = null;
-    this.job.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.job.signal !== undefined) removeAbortListener(this.job.signal, this.#onAbort);
     this.job.done(outcome);
   }
 
