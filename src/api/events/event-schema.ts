@@ -149,6 +149,7 @@ export function toEvent(
   { sources, project }: Pick<ProjectRouting, 'sources' | 'project'>,
 ): Static<typeof Event> {
   const createdAt = iso(idTime(row.id));
+  const data = payloadJson(row.payload, row.content_type);
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -161,8 +162,9 @@ export function toEvent(
     endpoints: row.endpoints,
     source_metadata: toSourceSummary(sources, row.source_id),
     headers: shownHeaders(row.headers, visibleHeaders(project.config)),
-    data: payloadJson(row.payload, row.content_type),
-    raw: row.payload.toString(),
+    data,
+    // The text of JSON is the payload itself.
+    raw: row.content_type === null ? data.text : row.payload.toString(),
     metadata: row.metadata ?? '',
     idempotency_key: row.idempotency_key ?? '',
     is_duplicate_event: row.is_duplicate,

@@ -72,7 +72,9 @@ export class DeliverySender {
   }
 
   async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
-    const routing = await existingRouting(this.#deps.cache, delivery.projectId);
+    const { cache } = this.#deps;
+    const { projectId } = delivery;
+    const routing = cache.peek(projectId) ?? (await existingRouting(cache, projectId));
     if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
@@ -152,7 +154,9 @@ export class DeliverySender {
     const ofEvent = storedTrace(delivery.headers);
     const span = tracer?.child(ofEvent) ?? null;
     const trace = span?.context ?? ofEvent;
-    const request = buildRequest({ ...delivery, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
+    const { id, eventId, idempotencyKey, urlQueryParams } = delivery;
+    const content = { id, eventId, idempotencyKey, urlQueryParams };
+    const request = buildRequest({ ...content, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,

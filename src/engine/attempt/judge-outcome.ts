@@ -44,8 +44,8 @@ export function judgeOutcome(
     status: stateAsBefore(delivery),
     lane: delivery.lane,
   };
-  const isYoung = context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
-  if (outcome.kind === 'error' && outcome.ours && isYoung) {
+  const isYoung = () => context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
+  if (outcome.kind === 'error' && outcome.ours && isYoung()) {
     return {
       ...asBefore,
       verdict: 'ours',

@@ -30,9 +30,10 @@ export class Sender {
   }
 
   async send(held: Held, signal: AbortSignal): Promise<Sent> {
-    const { deliveries, metaEvents, guard } = this.#deps;
+    const { deliveries, metaEvents, guard, cache } = this.#deps;
     if (held.kind === 'meta') return metaEvents.send(held, signal);
     const sent = await deliveries.send(held, signal);
+    if (cache.peek(held.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
     return guard.settle('meta_event', () => this.#withMetaEvent(held, sent), sent);
   }
