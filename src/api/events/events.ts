@@ -109,7 +109,10 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     message: 'Dynamic event created',
     data: Event,
     access: 'developer',
-    handle: async (call) => accept(call, await dynamicTarget(context, call, call.body)),
+    handle: async (call) => {
+      const { project, actor, body } = call;
+      return accept(call, await dynamicTarget(context, { project, actor }, body));
+    },
   });
 }
 

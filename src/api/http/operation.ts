@@ -177,15 +177,15 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
     handler: async (request, reply) => {
       request.isUnderWay = true;
-      const { call, config, wasScoped } = makeCall<Static<Body>, Path>(request);
+      const call = new RequestCall<Static<Body>, Path>(request);
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
         refuseIfStrict(request);
       }
       const result = (await operation.handle(call, request, reply)) ?? null;
-      if (operation.portal !== 'anyone' && !wasScoped())
+      if (operation.portal !== 'anyone' && !call.wasScoped)
         throw new Error(`operation ${at.id} is open to portals and ignores their scope`);
-      if (config.made !== null) reply.header(CONFIG_VERSION_HEADER, config.made);
+      if (call.config.made !== null) reply.header(CONFIG_VERSION_HEADER, call.config.made);
       warnOfUnshown(request, result);
       const { scope, caller, project } = request;
       const seen =
@@ -258,33 +258,50 @@ function missingRight(caller: PortalCaller, right: PortalRight): string | undefi
 }
 
 /**
- * The call, the version of the config that it changes, and whether its handler read the caller's scope. A handler that
- * is open to portals and did not read it is a bug, and portals do not get its response.
+ * A call. It also has the version of the config that it changes, and knows whether its handler read the caller's scope. A
+ * handler that is open to portals and did not read it is a bug, and portals do not get its response.
  */
-function makeCall<Body, Path extends string>(
-  request: FastifyRequest,
-): { call: Call<Body, Path>; config: ConfigVersion; wasScoped(): boolean } {
-  let looked = request.scope === undefined;
-  const config: ConfigVersion = { wanted: wantedVersion(request), made: null };
-  const call: Call<Body, Path> = {
-    params: request.params as Call<Body, Path>['params'],
-    query: request.query as Call<unknown>['query'],
-    body: request.body as Body,
-    bodyText: request.bodyText ?? '',
-    caller: request.caller as Caller,
-    actor: request.caller === undefined ? INSTANCE : actorOf(request.caller, originOf(request)),
-    project: request.project as ProjectRow,
-    trace: requestTrace(request),
-    beside: {},
-    get by() {
-      return { projectId: this.project.id, actor: this.actor, config };
-    },
-    get scope() {
-      looked = true;
-      return request.scope;
-    },
-  };
-  return { call, config, wasScoped: () => looked };
+class RequestCall<Body, Path extends string> implements Call<Body, Path> {
+  readonly params: Call<Body, Path>['params'];
+  readonly query: Call<Body, Path>['query'];
+  readonly body: Body;
+  readonly bodyText: string;
+  readonly caller: Caller;
+  readonly project: ProjectRow;
+  readonly beside: Record<string, unknown> = {};
+  readonly config: ConfigVersion;
+  wasScoped: boolean;
+  readonly #request: FastifyRequest;
+
+  constructor(request: FastifyRequest) {
+    this.params = request.params as Call<Body, Path>['params'];
+    this.query = request.query as Call<unknown>['query'];
+    this.body = request.body as Body;
+    this.bodyText = request.bodyText ?? '';
+    this.caller = request.caller as Caller;
+    this.project = request.project as ProjectRow;
+    this.config = { wanted: wantedVersion(request), made: null };
+    this.wasScoped = request.scope === undefined;
+    this.#request = request;
+  }
+
+  get actor(): Actor {
+    const { caller } = this.#request;
+    return caller === undefined ? INSTANCE : actorOf(caller, originOf(this.#request));
+  }
+
+  get by(): Author {
+    return { projectId: this.project.id, actor: this.actor, config: this.config };
+  }
+
+  get trace(): TraceContext | null {
+    return requestTrace(this.#request);
+  }
+
+  get scope(): EndpointScope | undefined {
+    this.wasScoped = true;
+    return this.#request.scope;
+  }
 }
 
 /** The version of the config that the caller wants to change. */
