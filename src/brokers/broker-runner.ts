@@ -1,3 +1,4 @@
+import type { SourceId } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
@@ -32,7 +33,7 @@ interface Entry {
 
 export class BrokerRunner {
   readonly #deps: BrokerRunnerDeps;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<SourceId, Entry>();
   readonly #polls: Loop;
   readonly #cleaner: SlotCleaner;
 
@@ -84,7 +85,7 @@ export class BrokerRunner {
     this.#entries.set(row.id, { version: row.version, settings, consumer, changing });
   }
 
-  async #replace(id: string, known: Entry | undefined, consumer: SourceConsumer | null): Promise<void> {
+  async #replace(id: SourceId, known: Entry | undefined, consumer: SourceConsumer | null): Promise<void> {
     await known?.changing;
     await known?.consumer?.stop();
     // Another change may have come meanwhile, or the end.
@@ -94,7 +95,7 @@ export class BrokerRunner {
     }
   }
 
-  async #end(id: string): Promise<void> {
+  async #end(id: SourceId): Promise<void> {
     const entry = this.#entries.get(id);
     this.#entries.delete(id);
     await entry?.changing;

@@ -3,7 +3,7 @@ import type { ConfigChanges } from '../control/config-changes.ts';
 import { ensureSubscription } from '../control/subscription-changes.ts';
 import { INSTANCE } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
-import type { IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
+import { asId, type IdFactory, type ProjectId, type SourceId } from '../domain/ids.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/broker-message.ts';
 import type { LotMessage } from '../ingest/lot.ts';
@@ -138,7 +138,7 @@ export class MessageStore {
     const { cache, changes } = this.#deps;
     for (const id of new Set(targets))
       if (cache.peek(projectId)?.hasSubscription(id) !== true)
-        await ensureSubscription(changes, { projectId, actor: INSTANCE }, id);
+        await ensureSubscription(changes, { projectId, actor: INSTANCE }, asId(id));
   }
 
   async #readOne(

@@ -1,5 +1,5 @@
 import type { Alert } from '../domain/alert.ts';
-import type { IdFactory } from '../domain/ids.ts';
+import type { IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import {
@@ -32,7 +32,7 @@ export interface ConfigChangesDeps {
   metaEvents: MetaEventRecorder;
   alerts: AlertRecorder;
   /** Access to a project ended or narrowed: clears this node's cached callers. */
-  forgetCallers(projectId: string): void;
+  forgetCallers(projectId: ProjectId): void;
 }
 
 /** Who changes which project. */
@@ -73,7 +73,7 @@ export class ConfigChanges {
   }
 
   /** State that is not configured: circuit breakers, alerts, answered challenges. No entry in the audit log. */
-  changeState<T>(projectId: string, work: (change: ConfigChange) => Promise<T>): Promise<T> {
+  changeState<T>(projectId: ProjectId, work: (change: ConfigChange) => Promise<T>): Promise<T> {
     return this.#commit(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
   }
 
@@ -89,7 +89,7 @@ export class ConfigChanges {
    * Runs a change that ends or narrows access. The callers that this node remembers are forgotten before it returns,
    * also where the change failed: its commit may have gone through all the same.
    */
-  async endingAccess<T>(projectId: string, change: () => Promise<T>): Promise<T> {
+  async endingAccess<T>(projectId: ProjectId, change: () => Promise<T>): Promise<T> {
     try {
       return await change();
     } finally {
@@ -97,13 +97,13 @@ export class ConfigChanges {
     }
   }
 
-  async #commit<T>(projectId: string, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
+  async #commit<T>(projectId: ProjectId, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
     const { result, committed } = await this.deps.db.transaction(run);
     await this.#committed(projectId, committed);
     return result;
   }
 
-  async #committed(projectId: string, committed: () => void): Promise<void> {
+  async #committed(projectId: ProjectId, committed: () => void): Promise<void> {
     committed();
     await this.deps.cache.load(projectId);
   }

@@ -1,5 +1,6 @@
 import { changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
+import type { EndpointId, ProjectId, SourceId } from '../domain/ids.ts';
 import type { FilterConditions } from '../domain/subscription.ts';
 import {
   deleteDeviceRows,
@@ -16,12 +17,12 @@ import { newSubscription } from './subscription-changes.ts';
 
 /** What a program asks for when it begins to listen. */
 export interface ListenRequest {
-  projectId: string;
+  projectId: ProjectId;
   hostName: string;
   /** The key or person that it connects as. */
   callerId: string;
   eventTypes: string[];
-  sourceId: string;
+  sourceId: SourceId | '';
   filter: FilterConditions;
 }
 
@@ -43,11 +44,11 @@ export function connectDevice(changes: ConfigChanges, request: ListenRequest): P
     if (sourceId !== '' && (await sources.get(change, projectId, sourceId)) === undefined)
       throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: sourceId });
     const known = await lockDevice(change, { hostName, callerId });
-    const id = known?.id ?? ids.next();
+    const id = known?.id ?? ids.next<EndpointId>();
     const stored = await endpoints.ofDevice(change, projectId, id);
     const made = newEndpoint(changes.deps, { id, name: hostName, url: '' });
     const secret = stored?.secret ?? made.secret;
-    const before = await subscriptions.get(change, projectId, known?.subscription_id ?? '');
+    const before = known && (await subscriptions.get(change, projectId, known.subscription_id));
     const saved = await saveDevice(change, endpoints, {
       id,
       hostName,
@@ -79,7 +80,7 @@ export function connectDevice(changes: ConfigChanges, request: ListenRequest): P
 /** Switches off devices that were not seen for ten minutes, and deletes those not seen for 30 days. */
 export function tidyDevices(
   changes: ConfigChanges,
-  { projectId, ids }: { projectId: string; ids: readonly string[] },
+  { projectId, ids }: { projectId: ProjectId; ids: readonly string[] },
 ): Promise<void> {
   return changes.changeState(projectId, async (change) => {
     const unseen = await disableUnseen(change, ids);

@@ -1,4 +1,5 @@
 import { type AuditNote } from '../domain/audit.ts';
+import type { EndpointId } from '../domain/ids.ts';
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { addEndpoint } from './endpoint-changes.ts';
@@ -33,7 +34,7 @@ export function ensureDynamicTarget(
     const audit: AuditNote[] = [];
     let endpointId = (await endpoints.findByUrl(change, by.projectId, target.url))?.id;
     if (endpointId === undefined) {
-      endpointId = ids.next();
+      endpointId = ids.next<EndpointId>();
       const { url, secret } = target;
       const made = newEndpoint(changes.deps, { id: endpointId, name: `endpoint-${endpointId}`, url, secret });
       audit.push(...(await addEndpoint(changes, change, made)).audit);
@@ -46,7 +47,7 @@ export function ensureDynamicTarget(
 async function ensureTypes(
   { deps }: ConfigChanges,
   change: ConfigChange,
-  { endpointId, target }: { endpointId: string; target: DynamicTarget },
+  { endpointId, target }: { endpointId: EndpointId; target: DynamicTarget },
 ): Promise<{ id: string; audit: readonly AuditNote[] }> {
   const known = await subscriptions.oldestOf(change, change.projectId, endpointId);
   if (known !== undefined && !changesTypes(known, target)) return { id: known.id, audit: [] };

@@ -3,6 +3,7 @@ import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import type { EndpointStatus } from '../domain/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
+import { asId, type EndpointId } from '../domain/ids.ts';
 import { Secret } from '../platform/secret.ts';
 import {
   deleteEndpoint as deleteRow,
@@ -18,7 +19,7 @@ import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
 export interface OneEndpoint extends Author {
-  id: string;
+  id: EndpointId;
   scope: EndpointScope | undefined;
 }
 
@@ -147,7 +148,7 @@ export async function giveEndpoints(
 ): Promise<AuditNote[]> {
   const audit: AuditNote[] = [];
   for (const id of [...new Set(ids)].sort()) {
-    const row = await changes.deps.endpoints.getForUpdate(change, change.projectId, id);
+    const row = await changes.deps.endpoints.getForUpdate(change, change.projectId, asId(id));
     if (row === undefined)
       throw new AppError('not_in_project', { field: 'endpoints', resource: 'endpoint', id });
     if (row.owner_id === ownerId) continue;

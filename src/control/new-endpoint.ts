@@ -1,5 +1,5 @@
 import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
-import type { IdFactory } from '../domain/ids.ts';
+import type { EndpointId, IdFactory } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';
 import { generateSecret } from '../signing/secrets.ts';
@@ -11,7 +11,7 @@ interface Deps {
 }
 
 export interface NewEndpoint {
-  id: string;
+  id: EndpointId;
   fields: EndpointFields;
   secret: Secret<EndpointSecrets>;
 }
@@ -20,7 +20,7 @@ export interface NewEndpoint {
 export function newEndpoint(
   deps: Deps,
   given: {
-    id: string;
+    id: EndpointId;
     name: string;
     url: string;
     /** Empty or absent: one is made. */

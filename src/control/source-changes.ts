@@ -1,5 +1,6 @@
 import { changeOf } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
+import type { SourceId } from '../domain/ids.ts';
 import type { SourceSecrets } from '../domain/source.ts';
 import type { Secret } from '../platform/secret.ts';
 import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
@@ -23,7 +24,7 @@ export function createSource(changes: ConfigChanges, by: Author, made: SourceCon
 /** `make` gives the source as it is to be. */
 export function updateSource(
   changes: ConfigChanges,
-  { id, ...by }: Author & { id: string },
+  { id, ...by }: Author & { id: SourceId },
   make: (row: SourceRow) => SourceContent,
 ): Promise<SourceRow> {
   return changes.change(by, async (change) => {
@@ -34,7 +35,10 @@ export function updateSource(
 }
 
 /** Deletes a source and its subscriptions. */
-export function deleteSource(changes: ConfigChanges, { id, ...by }: Author & { id: string }): Promise<null> {
+export function deleteSource(
+  changes: ConfigChanges,
+  { id, ...by }: Author & { id: SourceId },
+): Promise<null> {
   const { sources } = changes.deps;
   return changes.change(by, async (change) => {
     const row = found(await sources.get(change, by.projectId, id), 'source', id);

@@ -1,6 +1,7 @@
 import { type AuditAction, changeOf } from '../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
+import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { noConditions } from '../domain/subscription.ts';
 import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
 import type { Changed } from '../store/config/audit-entries.ts';
@@ -14,7 +15,7 @@ import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
 export interface OneSubscription extends Author {
-  id: string;
+  id: SubscriptionId;
   scope: EndpointScope | undefined;
 }
 
@@ -94,7 +95,7 @@ export async function putSubscription(
 export async function ensureSubscription(
   changes: ConfigChanges,
   by: Author,
-  endpointId: string,
+  endpointId: EndpointId,
 ): Promise<void> {
   const routing = await changes.deps.cache.get(by.projectId);
   if (routing.hasSubscription(endpointId)) return;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
+import { asId } from '../domain/ids.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Turns } from '../platform/turns.ts';
@@ -130,7 +131,7 @@ export class ConfigCache {
   }
 
   async #load(projectId: string): Promise<ProjectRouting> {
-    const project = await this.#projectStore.get(this.#db, projectId);
+    const project = await this.#projectStore.get(this.#db, asId(projectId));
     if (project === undefined) {
       this.#projects.delete(projectId);
       this.#gone.set(projectId, true);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { asId } from '../domain/ids.ts';
 import { defaultProjectConfig } from '../domain/project-config.ts';
 import { noConditions, recordsFor } from '../domain/subscription.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
@@ -54,7 +55,7 @@ const event = (fields: Partial<Matchable> = {}): Matchable => ({
 const matched = (routing: ProjectRouting, given: Matchable) => routing.match(given).map(({ row }) => row.id);
 
 test('a subscription of a source gets only the events of that source', () => {
-  const routing = routingOf(subscription('1'), subscription('2', { source_id: 's' }));
+  const routing = routingOf(subscription('1'), subscription('2', { source_id: asId('s') }));
   expect(matched(routing, event())).toEqual(['1']);
   expect(matched(routing, event({ sourceId: 's' }))).toEqual(['1', '2']);
   expect(matched(routing, event({ sourceId: 'other' }))).toEqual(['1']);
@@ -64,7 +65,10 @@ test('the payload is parsed only if a candidate has conditions on the body', () 
   const unparsable = event({ payload: Buffer.from('{'), headers: { h: ['1'] } });
   const headers = subscription('1', { filter: { ...noConditions(), headers: { h: '1' } } });
   const otherType = subscription('2', { event_types: ['u'], filter: { ...noConditions(), body: { a: 1 } } });
-  const otherSource = subscription('3', { source_id: 's', filter: { ...noConditions(), body: { a: 1 } } });
+  const otherSource = subscription('3', {
+    source_id: asId('s'),
+    filter: { ...noConditions(), body: { a: 1 } },
+  });
   expect(matched(routingOf(headers, otherType, otherSource), unparsable)).toEqual(['1']);
   const body = subscription('4', { filter: { ...noConditions(), body: { a: 1 } } });
   expect(() => routingOf(body).match(unparsable)).toThrow(SyntaxError);

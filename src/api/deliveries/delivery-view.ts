@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { ProjectId } from '../../domain/ids.ts';
 import { devicesByIds } from '../../store/config/devices.ts';
 import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
@@ -8,7 +9,7 @@ import { type EventDelivery, toDelivery } from './delivery-schema.ts';
 /** Shows deliveries of a project with their endpoints, deleted ones too, and their sources. */
 export async function deliveryView(
   context: ApiContext,
-  projectId: string,
+  projectId: ProjectId,
   rows: readonly StoredDelivery[],
 ): Promise<(row: StoredDelivery) => Static<typeof EventDelivery>> {
   const { db, cache, endpoints: store, now } = context;

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../domain/errors.ts';
+import { asId, type SourceId } from '../../domain/ids.ts';
 import { type FilterConditions, noConditions } from '../../domain/subscription.ts';
 import { readTime } from '../../domain/time.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
@@ -10,7 +11,8 @@ export interface ListenMessage {
   type: 'listen';
   hostName: string;
   eventTypes: string[];
-  sourceId: string;
+  /** Empty: of any source. */
+  sourceId: SourceId | '';
   filter: FilterConditions;
   /** From when stored events are matched again. Null: none. */
   sinceMs: number | null;
@@ -54,7 +56,7 @@ function listenMessage(fields: Fields, nowMs: number): ListenMessage {
     type: 'listen',
     hostName,
     eventTypes: types.length === 0 ? ['*'] : [...new Set(types as string[])],
-    sourceId: text(fields, 'source_id', 64),
+    sourceId: asId(text(fields, 'source_id', 64)),
     filter: { ...noConditions(), ...readConditions(filter as ScopeConditions, 'filter') },
     sinceMs: since(text(fields, 'since', 64), nowMs),
     max: number(fields, 'max', { least: 1, most: MAX_UNANSWERED }) ?? DEFAULT_UNANSWERED,

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { ONBOARD_CHUNK, type OnboardItem } from '../../control/onboard-job.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { queryValue } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
 import { parseCsv } from '../../platform/csv.ts';
@@ -88,7 +89,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
 
 async function accept(
   context: ApiContext,
-  { reply, ...by }: { projectId: string; actor: Actor; reply: FastifyReply },
+  { reply, ...by }: { projectId: ProjectId; actor: Actor; reply: FastifyReply },
   items: OnboardItem[],
 ): Promise<Static<typeof Accepted>> {
   const job = await startJob(context, by, {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import { type PulledDelivery, resultStates } from '../../routing/pull-door.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -123,8 +124,8 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
 
 async function pullEndpoint(
   { db, endpoints }: ApiContext,
-  projectId: string,
-  { id, scope }: { id: string; scope: EndpointScope | undefined },
+  projectId: ProjectId,
+  { id, scope }: { id: EndpointId; scope: EndpointScope | undefined },
 ): Promise<EndpointRow> {
   const endpoint = found(owned(scope, await endpoints.get(db, projectId, id)), 'endpoint', id);
   if (scope !== undefined && scope.eventTypes.length > 0)

@@ -4,6 +4,7 @@ import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../../domain/errors.ts';
+import type { EndpointId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../ingest/event-replayer.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
@@ -286,21 +287,22 @@ async function targetEndpoints(
   const by = { projectId: project.id, actor };
   const routing = await context.cache.get(project.id);
   const { endpoints } = routing;
-  const subscribed = async (id: string) => {
+  const subscribed = async (id: EndpointId) => {
     // The created subscription gets every event type.
     if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
     await ensureSubscription(context.changes, by, id);
   };
   if (body.endpoint_id) {
-    if (!endpoints.has(body.endpoint_id) || !inScope(scope, body.endpoint_id)) {
+    const endpoint = inScope(scope, body.endpoint_id) ? endpoints.get(body.endpoint_id) : undefined;
+    if (endpoint === undefined) {
       throw new AppError('not_in_project', {
         field: 'endpoint_id',
         resource: 'endpoint',
         id: body.endpoint_id,
       });
     }
-    await subscribed(body.endpoint_id);
-    return [body.endpoint_id];
+    await subscribed(endpoint.row.id);
+    return [endpoint.row.id];
   }
   if (!body.app_id) throw invalid('endpoint_id', 'is required');
   const ids = [...endpoints.values()]

@@ -11,6 +11,14 @@ import {
 } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
+import type {
+  DeliveryId,
+  EndpointId,
+  EventId,
+  MetaEventId,
+  SourceId,
+  SubscriptionId,
+} from '../../domain/ids.ts';
 import { requestTrace } from '../../ingest/request/request-trace.ts';
 import { stringifyWithBytes } from '../../platform/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -38,13 +46,25 @@ type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
     : Rest
   : never;
 
+/** The parameters of paths that are ids, by name. */
+interface PathIds {
+  endpointID: EndpointId;
+  subscriptionID: SubscriptionId;
+  sourceID: SourceId;
+  eventID: EventId;
+  eventDeliveryID: DeliveryId;
+  metaEventID: MetaEventId;
+}
+
 /**
  * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
  * the OpenAPI document. The handler returns `data`, and the envelope is added here.
  */
 export interface Call<Body, Path extends string = string> {
   /** The path parameters without the project, which is `project`, because a portal path does not name it. */
-  params: Record<Exclude<PathParameter<Path>, 'projectID'>, string>;
+  params: {
+    [Name in Exclude<PathParameter<Path>, 'projectID'>]: Name extends keyof PathIds ? PathIds[Name] : string;
+  };
   query: Record<string, string | string[] | undefined>;
   body: Body;
   /** The body exactly as received. */

@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/audit.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import { insertJob, type JobRow, type JobType } from '../../store/config/jobs.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -11,7 +12,7 @@ const COUNT_MS = 1_000;
 /** Stores a job and wakes the runner. Input with credentials is sealed. */
 export async function startJob(
   context: ApiContext,
-  by: { projectId: string; actor: Actor },
+  by: { projectId: ProjectId; actor: Actor },
   job: {
     type: JobType;
     input: unknown;

@@ -8,7 +8,7 @@
  * The caller is unknown. A project that is not in memory costs one read by its key, bounded per address.
  */
 import type { FastifyInstance } from 'fastify';
-import { isId } from '../../domain/ids.ts';
+import { asId, isId } from '../../domain/ids.ts';
 import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/project-config.ts';
 import { CallRate } from '../http/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -47,7 +47,7 @@ async function themeOf(
   const known = cache.peek(id)?.project;
   if (known !== undefined) return known.config.portal;
   countRead();
-  return (await projects.get(db, id))?.config.portal ?? DEFAULT_PORTAL_THEME;
+  return (await projects.get(db, asId(id)))?.config.portal ?? DEFAULT_PORTAL_THEME;
 }
 
 /** Hosts of stored URLs have only letters that end no part of a policy: checkPortalTheme. */

@@ -9,6 +9,7 @@ import {
 } from '../../control/portal-link-changes.ts';
 import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
 import { found, invalid } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -129,7 +130,7 @@ async function shown(context: ApiContext, row: PortalLinkRow): Promise<Static<ty
 
 async function linkView(
   context: ApiContext,
-  projectId: string,
+  projectId: ProjectId,
   rows: PortalLinkRow[],
 ): Promise<(row: PortalLinkRow) => Static<typeof PortalLink>> {
   const owners = await context.endpoints.byOwners(

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
 import { invalid } from '../../domain/errors.ts';
+import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import {
   type FilterConditions,
@@ -22,9 +23,9 @@ export function newSubscriptionFields(
   input: Static<typeof CreateSubscription>,
   config: ProjectConfig,
 ): SubscriptionFields {
-  const fields = newSubscription({ name: '', endpoint_id: '' });
+  const fields = newSubscription({ name: '', endpoint_id: NONE });
   const made = merged(fields, input, config);
-  if (made.endpoint_id === '') throw invalid('endpoint_id', 'is required');
+  if (made.endpoint_id === NONE) throw invalid('endpoint_id', 'is required');
   return made;
 }
 
@@ -36,14 +37,17 @@ export function changedSubscriptionFields(
   return merged(row, input, config);
 }
 
+const NONE = asId<EndpointId>('');
+
 function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig): SubscriptionFields {
-  const { alert_config, rate_limit_config, retry_config } = input;
+  const { alert_config, rate_limit_config, retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
       ...input,
       // Go clients send an empty text for fields they do not name. These three cannot be empty.
       name: input.name || undefined,
-      endpoint_id: input.endpoint_id || input.app_id || undefined,
+      endpoint_id: asId<EndpointId>(input.endpoint_id || input.app_id || NONE) || undefined,
+      source_id: source_id && asId<SourceId>(source_id),
       delivery_mode: input.delivery_mode || undefined,
       alert_config: alert_config && alertConfig(alert_config),
       rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { ProjectId } from '../../domain/ids.ts';
 import { devicesByIds } from '../../store/config/devices.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { deviceOf } from '../endpoints/device-schema.ts';
@@ -10,7 +11,7 @@ import { type Subscription, toSubscription } from './subscription-schema.ts';
 /** How subscriptions of a project are shown: with their endpoint and their source. Those of all of them are one read. */
 export async function subscriptionView(
   context: ApiContext,
-  projectId: string,
+  projectId: ProjectId,
   rows: readonly SubscriptionRow[],
 ): Promise<(row: SubscriptionRow) => Static<typeof Subscription>> {
   const { db, endpoints, sources, publicUrl, now } = context;

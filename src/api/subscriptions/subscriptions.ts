@@ -8,6 +8,7 @@ import {
 } from '../../control/subscription-changes.ts';
 import { type EndpointScope, requireFunctionRight, visible } from '../../domain/endpoint-scope.ts';
 import { found, invalid } from '../../domain/errors.ts';
+import type { SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -51,7 +52,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: async ({ project, by, scope, body }) => {
       await check(project, body.function);
       requireFunctionRight(scope, { known: '', wanted: body.function });
-      const one = { ...by, id: ids.next(), scope };
+      const one = { ...by, id: ids.next<SubscriptionId>(), scope };
       const make = () => withoutKey(scope, newSubscriptionFields(body, project.config), '');
       return show(await createSubscription(changes, one, make));
     },

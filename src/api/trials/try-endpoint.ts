@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../../domain/errors.ts';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/raw-json.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -68,7 +69,7 @@ async function triedRow(
   const input = body.endpoint ?? {};
   checkEndpoint(context, project.config, input);
   if (body.endpoint_id) {
-    const id = body.endpoint_id;
+    const id = asId<EndpointId>(body.endpoint_id);
     const known = await context.endpoints.get(context.db, project.id, id);
     const row = found(owned(scope, known), 'endpoint', id);
     requireOwnCredentials(scope, row, input);

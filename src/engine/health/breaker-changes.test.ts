@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { NOON } from '../../../test/support/held-delivery.ts';
 import { routingOf } from '../../../test/support/routing.ts';
+import { asId, type ProjectId } from '../../domain/ids.ts';
 import { attemptsAskedFor, type Counts, type Finding, wantedChanges } from './breaker-changes.ts';
 
 /** Ten attempts are enough to judge by, 70 % of failures open, 5 % of successes close: one probe. */
 const routing = routingOf();
 const last = { status: '500 Some', reason: 'it broke' };
-const at = { projectId: 'p', endpointId: 'e', seen: 7 };
+const at = { projectId: asId<ProjectId>('p'), endpointId: 'e', seen: 7 };
 const failing = { ...at, kind: 'failing', last } satisfies Finding;
 const exhausted = { ...at, kind: 'exhausted', last } satisfies Finding;
 const gone = { ...at, kind: 'gone', last: { status: '410 Gone', reason: 'gone' } } satisfies Finding;

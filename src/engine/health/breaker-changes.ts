@@ -3,6 +3,7 @@ import { type DisableCause, disableEndpoints } from '../../control/endpoint-chan
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import { INSTANCE } from '../../domain/audit.ts';
 import { opensBreaker, probesToClose } from '../../domain/circuit-breaker.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
@@ -73,7 +74,7 @@ export class BreakerChanges {
     this.#deps = deps;
   }
 
-  async settle(projectId: string, findings: readonly Finding[]): Promise<void> {
+  async settle(projectId: ProjectId, findings: readonly Finding[]): Promise<void> {
     const { db, cache, changes } = this.#deps;
     const routing = await cache.get(projectId);
     await releaseProbes(

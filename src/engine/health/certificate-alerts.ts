@@ -2,6 +2,7 @@ import type { ConfigChanges } from '../../control/config-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/offset-clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -77,7 +78,7 @@ export class CertificateAlerts {
     if (!isExpiring && isRaised !== true) this.#changes.add({ ...at, change: clearedOf(side, seen) });
   }
 
-  async #move(projectId: string, moves: readonly Move[]): Promise<void> {
+  async #move(projectId: ProjectId, moves: readonly Move[]): Promise<void> {
     const { cache, changes, log } = this.#deps;
     const { endpoints } = await cache.get(projectId);
     const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {

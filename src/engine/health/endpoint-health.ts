@@ -1,5 +1,6 @@
 import type { LastFailure } from '../../domain/alert.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -24,13 +25,13 @@ import { StateChanges } from './state-changes.ts';
 export interface EndpointHealthDeps {
   cache: Pick<ConfigCache, 'peek'>;
   /** Has breakers moved and endpoints disabled, where the findings of a project ask for it. */
-  settle(projectId: string, findings: Finding[]): Promise<void>;
+  settle(projectId: ProjectId, findings: Finding[]): Promise<void>;
   clock: Clock;
   log: Logger;
 }
 
 interface Watched {
-  projectId: string;
+  projectId: ProjectId;
   lastLook: number;
   hasFailed: boolean;
   last: LastFailure;
@@ -97,7 +98,7 @@ export class EndpointHealth implements OutcomeListener {
     if (probe !== null) this.#changes.add({ projectId, endpointId, kind: 'not probed', probe });
   }
 
-  #watch(projectId: string, endpointId: string, last: LastFailure): void {
+  #watch(projectId: ProjectId, endpointId: string, last: LastFailure): void {
     const known = this.#watched.get(endpointId);
     if (known !== undefined) {
       known.hasFailed = true;

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { Batcher } from '../../platform/batcher.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -14,7 +15,7 @@ import type { Logger } from '../../platform/logger.ts';
  * again.
  */
 export interface StateItem {
-  projectId: string;
+  projectId: ProjectId;
   /** Items with the same key request the same change. Absent: each counts. */
   key?: string;
 }
@@ -24,7 +25,7 @@ const MAX_BATCH = 1_000;
 const PACE_MS = 250;
 
 export interface StateChangesOptions<Item> {
-  change(projectId: string, items: Item[]): Promise<void>;
+  change(projectId: ProjectId, items: Item[]): Promise<void>;
   clock?: Clock;
   log: Logger;
 }

@@ -1,6 +1,7 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -67,7 +68,7 @@ export class SubscriptionAlerts {
     this.#changes.add({ projectId, id, kind: 'count', key: `count ${id}` });
   }
 
-  async #change(projectId: string, asked: readonly Asked[]): Promise<void> {
+  async #change(projectId: ProjectId, asked: readonly Asked[]): Promise<void> {
     const counted = asked.filter(({ kind }) => kind === 'count').map(({ id }) => id);
     // Read in the same step in which the item stops waiting, so a later failure requests another count.
     const uncounted = new Map(counted.map((id) => [id, this.#uncounted.get(id)]));

@@ -1,5 +1,5 @@
 import { breakerState } from '../../domain/circuit-breaker.ts';
-import { firstIdAt } from '../../domain/ids.ts';
+import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
@@ -41,7 +41,7 @@ export async function discardHeld(
   signal: AbortSignal,
 ): Promise<number> {
   const { db, cache } = deps;
-  const limits = new Map<string, number>();
+  const limits = new Map<ProjectId, number>();
   for (const { id, retentionMs } of await projectRetentions(db))
     limits.set(id, 2 * Math.min(retentionMs, time.retentionMs));
   const instanceMs = 2 * time.retentionMs;
@@ -57,7 +57,7 @@ export async function discardHeld(
 }
 
 interface Holding {
-  projectId: string;
+  projectId: ProjectId;
   /** Null: the project was deleted. */
   routing: ProjectRouting | null;
   heldMs: number;

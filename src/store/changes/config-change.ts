@@ -1,6 +1,6 @@
 import type { Actor, ConfigVersion } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { IdFactory } from '../../domain/ids.ts';
+import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
 import { type Changed, insertAudit } from '../config/audit-entries.ts';
@@ -14,7 +14,7 @@ import { insertMetaEvents } from '../history/meta-events.ts';
  * that change config take one, and record their meta events in it. Only the functions below can make one.
  */
 class ConfigChange implements Queryable {
-  readonly projectId: string;
+  readonly projectId: ProjectId;
   readonly version: number;
   /** As it was before the change. */
   readonly config: ProjectConfig;
@@ -25,7 +25,7 @@ class ConfigChange implements Queryable {
 
   constructor(
     { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
-    project: { id: string; version: number; config: ProjectConfig },
+    project: { id: ProjectId; version: number; config: ProjectConfig },
   ) {
     this.#tx = tx;
     this.#metaEvents = metaEvents;
@@ -73,7 +73,7 @@ export interface Committable<T> {
 
 /** Who changes which project, and on which version of its config. */
 export interface ChangeAuthor {
-  projectId: string;
+  projectId: ProjectId;
   actor: Actor;
   /** Absent: any version. */
   config?: ConfigVersion | undefined;
@@ -113,7 +113,7 @@ export async function changeConfig<T>(
  */
 export async function changeState<T>(
   deps: ChangeDeps,
-  projectId: string,
+  projectId: ProjectId,
   work: (change: ConfigChange) => Promise<T>,
 ): Promise<Committable<T>> {
   return changeRaised(deps, await raise(deps.tx, projectId, 'version = version + 1'), work);
@@ -135,14 +135,14 @@ async function changeRaised<T>(
 }
 
 interface RaisedProject {
-  id: string;
+  id: ProjectId;
   version: number;
   config_version: number;
   config: ProjectConfig;
 }
 
 /** Locks the project until the end of the transaction. */
-async function raise(tx: Queryable, projectId: string, versions: string): Promise<RaisedProject> {
+async function raise(tx: Queryable, projectId: ProjectId, versions: string): Promise<RaisedProject> {
   const [project] = await tx.query<RaisedProject>(
     `update projects set ${versions} where id = $1 and deleted_at is null returning id, version, config_version, config`,
     [projectId],

@@ -43,12 +43,12 @@ export class ConfigTable<Row extends ConfigRow> {
     return stored as Row;
   }
 
-  get(db: Queryable, projectId: string, id: string): Promise<Row | undefined> {
+  get(db: Queryable, projectId: ProjectId, id: Row['id']): Promise<Row | undefined> {
     return this.find(db, 'project_id = $1 and id = $2', [projectId, id]);
   }
 
   /** Locks the row, for a change that depends on its content. */
-  async getForUpdate(tx: Queryable, projectId: string, id: string): Promise<Row | undefined> {
+  async getForUpdate(tx: Queryable, projectId: ProjectId, id: Row['id']): Promise<Row | undefined> {
     const [row] = await this.select(tx, `project_id = $1 and id = $2 and ${LIVE} for update`, [
       projectId,
       id,
@@ -57,7 +57,7 @@ export class ConfigTable<Row extends ConfigRow> {
   }
 
   /** The live rows of a project, to be narrowed further. */
-  live(projectId: string): Where {
+  live(projectId: ProjectId): Where {
     return new Where().add('project_id = ?', projectId).add(LIVE);
   }
 
@@ -95,7 +95,7 @@ export class VersionedTable<Row extends VersionedRow> extends ConfigTable<Row> {
   }
 
   /** Deleted ones too: history names them. */
-  async byIds(db: Queryable, projectId: string, ids: readonly string[]): Promise<Map<string, Row>> {
+  async byIds(db: Queryable, projectId: ProjectId, ids: readonly string[]): Promise<Map<string, Row>> {
     const wanted = [...new Set(ids)].filter((id) => id !== '');
     if (wanted.length === 0) return new Map();
     const rows = await this.select(db, 'project_id = $1 and id = any($2)', [projectId, wanted]);
@@ -103,7 +103,7 @@ export class VersionedTable<Row extends VersionedRow> extends ConfigTable<Row> {
   }
 
   /** Rows of a project changed after a version, tombstones included. */
-  changedSince(db: Queryable, projectId: string, version: number): Promise<Row[]> {
+  changedSince(db: Queryable, projectId: ProjectId, version: number): Promise<Row[]> {
     const where = `project_id = $1 and version > $2 and (${LIVE} or $2 > 0)`;
     return this.select(db, where, [projectId, version]);
   }

@@ -1,4 +1,4 @@
-import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type { EndpointId, ProjectId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
@@ -9,7 +9,7 @@ export interface DeviceRow {
   project_id: ProjectId;
   host_name: string;
   caller_id: string;
-  subscription_id: string;
+  subscription_id: SubscriptionId;
   last_seen_at: number;
 }
 

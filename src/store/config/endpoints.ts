@@ -1,6 +1,6 @@
 import type { DeliveryKind, EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import type { EndpointId } from '../../domain/ids.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
@@ -53,31 +53,31 @@ export class EndpointStore extends SealedTable<EndpointRow> {
   }
 
   /** Devices are endpoints of our own. Callers see them as devices. */
-  override async get(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+  override async get(db: Queryable, projectId: ProjectId, id: EndpointId): Promise<EndpointRow | undefined> {
     return notDevice(await super.get(db, projectId, id));
   }
 
   override async getForUpdate(
     tx: Queryable,
-    projectId: string,
-    id: string,
+    projectId: ProjectId,
+    id: EndpointId,
   ): Promise<EndpointRow | undefined> {
     return notDevice(await super.getForUpdate(tx, projectId, id));
   }
 
   /** The endpoint of a device. */
-  ofDevice(db: Queryable, projectId: string, id: string): Promise<EndpointRow | undefined> {
+  ofDevice(db: Queryable, projectId: ProjectId, id: EndpointId): Promise<EndpointRow | undefined> {
     return super.get(db, projectId, id);
   }
 
   /** The oldest endpoint with exactly this URL. */
-  findByUrl(db: Queryable, projectId: string, url: string): Promise<EndpointRow | undefined> {
+  findByUrl(db: Queryable, projectId: ProjectId, url: string): Promise<EndpointRow | undefined> {
     return this.find(db, 'project_id = $1 and md5(url) = md5($2) and url = $2', [projectId, url]);
   }
 
   list(
     db: Queryable,
-    projectId: string,
+    projectId: ProjectId,
     filter: {
       page: PageRequest;
       name?: string | undefined;
@@ -96,7 +96,7 @@ export class EndpointStore extends SealedTable<EndpointRow> {
   /** The endpoints of owners, oldest first. */
   async byOwners(
     db: Queryable,
-    projectId: string,
+    projectId: ProjectId,
     ownerIds: readonly string[],
   ): Promise<Map<string, EndpointRow[]>> {
     const values = [projectId, [...new Set(ownerIds)]];

@@ -17,7 +17,7 @@ export type JobStatus = (typeof jobStatuses)[number];
 
 export interface JobRow {
   id: string;
-  project_id: string;
+  project_id: ProjectId;
   type: JobType;
   status: JobStatus;
   input: string;

@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { type ConfigRow, ConfigTable } from './config-table.ts';
@@ -28,7 +29,7 @@ export interface PortalLinkRow extends ConfigRow, PortalLinkFields {
 class PortalLinkTable extends ConfigTable<PortalLinkRow> {
   list(
     db: Queryable,
-    projectId: string,
+    projectId: ProjectId,
     filter: {
       page: PageRequest;
       ownerId?: string | undefined;

@@ -48,7 +48,7 @@ export class ProjectStore {
     this.#sealer = sealer;
   }
 
-  async get(db: Queryable, id: string): Promise<ProjectRow | undefined> {
+  async get(db: Queryable, id: ProjectId): Promise<ProjectRow | undefined> {
     const [row] = await db.query<StoredProject>(
       `select ${PROJECT_COLUMNS} from projects where id = $1 and deleted_at is null`,
       [id],
@@ -84,7 +84,7 @@ export class ProjectStore {
 }
 
 /** Undefined: there is no such project any more. */
-export async function getConfigVersion(db: Queryable, id: string): Promise<number | undefined> {
+export async function getConfigVersion(db: Queryable, id: ProjectId): Promise<number | undefined> {
   const [row] = await db.query<{ config_version: number }>(
     'select config_version from projects where id = $1 and deleted_at is null',
     [id],
@@ -98,7 +98,7 @@ export async function countProjects(db: Queryable): Promise<number> {
 }
 
 /** Undefined: there is no such project any more. */
-export async function getProjectConfig(db: Queryable, id: string): Promise<ProjectConfig | undefined> {
+export async function getProjectConfig(db: Queryable, id: ProjectId): Promise<ProjectConfig | undefined> {
   const [row] = await db.query<Pick<ProjectRow, 'config'>>(
     'select config from projects where id = $1 and deleted_at is null',
     [id],

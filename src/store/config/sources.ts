@@ -1,4 +1,4 @@
-import type { SourceId } from '../../domain/ids.ts';
+import type { ProjectId, SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/source.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -56,7 +56,7 @@ export class SourceStore extends SealedTable<SourceRow> {
 
   list(
     db: Queryable,
-    projectId: string,
+    projectId: ProjectId,
     filter: {
       page: PageRequest;
       name?: string | undefined;
@@ -72,7 +72,7 @@ export class SourceStore extends SealedTable<SourceRow> {
   }
 
   /** Of all projects, those that take from a broker. */
-  brokers(db: Queryable): Promise<{ id: string; project_id: string; version: number }[]> {
+  brokers(db: Queryable): Promise<{ id: SourceId; project_id: ProjectId; version: number }[]> {
     return db.query(
       `select s.id, s.project_id, s.version from sources s
        where s.type in ('pub_sub', 'db_change_stream') and s.deleted_at is null
@@ -82,8 +82,8 @@ export class SourceStore extends SealedTable<SourceRow> {
 }
 
 export interface MaskOwner {
-  projectId: string;
-  sourceId: string;
+  projectId: ProjectId;
+  sourceId: SourceId;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DeliveryMode } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
+import type { EndpointId, ProjectId, SourceId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
@@ -10,8 +10,8 @@ export interface SubscriptionFields {
   name: string;
   type: string;
   status: string;
-  endpoint_id: string;
-  source_id: string;
+  endpoint_id: EndpointId;
+  source_id: SourceId | '';
   event_types: string[];
   filter: FilterConditions;
   /** Existing records. Saving keeps one per event type: it drops the others and creates missing ones. */
@@ -27,7 +27,6 @@ export interface SubscriptionFields {
 
 export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
   id: SubscriptionId;
-  endpoint_id: EndpointId;
   filters: readonly FilterRecord[];
 }
 
@@ -51,7 +50,7 @@ const fields = fieldNames<SubscriptionFields>({
 class SubscriptionTable extends VersionedTable<SubscriptionRow> {
   list(
     db: Queryable,
-    projectId: string,
+    projectId: ProjectId,
     filter: {
       page: PageRequest;
       endpointIds?: string[];
@@ -67,7 +66,11 @@ class SubscriptionTable extends VersionedTable<SubscriptionRow> {
   }
 
   /** Undefined: the endpoint has none. */
-  oldestOf(db: Queryable, projectId: string, endpointId: string): Promise<SubscriptionRow | undefined> {
+  oldestOf(
+    db: Queryable,
+    projectId: ProjectId,
+    endpointId: EndpointId,
+  ): Promise<SubscriptionRow | undefined> {
     return this.find(db, 'project_id = $1 and endpoint_id = $2', [projectId, endpointId]);
   }
 }

@@ -1,4 +1,5 @@
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { wantsMetaEvent } from '../../domain/meta-event.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import { getProjectConfig } from '../config/projects.ts';
@@ -13,7 +14,7 @@ const SLICE = 20;
 /** Creates the meta events of deliveries that this transaction ended, if their project wants them. */
 export async function recordEndedMetaEvents(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
-  projectId: string,
+  projectId: ProjectId,
   ended: { ids: readonly string[]; status: 'Discarded' | 'Failure' },
 ): Promise<void> {
   const type = endingType(ended.status);

@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 
 /** Open deliveries and meta events that have waited very long. */
@@ -11,8 +12,8 @@ export interface LongOpenRow {
  * Projects with an open row below an id. One index probe per project finds its oldest, for any number of
  * waiting rows.
  */
-export async function projectsHolding(db: Queryable, below: string): Promise<string[]> {
-  const rows = await db.query<{ project_id: string }>(
+export async function projectsHolding(db: Queryable, below: string): Promise<ProjectId[]> {
+  const rows = await db.query<{ project_id: ProjectId }>(
     `with recursive oldest as (
        (select project_id, delivery_id from delivery_queue order by project_id, delivery_id limit 1)
        union all

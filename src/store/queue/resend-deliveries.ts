@@ -1,5 +1,5 @@
 import type { DeliveryStatus, QueueKey } from '../../domain/delivery.ts';
-import type { EventId } from '../../domain/ids.ts';
+import type { EventId, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -69,7 +69,7 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
  */
 export async function endOpenDeliveries(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
-  projectId: string,
+  projectId: ProjectId,
   end: {
     ids: readonly string[];
     status: 'Discarded' | 'Failure';

@@ -1,4 +1,4 @@
-import { firstIdAt } from '../../domain/ids.ts';
+import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import { GzipFile } from '../../platform/gzip-file.ts';
 import type { Database, Queryable } from '../database/database.ts';
@@ -53,13 +53,13 @@ const REMOVALS: readonly Removal[] = [
 ];
 
 export interface ProjectRetention {
-  id: string;
+  id: ProjectId;
   retentionMs: number;
 }
 
 /** Projects with their own retention. */
 export async function projectRetentions(db: Queryable): Promise<ProjectRetention[]> {
-  const projects = await db.query<{ id: string; policy: string }>(
+  const projects = await db.query<{ id: ProjectId; policy: string }>(
     `select id, config #>> '{retention_policy,policy}' as policy from projects
      where deleted_at is null and (config #>> '{retention_policy,retention_policy_enabled}')::boolean`,
   );
