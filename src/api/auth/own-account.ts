@@ -6,9 +6,10 @@ import { endOtherSessions, endOwnSession, type Self } from '../../people/own-ses
 import { MOST_CHARS } from '../../people/password-rules.ts';
 import { changeAccount } from '../../people/people-changes.ts';
 import { listSessions } from '../../store/people/sessions.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing, RequiredText, Text } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { enter, visitorOf } from './enter.ts';
 import { showMe } from './me.ts';

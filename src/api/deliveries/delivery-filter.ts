@@ -16,9 +16,9 @@ import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import { NO_ENDPOINT, ofOwner, searchFrom } from '../events/event-filter.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, oneOf, Repeated } from '../http/fields.ts';
-import type { Call } from '../http/operation.ts';
 
 export const deliveryFilterQuery = {
   ...dateQuery,

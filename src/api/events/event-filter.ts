@@ -4,9 +4,9 @@ import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { EventFilter } from '../../store/history/events.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, Repeated } from '../http/fields.ts';
-import type { Call } from '../http/operation.ts';
 
 export const eventFilterQuery = {
   ...dateQuery,

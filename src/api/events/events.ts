@@ -14,9 +14,10 @@ import { countEvents, type EventFilter, getEvent, listEvents } from '../../store
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { hidesPayload } from '../http/access.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';

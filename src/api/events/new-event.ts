@@ -7,9 +7,9 @@ import { compactJson, cutTopLevel } from '../../platform/raw-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
-import type { Call } from '../http/operation.ts';
 import type { BroadcastEvent } from './event-schema.ts';
 import { eventSource } from './event-source.ts';
 

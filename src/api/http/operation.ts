@@ -1,31 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import type { Author } from '../../control/config-changes.ts';
-import {
-  type Actor,
-  CLI_USER_HEADER,
-  CONFIG_VERSION_HEADER,
-  type ConfigVersion,
-  INSTANCE,
-} from '../../domain/audit.ts';
+import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
-import type {
-  DeliveryId,
-  EndpointId,
-  EventId,
-  MetaEventId,
-  SourceId,
-  SubscriptionId,
-} from '../../domain/ids.ts';
-import { requestTrace } from '../../ingest/request/request-trace.ts';
+import { AppError, invalidFields } from '../../domain/errors.ts';
 import { stringifyWithBytes } from '../../platform/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { TraceContext } from '../../tracing/trace-context.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access.ts';
 import type { Remembered } from './auth.ts';
-import { actorOf, type Caller, type PortalCaller } from './caller.ts';
+import { type Call, RequestCall } from './call.ts';
+import type { Caller, PortalCaller } from './caller.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
@@ -38,52 +22,6 @@ import {
   type VersionChange,
 } from './versions/version-change.ts';
 import { compileViewerView } from './viewer-view.ts';
-
-/** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
-type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
-  ? Rest extends `${infer Name}/${infer After}`
-    ? Name | PathParameter<After>
-    : Rest
-  : never;
-
-/** The parameters of paths that are ids, by name. */
-interface PathIds {
-  endpointID: EndpointId;
-  subscriptionID: SubscriptionId;
-  sourceID: SourceId;
-  eventID: EventId;
-  eventDeliveryID: DeliveryId;
-  metaEventID: MetaEventId;
-}
-
-/**
- * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
- * the OpenAPI document. The handler returns `data`, and the envelope is added here.
- */
-export interface Call<Body, Path extends string = string> {
-  /** The path parameters without the project, which is `project`, because a portal path does not name it. */
-  params: {
-    [Name in Exclude<PathParameter<Path>, 'projectID'>]: Name extends keyof PathIds ? PathIds[Name] : string;
-  };
-  query: Record<string, string | string[] | undefined>;
-  body: Body;
-  /** The body exactly as received. */
-  bodyText: string;
-  /** Not of public operations. */
-  caller: Caller;
-  /** The actor and the project of a change, for src/control. Only on paths with a project. */
-  by: Author;
-  /** The actor of the call, for the audit log. */
-  actor: Actor;
-  /** The project in the path. It exists and is open to the caller. Undefined on paths without one. */
-  project: ProjectRow;
-  /** The part of the project that the caller may see. Undefined: all of it. */
-  scope: EndpointScope | undefined;
-  /** The trace of the call. */
-  trace: TraceContext | null;
-  /** Further fields of the envelope, set by the handler. */
-  beside: Record<string, unknown>;
-}
 
 /**
  * The right that a portal link needs for an operation:
@@ -98,6 +36,10 @@ export interface Call<Body, Path extends string = string> {
  */
 export type PortalRight = 'read' | 'resend' | 'manage' | 'roll_secrets' | 'create_events' | 'anyone';
 
+/**
+ * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
+ * the OpenAPI document. The handler returns `data`, and the envelope is added here.
+ */
 export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: Path;
@@ -275,66 +217,6 @@ function missingRight(caller: PortalCaller, right: PortalRight): string | undefi
     case 'create_events':
       return caller.canCreateEvents ? undefined : 'new events';
   }
-}
-
-/**
- * A call. It also has the version of the config that it changes, and knows whether its handler read the caller's scope. A
- * handler that is open to portals and did not read it is a bug, and portals do not get its response.
- */
-class RequestCall<Body, Path extends string> implements Call<Body, Path> {
-  readonly params: Call<Body, Path>['params'];
-  readonly query: Call<Body, Path>['query'];
-  readonly body: Body;
-  readonly bodyText: string;
-  readonly caller: Caller;
-  readonly project: ProjectRow;
-  readonly beside: Record<string, unknown> = {};
-  readonly config: ConfigVersion;
-  wasScoped: boolean;
-  readonly #request: FastifyRequest;
-
-  constructor(request: FastifyRequest) {
-    this.params = request.params as Call<Body, Path>['params'];
-    this.query = request.query as Call<unknown>['query'];
-    this.body = request.body as Body;
-    this.bodyText = request.bodyText ?? '';
-    this.caller = request.caller as Caller;
-    this.project = request.project as ProjectRow;
-    this.config = { wanted: wantedVersion(request), made: null };
-    this.wasScoped = request.scope === undefined;
-    this.#request = request;
-  }
-
-  get actor(): Actor {
-    const { caller } = this.#request;
-    return caller === undefined ? INSTANCE : actorOf(caller, originOf(this.#request));
-  }
-
-  get by(): Author {
-    return { projectId: this.project.id, actor: this.actor, config: this.config };
-  }
-
-  get trace(): TraceContext | null {
-    return requestTrace(this.#request);
-  }
-
-  get scope(): EndpointScope | undefined {
-    this.wasScoped = true;
-    return this.#request.scope;
-  }
-}
-
-/** The version of the config that the caller wants to change. */
-function wantedVersion({ headers }: FastifyRequest): number | null {
-  const given = headers[CONFIG_VERSION_HEADER];
-  if (given === undefined) return null;
-  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given))
-    throw invalid(CONFIG_VERSION_HEADER, 'must be the number of a version');
-  return Number(given);
-}
-
-function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {
-  return { address: ip, cliUser: headers[CLI_USER_HEADER] };
 }
 
 function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue } from '../../domain/pagination.ts';
+import type { Call } from '../http/call.ts';
 import { NullableTime, Time } from '../http/fields.ts';
-import type { Call } from '../http/operation.ts';
 
 /** Parameters of every call that starts a job on events or deliveries. */
 export const jobQuery = {

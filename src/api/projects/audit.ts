@@ -5,9 +5,10 @@ import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/config/audit-entries.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 
 const actions = Object.keys(auditActions) as AuditAction[];
 

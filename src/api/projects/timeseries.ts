@@ -11,9 +11,10 @@ import {
   type TrafficPoint,
   type TrafficQuery,
 } from '../../store/history/traffic.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 
 const steps = ['minute', 'hour', 'day'] as const;
 type SeriesStep = (typeof steps)[number];

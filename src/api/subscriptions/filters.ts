@@ -7,9 +7,10 @@ import type { FilterRecord } from '../../domain/subscription.ts';
 import { matchesEventType } from '../../matcher/event-type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { addedFilters, changedFilters } from './filter-input.ts';
 import {

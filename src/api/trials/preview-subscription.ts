@@ -11,10 +11,11 @@ import { type RoutedSubscription, routeSubscription } from '../../routing/routed
 import { runFunction } from '../../routing/run-function.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
+import type { Call } from '../http/call.ts';
 import { checkFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, oneOf } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { payloadJson } from '../http/payload-json.ts';
 import { MASK } from '../http/portal-view.ts';
 import { filterWarnings } from '../subscriptions/filter-conditions.ts';

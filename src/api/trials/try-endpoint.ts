@@ -16,9 +16,10 @@ import {
   requireOwnCredentials,
 } from '../endpoints/endpoint-input.ts';
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
+import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Text } from '../http/fields.ts';
-import { type Call, registerOperation } from '../http/operation.ts';
+import { registerOperation } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
 const SAMPLE = '{"message":"This is a test of your endpoint."}';

@@ -1,0 +1,126 @@
+import type { FastifyRequest } from 'fastify';
+import type { Author } from '../../control/config-changes.ts';
+import {
+  type Actor,
+  CLI_USER_HEADER,
+  CONFIG_VERSION_HEADER,
+  type ConfigVersion,
+  INSTANCE,
+} from '../../domain/audit.ts';
+import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { invalid } from '../../domain/errors.ts';
+import type {
+  DeliveryId,
+  EndpointId,
+  EventId,
+  MetaEventId,
+  SourceId,
+  SubscriptionId,
+} from '../../domain/ids.ts';
+import { requestTrace } from '../../ingest/request/request-trace.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { TraceContext } from '../../tracing/trace-context.ts';
+import { actorOf, type Caller } from './caller.ts';
+
+/** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
+type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer After}`
+    ? Name | PathParameter<After>
+    : Rest
+  : never;
+
+/** The parameters of paths that are ids, by name. */
+interface PathIds {
+  endpointID: EndpointId;
+  subscriptionID: SubscriptionId;
+  sourceID: SourceId;
+  eventID: EventId;
+  eventDeliveryID: DeliveryId;
+  metaEventID: MetaEventId;
+}
+
+/** A call of an operation, as its handler gets it. */
+export interface Call<Body, Path extends string = string> {
+  /** The path parameters without the project, which is `project`, because a portal path does not name it. */
+  params: {
+    [Name in Exclude<PathParameter<Path>, 'projectID'>]: Name extends keyof PathIds ? PathIds[Name] : string;
+  };
+  query: Record<string, string | string[] | undefined>;
+  body: Body;
+  /** The body exactly as received. */
+  bodyText: string;
+  /** Not of public operations. */
+  caller: Caller;
+  /** The actor and the project of a change, for src/control. Only on paths with a project. */
+  by: Author;
+  /** The actor of the call, for the audit log. */
+  actor: Actor;
+  /** The project in the path. It exists and is open to the caller. Undefined on paths without one. */
+  project: ProjectRow;
+  /** The part of the project that the caller may see. Undefined: all of it. */
+  scope: EndpointScope | undefined;
+  /** The trace of the call. */
+  trace: TraceContext | null;
+  /** Further fields of the envelope, set by the handler. */
+  beside: Record<string, unknown>;
+}
+
+/**
+ * A call. It also has the version of the config that it changes, and knows whether its handler read the caller's scope. A
+ * handler that is open to portals and did not read it is a bug, and portals do not get its response.
+ */
+export class RequestCall<Body, Path extends string> implements Call<Body, Path> {
+  readonly params: Call<Body, Path>['params'];
+  readonly query: Call<Body, Path>['query'];
+  readonly body: Body;
+  readonly bodyText: string;
+  readonly caller: Caller;
+  readonly project: ProjectRow;
+  readonly beside: Record<string, unknown> = {};
+  readonly config: ConfigVersion;
+  wasScoped: boolean;
+  readonly #request: FastifyRequest;
+
+  constructor(request: FastifyRequest) {
+    this.params = request.params as Call<Body, Path>['params'];
+    this.query = request.query as Call<unknown>['query'];
+    this.body = request.body as Body;
+    this.bodyText = request.bodyText ?? '';
+    this.caller = request.caller as Caller;
+    this.project = request.project as ProjectRow;
+    this.config = { wanted: wantedVersion(request), made: null };
+    this.wasScoped = request.scope === undefined;
+    this.#request = request;
+  }
+
+  get actor(): Actor {
+    const { caller } = this.#request;
+    return caller === undefined ? INSTANCE : actorOf(caller, originOf(this.#request));
+  }
+
+  get by(): Author {
+    return { projectId: this.project.id, actor: this.actor, config: this.config };
+  }
+
+  get trace(): TraceContext | null {
+    return requestTrace(this.#request);
+  }
+
+  get scope(): EndpointScope | undefined {
+    this.wasScoped = true;
+    return this.#request.scope;
+  }
+}
+
+/** The version of the config that the caller wants to change. */
+function wantedVersion({ headers }: FastifyRequest): number | null {
+  const given = headers[CONFIG_VERSION_HEADER];
+  if (given === undefined) return null;
+  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given))
+    throw invalid(CONFIG_VERSION_HEADER, 'must be the number of a version');
+  return Number(given);
+}
+
+function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {
+  return { address: ip, cliUser: headers[CLI_USER_HEADER] };
+}
