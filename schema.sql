@@ -284,6 +284,18 @@ create table expansions (
   constraint expansions_pkey PRIMARY KEY (event_id)
 );
 
+create table failure_mutes (
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  outcome text not null,
+  until timestamp with time zone not null,
+  actor_type text not null,
+  actor_id text,
+  constraint failure_mutes_pkey PRIMARY KEY (id),
+  constraint failure_mutes_project_id_endpoint_id_outcome_key UNIQUE (project_id, endpoint_id, outcome)
+);
+
 create table identities (
   issuer text collate "C" not null,
   subject text collate "C" not null,

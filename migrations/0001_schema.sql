@@ -166,6 +166,20 @@ create table views (
   unique (project_id, page, name)
 );
 
+-- Groups of failures that people do not want to see among the others for a while.
+create table failure_mutes (
+  id text collate "C" primary key,
+  project_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  -- the cause: the result of the last attempt
+  outcome text not null,
+  until timestamptz not null,
+  -- who muted it
+  actor_type text not null,
+  actor_id text,
+  unique (project_id, endpoint_id, outcome)
+);
+
 
 -- Credentials of callers, people, and the keys that seal secrets.
 

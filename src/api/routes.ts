@@ -9,6 +9,7 @@ import { registerOwnSecondFactor } from './auth/own-second-factor.ts';
 import { registerProviderRoutes } from './auth/provider-routes.ts';
 import { registerSignIn } from './auth/sign-in.ts';
 import { registerEventDeliveries } from './deliveries/event-deliveries.ts';
+import { registerFailureMutes } from './deliveries/failure-mutes.ts';
 import { registerFailures } from './deliveries/failures.ts';
 import { registerMetaEvents } from './deliveries/meta-events.ts';
 import { registerDevices } from './devices/devices.ts';
@@ -66,6 +67,7 @@ const resources = [
   registerExplainEvent,
   registerEventDeliveries,
   registerFailures,
+  registerFailureMutes,
   registerEndpointTest,
   registerTryEndpoint,
   registerReceiver,

@@ -34,6 +34,8 @@ export const auditActions = {
   'event_type.deprecated': 'An event type was marked as deprecated.',
   'view.saved': 'A view of the dashboard was saved or replaced.',
   'view.deleted': 'A view of the dashboard was deleted.',
+  'failures.muted': 'A group of failures was muted, or its mute got another end.',
+  'failures.unmuted': 'A group of failures was unmuted.',
   'job.started': 'A batch or an onboarding was started. `after` has its type and filter.',
   'job.cancelled': 'A job was cancelled.',
   'event.replayed': 'An event was sent again.',

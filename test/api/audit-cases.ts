@@ -269,6 +269,19 @@ export const cases: Record<string, Case> = {
   },
   'PUT /subscriptions/{subscriptionID}/filters/bulk_update': filters,
   'POST /subscriptions/{subscriptionID}/filters/bulk_update': filters,
+  'POST /failures/mutes': {
+    prepare: async (scene) => ({
+      body: { endpoint_id: (await newEndpoint(scene)).uid, outcome: 'http_500' },
+    }),
+    entries: [{ action: 'failures.muted', before: null, after: { outcome: 'http_500' } }],
+  },
+  'DELETE /failures/mutes/{muteID}': {
+    prepare: async (scene) => {
+      const group = { endpoint_id: (await newEndpoint(scene)).uid, outcome: 'http_500' };
+      return { params: { muteID: (await scene.app.project.post('/failures/mutes', group)).uid } };
+    },
+    entries: [{ action: 'failures.unmuted', before: { outcome: 'http_500' }, after: null }],
+  },
   'POST /views': {
     prepare: async () => ({ body: { page: 'deliveries', name: unique('view'), query: 'status=Failure' } }),
     entries: [{ action: 'view.saved', before: null, after: { query: 'status=Failure' } }],

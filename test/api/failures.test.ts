@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 
 /** Failures by endpoint and cause, and what a retry, a cancel or a replay of them would do. */
@@ -85,6 +86,52 @@ test('failures are grouped by endpoint and cause, the largest first', async () =
   await portal.get('/failures?startDate=2026-02-30T00:00:00', 400);
   const other = await app.newProject();
   expect(await other.get(`/failures?endpointId=${broken.uid}`)).toEqual({ groups: [], complete: true });
+});
+
+test('a group is muted for everybody until a time, and says by whom', async () => {
+  const muted = async (client = project) =>
+    (await client.get(`/failures?endpointId=${busy.uid}`)).groups.map((group: Json) => group.muted);
+  const group = { endpoint_id: busy.uid, outcome: 'http_503' };
+  const before = Date.now();
+  const { uid, until } = await project.post('/failures/mutes', group);
+  expect(Date.parse(until) - before).toBeGreaterThanOrEqual(86_400_000);
+  const [key] = await project.get('/keys');
+  expect(await muted()).toEqual([{ uid, until, by: { type: 'api_key', uid: key.uid, name: key.name } }]);
+
+  const person = await member(app, 'developer', project);
+  const end = new Date(before + 3_600_000).toISOString();
+  await person.client.post('/failures/mutes', { ...group, until: end });
+  expect(await muted()).toMatchObject([{ uid, until: end, by: { type: 'person', uid: person.uid } }]);
+
+  // It ends by itself.
+  await app.database.query("update failure_mutes set until = now() - interval '1 second' where id = $1", [
+    uid,
+  ]);
+  expect(await muted()).toEqual([null]);
+  await project.post('/failures/mutes', group);
+  const other = await app.newProject();
+  await other.delete(`/failures/mutes/${uid}`, 404);
+  await project.delete(`/failures/mutes/${uid}`);
+  await project.delete(`/failures/mutes/${uid}`, 404);
+  expect(await muted()).toEqual([null]);
+});
+
+test('a mute needs a group of the project and an end within 90 days, and is hidden from portal links', async () => {
+  const group = { endpoint_id: broken.uid, outcome: 'http_500' };
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  for (const [bad, field] of [
+    [{ ...group, outcome: 'magic' }, 'outcome'],
+    [{ ...group, outcome: 'http_5xx' }, 'outcome'],
+    [{ ...group, until: inDays(-1) }, 'until'],
+    [{ ...group, until: inDays(91) }, 'until'],
+  ] as const)
+    expect((await project.post('/failures/mutes', bad, 400)).message).toContain(field);
+  await (await app.newProject()).post('/failures/mutes', group, 404);
+  const { uid } = await project.post('/failures/mutes', { ...group, until: inDays(89) });
+  const groups = async (client: ApiClient) => (await client.get('/failures')).groups;
+  expect((await groups(project)).map(({ muted }: Json) => muted?.uid)).toContain(uid);
+  expect((await groups(portal)).map(({ muted }: Json) => muted)).toEqual([null]);
+  await project.delete(`/failures/mutes/${uid}`);
 });
 
 test('a dry run of a retry counts by endpoint, state and cause, and starts nothing', async () => {

@@ -233,6 +233,8 @@ describe('the further operations', () => {
     expect((await posthorn.eventDeliveries.getWaitingTotals()).paused).toBeGreaterThanOrEqual(0);
     expect((await posthorn.dashboard.getTimeSeries()).points.length).toBeGreaterThan(0);
     expect((await posthorn.eventDeliveries.listFailures()).complete).toBe(true);
+    const group = { endpoint_id: content[0]!.endpoint_id, outcome: 'http_500' };
+    await posthorn.eventDeliveries.unmuteFailures((await posthorn.eventDeliveries.muteFailures(group)).uid);
     expect((await posthorn.dashboard.search({ q: 'nothing at all' })).hits).toEqual([]);
     await openStream(posthorn);
     const view = await posthorn.views.save({ page: 'events', name: 'mine', query: '' });

@@ -252,6 +252,17 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'failure_mutes',
+    'id',
+    {
+      goes: [
+        { id: 'over', until: daysAgo(1), endpoint_id: 'a' },
+        { id: 'of a deleted project', until: daysAgo(-1), project_id: 'deleted' },
+      ],
+      stays: [{ id: 'live', until: daysAgo(-1), project_id: 'live' }],
+    },
+  ],
+  [
     'event_types',
     'id',
     {

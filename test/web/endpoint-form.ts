@@ -57,7 +57,7 @@ export function endpointFormTests(get: () => World): void {
 
     const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
     await edit();
-    await field('The client proves itself with').selectOption('An assertion, signed with a key');
+    await field('The client proves itself with').selectOption('A signed assertion');
     await field('Private key, JWK').fill('{"kty": ');
     await press();
     await dialog.getByText(/This is no JSON/).waitFor();

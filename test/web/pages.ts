@@ -123,7 +123,7 @@ export function pageTests(get: () => World): void {
     await page.locator('[data-row="0"]').getByText('GitHub of the shop').waitFor();
     await open(`endpoints/${seed.endpoints.billing.uid}`);
     await figure('Delivered').getByText('13', { exact: true }).waitFor();
-    await figure('Half arrive within').getByText('p50, retries included').waitFor();
+    await figure('Half arrive within').getByText('p50 with retries').waitFor();
   });
 
   it('the gallery of parts is in no build', async () => {

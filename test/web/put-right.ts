@@ -53,18 +53,27 @@ export function putRightTests(get: () => World): void {
       expect(done.map(({ metadata }: Json) => metadata.data.order)).toEqual([4, 2]);
     });
 
-    it('mutes a group of failures, and retries one', async () => {
+    it('mutes a group of failures for everybody until a time, and retries one', async () => {
       const { page } = get();
       await open('failures');
       await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
+      const muteGroup = async () => {
+        await page.getByLabel('Muted for').selectOption('7 days');
+        await page.getByRole('button', { name: 'Mute group' }).click();
+      };
       const allMuted = page.getByText('Everything that fails is muted.');
+      await muteGroup();
       await allMuted.waitFor();
       await page.keyboard.press('Control+z');
       await allMuted.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
-      await allMuted.waitFor();
-      await page.reload();
+      await muteGroup();
+      await page.getByText(/^by instance key, ends in [67] d/).waitFor();
+      expect((await project.get('/failures')).groups).toMatchObject([
+        { muted: { by: { type: 'instance_key' } } },
+      ]);
       await page.getByRole('button', { name: 'Unmute Shop, http_500' }).click();
+      await page.getByRole('button', { name: 'Mute Shop, http_500' }).waitFor();
       await page.getByRole('button', { name: 'Retry Shop, http_500' }).click();
       await page.getByRole('button', { name: 'Retry 2 deliveries' }).click();
       await page.getByText('2 of 2 done').waitFor();

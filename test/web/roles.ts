@@ -6,7 +6,7 @@ import { violations } from './axe.ts';
 import { fresh, type World } from './world.ts';
 
 /** Buttons that change nothing on the server. */
-const HARMLESS = /^(Copy|Columns|Filters|Live|Mute|Raw|Show|$)/;
+const HARMLESS = /^(Copy|Columns|Filters|Live|Raw|Show|$)/;
 
 /** What can be pressed on the page, in the words that a screen reader says. */
 async function actsOf(page: Page): Promise<string[]> {

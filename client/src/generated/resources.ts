@@ -89,6 +89,8 @@ import type {
   Me,
   Member,
   MetaEvent,
+  MuteFailuresBody,
+  MuteFailuresResult,
   NewApiKey,
   OnboardBody,
   OnboardQuery,
@@ -605,6 +607,16 @@ export class EventDeliveries extends Resource {
   /** Group failing deliveries by endpoint and cause. Without dates, those of the last 24 hours. */
   listFailures(query: ListFailuresQuery = {}, options?: CallOptions): Promise<ListFailuresResult> {
     return this.scope.data('GET', this.scope.at`/failures`, { query, options });
+  }
+
+  /** Mute a group of failures until a time, for all users of the project. */
+  muteFailures(body: MuteFailuresBody, options?: CallOptions): Promise<MuteFailuresResult> {
+    return this.scope.data('POST', this.scope.at`/failures/mutes`, { body, options });
+  }
+
+  /** Unmute a group of failures. */
+  unmuteFailures(muteId: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/failures/mutes/${muteId}`, { options });
   }
 }
 

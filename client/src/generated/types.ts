@@ -157,6 +157,8 @@ export interface AuditEntry {
     | 'event_type.deprecated'
     | 'view.saved'
     | 'view.deleted'
+    | 'failures.muted'
+    | 'failures.unmuted'
     | 'job.started'
     | 'job.cancelled'
     | 'event.replayed'
@@ -2274,9 +2276,38 @@ export interface ListFailuresResult {
     last_at: string;
     /** RFC 3339, UTC, milliseconds. */
     oldest_at: string;
+    /** Null: nobody has muted it. Always null for portal links. */
+    muted: {
+      uid: string;
+      /** RFC 3339, UTC, milliseconds. */
+      until: string;
+      /** Who muted it. */
+      by: {
+        type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
+        uid: string | null;
+        /** Of the person or key; empty if there is none. */
+        name: string;
+      };
+    } | null;
   }>;
   /** False: the time was up before every failing endpoint was read, or there are more than 500 groups. */
   complete: boolean;
+}
+
+export interface MuteFailuresBody {
+  endpoint_id: string;
+  /** The cause, as `outcome` of the group. */
+  outcome: string;
+  /** When the mute ends: in 24 hours by default, in 90 days at the latest. */
+  until?: string;
+}
+
+export interface MuteFailuresResult {
+  uid: string;
+  endpoint_id: string;
+  outcome: string;
+  /** RFC 3339, UTC, milliseconds. */
+  until: string;
 }
 
 export interface TryEndpointBody {

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { listFailureMutes, type NamedMuteRow } from '../../store/config/failure-mutes.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type FailureGroup, groupFailures } from '../../store/history/delivery-groups.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
@@ -11,6 +12,7 @@ import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
+import { FailureMute, toFailureMute } from './failure-mutes.ts';
 
 /**
  * What fails now, by endpoint and cause: open deliveries that were tried and failed, of any age, and deliveries of the
@@ -42,6 +44,9 @@ const Failures = Type.Object({
       first_at: Time,
       last_at: Time,
       oldest_at: Time,
+      muted: Type.Union([FailureMute, Type.Null()], {
+        description: 'Null: nobody has muted it. Always null for portal links.',
+      }),
     }),
     { description: 'The largest first.' },
   ),
@@ -68,9 +73,13 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
       const filter = await deliveryFilter(context, { project, scope }, query);
       const routing = await context.cache.get(project.id);
       const { groups, isComplete } = await findFailures(context, project, filter);
+      const rows = scope === undefined ? await listFailureMutes(context.db, project.id) : [];
+      const mutes = new Map(rows.map((row) => [groupKey(row), row]));
       const sorted = groups.toSorted((a, b) => b.retrying + b.failed - (a.retrying + a.failed));
       return {
-        groups: sorted.slice(0, MAX_GROUPS).map((group) => toGroup(group, routing)),
+        groups: sorted
+          .slice(0, MAX_GROUPS)
+          .map((group) => toGroup(group, routing, mutes.get(groupKey(group)))),
         complete: isComplete && sorted.length <= MAX_GROUPS,
       };
     },
@@ -117,11 +126,14 @@ async function unlessTooSlow<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
+const groupKey = ({ endpoint_id, outcome }: Pick<FailureGroup, 'endpoint_id' | 'outcome'>): string =>
+  `${endpoint_id} ${outcome}`;
+
 /** An endpoint may have open and ended deliveries with the same cause. */
 function merged(groups: readonly FailureGroup[]): FailureGroup[] {
   const byCause = new Map<string, FailureGroup>();
   for (const group of groups) {
-    const key = `${group.endpoint_id} ${group.outcome}`;
+    const key = groupKey(group);
     const known = byCause.get(key);
     byCause.set(key, known === undefined ? group : bothOf(known, group));
   }
@@ -139,7 +151,11 @@ function bothOf(a: FailureGroup, b: FailureGroup): FailureGroup {
   };
 }
 
-function toGroup(group: FailureGroup, routing: ProjectRouting): Static<typeof Failures>['groups'][number] {
+function toGroup(
+  group: FailureGroup,
+  routing: ProjectRouting,
+  mute: NamedMuteRow | undefined,
+): Static<typeof Failures>['groups'][number] {
   const endpoint = routing.endpoints.get(group.endpoint_id)?.row;
   const { endpoint_id, outcome, retrying, failed } = group;
   return {
@@ -154,5 +170,6 @@ function toGroup(group: FailureGroup, routing: ProjectRouting): Static<typeof Fa
     first_at: iso(group.first_at),
     last_at: iso(group.last_at),
     oldest_at: iso(idTime(group.oldest)),
+    muted: mute === undefined ? null : toFailureMute(mute),
   };
 }

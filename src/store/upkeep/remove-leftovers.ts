@@ -36,6 +36,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['jobs', `finished_at < ${RETENTION}`],
   ['api_keys', `revoked_at < ${RETENTION}`],
   ['portal_tokens', 'expires_at < now()'],
+  ['failure_mutes', 'until < now()'],
   ['portal_links', `deleted_at < ${RETENTION}`],
   // The newest event that was let in is older than the limit reaches back.
   ['intake_windows', 'coalesce(times[cardinality(times)], 0) + seconds + 3600 < extract(epoch from now())'],
@@ -56,6 +57,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ...[
     'event_types',
     'views',
+    'failure_mutes',
     'devices',
     'api_keys',
     'portal_links',

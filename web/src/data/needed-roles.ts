@@ -64,6 +64,8 @@ export const neededRoles = {
   countBatchRetryEventDeliveries: 'viewer',
   cancelEventDeliveries: 'developer',
   listFailures: 'viewer',
+  muteFailures: 'developer',
+  unmuteFailures: 'developer',
   testEndpoint: 'developer',
   tryEndpoint: 'developer',
   getReceiver: 'developer',

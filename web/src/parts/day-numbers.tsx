@@ -58,7 +58,7 @@ export function DayNumbers({ of, accepted, list, filter }: Props) {
 function Figures({ totals, accepted }: { totals: GetTimeSeriesResult['totals']; accepted: string }) {
   const { latency } = totals;
   const within = (ms: number | undefined, name: string): [string, string] =>
-    ms === undefined ? ['–', 'nothing delivered'] : [formatMs(ms), `${name}, retries included`];
+    ms === undefined ? ['–', 'nothing delivered'] : [formatMs(ms), `${name} with retries`];
   const figures: [name: string, value: string, note: string][] = [
     ['Accepted', count(totals.accepted), accepted],
     ['Delivered', count(totals.delivered), 'deliveries'],

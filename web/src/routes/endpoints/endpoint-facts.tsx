@@ -6,6 +6,13 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
+const SIGN_INS = {
+  '': 'none',
+  api_key: 'a key in a header',
+  basic_auth: 'user name and password',
+  oauth2: 'OAuth 2',
+};
+
 export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { at } = useProject();
   const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
@@ -29,7 +36,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
         ['Time limit', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
-        ['Sign-in', sent(endpoint.authentication?.type || 'none')],
+        ['Sign-in', sent(SIGN_INS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
         ['Mail on trouble', endpoint.support_email || 'none'],
         [

@@ -6,7 +6,7 @@ import { TokenTest } from './token-test.tsx';
 
 const WAYS: readonly Choice[] = [
   ['shared_secret', 'A secret'],
-  ['client_assertion', 'An assertion, signed with a key'],
+  ['client_assertion', 'A signed assertion'],
 ];
 
 /** How Posthorn gets a token for the endpoint: the client credentials of OAuth 2. */

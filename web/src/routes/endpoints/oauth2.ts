@@ -7,7 +7,7 @@ import { asTyped, formText } from '../../ui/controls/form-text.ts';
 export const OAUTH2 = 'authentication.oauth2';
 
 export const ALGORITHMS: readonly Choice[] = [
-  ['', 'ES256, the default'],
+  ['', 'ES256'],
   ...['ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].map(
     (name) => [name, name] as const,
   ),

@@ -25,7 +25,9 @@ export function TokenTest({ stored }: { stored: OAuth2 | undefined }) {
       </Button>
       <p role="status" className="min-w-0 flex-1 basis-48">
         {ask.error !== null && <span className="text-bad">{errorText(ask.error)}</span>}
-        {data?.success === false && <span className="text-bad">No token: {data.error}</span>}
+        {data?.success === false && (
+          <span className="inline-block text-bad first-letter:uppercase">{data.error}.</span>
+        )}
         {data?.success === true && (
           <span className="text-ok">
             A token was given. It expires <Time at={data.expires_at} />.

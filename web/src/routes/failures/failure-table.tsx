@@ -9,17 +9,22 @@ import { Time } from '../../ui/text/time.tsx';
 export type Group = ListFailuresResult['groups'][number];
 
 /** A group is the same one as long as its endpoint and its cause are. */
-export const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${outcome}`;
+const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${outcome}`;
 
 interface Props {
   groups: readonly Group[];
   time: string;
   /** What can be done with a group. */
   acts(group: Group): ReactNode;
+  areMuted?: boolean;
 }
 
+/** Who muted a group, as far as there is a name. */
+const muter = ({ name, type }: NonNullable<Group['muted']>['by']): string =>
+  name || type.replaceAll('_', ' ');
+
 /** What fails, by endpoint and cause. Each number leads to its deliveries. */
-export function FailureTable({ groups, time, acts }: Props) {
+export function FailureTable({ groups, time, acts, areMuted = false }: Props) {
   const { at } = useProject();
   const rows = ({ endpoint_id, outcome }: Group, state: string) =>
     withSearch(at('deliveries'), { endpoint: endpoint_id, outcome, state, time });
@@ -52,9 +57,28 @@ export function FailureTable({ groups, time, acts }: Props) {
         </Link>
       ),
     },
-    { name: 'First', cell: ({ first_at }) => <Time at={first_at} /> },
+    ...(areMuted
+      ? [
+          {
+            name: 'Muted',
+            cell: ({ muted }: Group) =>
+              muted !== null && (
+                <>
+                  by {muter(muted.by)}, ends <Time at={muted.until} />
+                </>
+              ),
+          },
+        ]
+      : [{ name: 'First', cell: ({ first_at }: Group) => <Time at={first_at} /> }]),
     { name: 'Last', cell: ({ last_at }) => <Time at={last_at} /> },
     { name: '', cell: acts },
   ];
-  return <PlainTable label="Failures" rows={groups} columns={columns} rowKey={groupKey} />;
+  return (
+    <PlainTable
+      label={areMuted ? 'Muted failures' : 'Failures'}
+      rows={groups}
+      columns={columns}
+      rowKey={groupKey}
+    />
+  );
 }
