@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,7 +98,8 @@ export class KafkaServer {
       properties({ ...advertised, controller, keystore, ports: this.ports, directory: this.#directory }),
     );
     const tool = [...JAVA, '-cp', join(this.#jars, '*'), 'kafka.tools.StorageTool'];
-    const { stdout: id } = await run('java', [...tool, 'random-uuid']);
+    // 16 bytes whose text does not begin with `-`, which would be read as an option.
+    const id = Buffer.from(randomBytes(8).toString('hex')).toString('base64url');
     const { scram256, scram512 } = KAFKA_USERS;
     const user = (hash: string, { username, password }: { username: string; password: string }) => [
       '-S',
@@ -107,7 +109,7 @@ export class KafkaServer {
       ...tool,
       'format',
       '-t',
-      id.trim(),
+      id,
       '-c',
       this.#config,
       ...user('SCRAM-SHA-256', scram256),
