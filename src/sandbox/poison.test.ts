@@ -123,8 +123,10 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     };
     await tookMs();
     const ratios: number[] = [];
-    // In turns, so that other work of the machine slows both. Poison ends before the next turn.
-    for (let round = 0; round < PACE_ROUNDS; round += 1) {
+    const most = (isGood: boolean) => ratios.filter((ratio) => ratio < 2 === isGood).length > PACE_ROUNDS / 2;
+    // In turns, so that other work of the machine slows both. Poison ends before the next turn. The median of all rounds
+    // is known as soon as most of them are on one side.
+    while (!most(true) && !most(false)) {
       bad.isStopped = false;
       const bads = Array.from({ length: 6 }, keepPoisoning);
       const beside = await tookMs();
@@ -132,7 +134,6 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
       await Promise.all(bads);
       ratios.push(beside / (await tookMs()));
     }
-    const median = ratios.toSorted((a, b) => a - b)[Math.floor(PACE_ROUNDS / 2)];
-    expect(median, String(ratios)).toBeLessThan(2);
+    expect(most(true), String(ratios)).toBe(true);
   });
 });
