@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
@@ -72,8 +72,13 @@ afterAll(async () => {
   side?.close();
 });
 
-const check = (name: string, run: () => Promise<void>) =>
-  test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
+const unlessMissing =
+  (run: () => Promise<void>) =>
+  async ({ skip }: TestContext) =>
+    missing === undefined ? run() : skip(missing);
+const check = (name: string, run: () => Promise<void>) => test(name, unlessMissing(run));
+/** Runs at the same time as the others of this kind, because it waits for most of its time. */
+const checkAtOnce = (name: string, run: () => Promise<void>) => test.concurrent(name, unlessMissing(run));
 
 const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
   scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
@@ -146,36 +151,6 @@ check('a queue that is created later is taken from then on; one that is created 
     [source.uid],
   );
   expect(streams).toHaveLength(2);
-});
-
-check('the order of each group of a FIFO queue is the order of acceptance, on three nodes', async () => {
-  const three = await startScene();
-  await Promise.all([three.addNode(), three.addNode()]);
-  const scene = await BrokerScene.on(three);
-  const name = `${queueName()}.fifo`;
-  const url = await side.create(name);
-  const GROUPS = 7;
-  const messages = range(0, 420).map((n) => ({ ...numbered(n), part: n % GROUPS }));
-  await side.publish(url, messages.slice(0, 210));
-  // The limit is used up in the middle of a lot: the rest of it waits, and what follows it in its groups too.
-  const settings = { ...sqsSettings(port, { queue_name: name }), workers: 2 };
-  const source = await scene.source(settings, { rate_limit: 25, rate_limit_duration: 3600 });
-  const read = async () => (await scene.project.get(`/sources/${source.uid}`)).status as Json;
-  await eventually(read, ({ last_error }) => last_error.includes('The limit of 25'), PATIENCE_MS);
-  await side.publish(url, messages.slice(210));
-  await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
-  await scene.waitFor(source, 420);
-  const numbers = await scene.numbers(source);
-  for (const group of range(0, GROUPS)) {
-    const ofGroup = numbers.filter((n) => n % GROUPS === group);
-    expect(ofGroup, `group ${group}`).toEqual(ofGroup.toSorted((a, b) => a - b));
-  }
-  await eventually(
-    () => side.depth(url),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
-  await three.stop();
 });
 
 check('attributes become headers, text, numbers and bytes, and the message id comes along', async () => {
@@ -299,7 +274,40 @@ check('an endpoint works over TLS, and obeys the egress rule', async () => {
   }
 });
 
-check('messages that wait for us stay hidden from others for as long as they wait', async () => {
+checkAtOnce(
+  'the order of each group of a FIFO queue is the order of acceptance, on three nodes',
+  async () => {
+    const three = await startScene();
+    await Promise.all([three.addNode(), three.addNode()]);
+    const scene = await BrokerScene.on(three);
+    const name = `${queueName()}.fifo`;
+    const url = await side.create(name);
+    const GROUPS = 7;
+    const messages = range(0, 420).map((n) => ({ ...numbered(n), part: n % GROUPS }));
+    await side.publish(url, messages.slice(0, 210));
+    // The limit is used up in the middle of a lot: the rest of it waits, and what follows it in its groups too.
+    const settings = { ...sqsSettings(port, { queue_name: name }), workers: 2 };
+    const source = await scene.source(settings, { rate_limit: 25, rate_limit_duration: 3600 });
+    const read = async () => (await scene.project.get(`/sources/${source.uid}`)).status as Json;
+    await eventually(read, ({ last_error }) => last_error.includes('The limit of 25'), PATIENCE_MS);
+    await side.publish(url, messages.slice(210));
+    await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
+    await scene.waitFor(source, 420);
+    const numbers = await scene.numbers(source);
+    for (const group of range(0, GROUPS)) {
+      const ofGroup = numbers.filter((n) => n % GROUPS === group);
+      expect(ofGroup, `group ${group}`).toEqual(ofGroup.toSorted((a, b) => a - b));
+    }
+    await eventually(
+      () => side.depth(url),
+      (depth) => depth === 0,
+      PATIENCE_MS,
+    );
+    await three.stop();
+  },
+);
+
+checkAtOnce('messages that wait for us stay hidden from others for as long as they wait', async () => {
   const { url, source, scene, since } = longHeld;
   const HIDDEN_MS = 32_000;
   await eventually(
@@ -324,7 +332,7 @@ check('messages that wait for us stay hidden from others for as long as they wai
   );
 });
 
-check('messages that cannot be deleted come again and are dropped', async () => {
+checkAtOnce('messages that cannot be deleted come again and are dropped', async () => {
   const { name, url, source, scene } = undeleted;
   await scene.waitFor(source, 8);
   expect(await side.depth(url)).toBe(8);
