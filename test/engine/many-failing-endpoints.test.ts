@@ -82,7 +82,14 @@ test('endpoints that recover together are probed, counted and closed in batches'
     (rows) => rows.length === ENDPOINTS,
   );
   status = 200;
-  await eventually(many.endpoints, (rows) => states(rows, 'closed') === ENDPOINTS);
+  const waiting = () =>
+    app.database.query('select from delivery_queue where project_id = $1 limit 1', [many.projectId]);
+  const probed = async () => {
+    // A retry that was under way when its breaker opened has succeeded, and left nothing to probe with.
+    if ((await waiting()).length === 0) await many.send();
+    return many.endpoints();
+  };
+  await eventually(probed, (rows) => states(rows, 'closed') === ENDPOINTS);
   expect(await many.versions()).toBeLessThan(ENDPOINTS);
   expect(mostWaiting).toBeLessThan(AT_ONCE);
 });
