@@ -54,6 +54,13 @@ export function TableParts() {
             <div className="w-80">
               <Table />
             </div>
+            <PlainTable
+              label="Numbers"
+              isTight
+              rows={FEW}
+              rowKey={({ id }) => id}
+              columns={['Day', 'Delivered', 'Failed'].map((name) => ({ name, cell: ({ id }: Sample) => id }))}
+            />
           </>
         )}
       </Specimen>

@@ -94,6 +94,7 @@ function Days({ points, totals }: { points: Point[]; totals: Counted }) {
           ]}
           columns={columns}
           rowKey={({ name }) => name}
+          isTight
         />
       </div>
     </>

@@ -68,23 +68,25 @@ function TypeRow({ type, onEdit }: { type: EventType; onEdit(): void }) {
       <div className="flex min-h-8 flex-wrap items-center gap-x-3">
         <span className="font-mono font-semibold">{type.name}</span>
         {type.category !== '' && <span className="text-muted">{type.category}</span>}
-        <span className="min-w-48 flex-1">{type.description}</span>
+        {type.description !== '' && <span className="min-w-48 flex-1">{type.description}</span>}
         {type.deprecated_at === null ? (
           <May use="updateEventType">
-            <Button className="h-7" onClick={onEdit} aria-label={`Edit ${type.name}`}>
-              Edit…
-            </Button>
-            <Button
-              className="h-7"
-              onClick={() => deprecate.mutate()}
-              busy={deprecate.isPending && 'Asking'}
-              aria-label={`Deprecate ${type.name}`}
-            >
-              Deprecate
-            </Button>
+            <span className="ml-auto flex gap-2">
+              <Button className="h-7" onClick={onEdit} aria-label={`Edit ${type.name}`}>
+                Edit…
+              </Button>
+              <Button
+                className="h-7"
+                onClick={() => deprecate.mutate()}
+                busy={deprecate.isPending && 'Asking'}
+                aria-label={`Deprecate ${type.name}`}
+              >
+                Deprecate
+              </Button>
+            </span>
           </May>
         ) : (
-          <span className="text-muted">
+          <span className="ml-auto text-muted">
             deprecated <Time at={type.deprecated_at} />
           </span>
         )}
