@@ -9,8 +9,8 @@ import Fastify, {
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
+import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
-import { stringifyWithRaw } from '../platform/raw-json.ts';
 import { answerUnreadable } from './answer-unreadable.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { excusePauses } from './excuse-pauses.ts';

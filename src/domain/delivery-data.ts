@@ -1,4 +1,4 @@
-import { RawJson } from '../platform/raw-json.ts';
+import { RawJson } from '../platform/json/raw-json.ts';
 import type { DeliveryStatus, HeldDelivery } from './delivery.ts';
 import { idTime } from './ids.ts';
 import type { MetaEventType } from './meta-event.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { compactJson, cutTopLevel } from '../platform/raw-json.ts';
+import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Database } from '../store/database/database.ts';
-import { takeFromWindows, type WindowRequest } from '../store/queue/intake-windows.ts';
+import { takeFromWindows, type WindowRequest } from '../store/limits/intake-windows.ts';
 import type { NewEvent } from './new-event.ts';
 import type { PreparedEvent } from './prepare-event.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { visibleHeaders } from '../domain/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
-import { compactJson } from '../platform/raw-json.ts';
+import { compactJson } from '../platform/json/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { NewEvent } from './new-event.ts';

@@ -10,7 +10,7 @@ import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import { subscriptions as subscriptionTable } from '../store/config/subscriptions.ts';
 import type { Database } from '../store/database/database.ts';
-import { breakersChangedSince, toBreaker } from '../store/queue/breakers.ts';
+import { breakersChangedSince, toBreaker } from '../store/limits/breakers.ts';
 import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from './routed-subscription.ts';
 

@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import { CONFIG_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
-import { DUE_CHANNEL } from '../store/queue/rate-leases.ts';
+import { DUE_CHANNEL } from '../store/limits/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**

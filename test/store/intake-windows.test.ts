@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeFromWindows } from '../../src/store/queue/intake-windows.ts';
+import { takeFromWindows } from '../../src/store/limits/intake-windows.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 

@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
 import { asId, type EndpointId } from '../../src/domain/ids.ts';
-import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
 import {
   dropRateLeases,
   parseDue,
   returnRateLeases,
   takeRateLeases,
   unknownHolders,
-} from '../../src/store/queue/rate-leases.ts';
+} from '../../src/store/limits/rate-leases.ts';
+import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';

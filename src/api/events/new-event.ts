@@ -3,7 +3,7 @@ import { invalid } from '../../domain/errors.ts';
 import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/project-config.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
-import { compactJson, cutTopLevel } from '../../platform/raw-json.ts';
+import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';

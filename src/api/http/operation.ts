@@ -4,7 +4,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
-import { stringifyWithBytes } from '../../platform/raw-json.ts';
+import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access.ts';
 import type { Remembered } from './auth.ts';

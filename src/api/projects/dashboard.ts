@@ -7,7 +7,7 @@ import {
   countsPerInterval,
   type Interval,
   typedCountsPerInterval,
-} from '../../store/queue/endpoint-counters.ts';
+} from '../../store/limits/endpoint-counters.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

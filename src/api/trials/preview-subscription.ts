@@ -4,7 +4,7 @@ import { visible } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { recordsFor } from '../../domain/subscription.ts';
-import { RawJson } from '../../platform/raw-json.ts';
+import { RawJson } from '../../platform/json/raw-json.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from '../../routing/routed-subscription.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
-import { RawJson } from '../../platform/raw-json.ts';
+import { RawJson } from '../../platform/json/raw-json.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
 import type { ApiContext } from '../http/context.ts';
 import { oneOf, Text } from '../http/fields.ts';

@@ -1,7 +1,7 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { inScope, seesEventType } from '../../domain/endpoint-scope.ts';
 import { idTime } from '../../domain/ids.ts';
-import { around } from '../../platform/json-find.ts';
+import { around } from '../../platform/json/json-find.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';

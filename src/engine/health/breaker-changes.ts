@@ -17,7 +17,7 @@ import {
   type SavedBreaker,
   type SeenAttempts,
   saveBreakers,
-} from '../../store/queue/breakers.ts';
+} from '../../store/limits/breakers.ts';
 import type { StateItem } from './state-changes.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import type { Probe } from '../../store/queue/breakers.ts';
+import type { Probe } from '../../store/limits/breakers.ts';
 import { lastFailure } from '../attempt/last-failure.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';

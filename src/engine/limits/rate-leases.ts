@@ -9,7 +9,7 @@ import {
   returnRateLeases,
   type TakenLease,
   takeRateLeases,
-} from '../../store/queue/rate-leases.ts';
+} from '../../store/limits/rate-leases.ts';
 import { RateGroup } from './rate-group.ts';
 
 /**

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
-import { takeFromWindows } from '../../store/queue/intake-windows.ts';
+import { takeFromWindows } from '../../store/limits/intake-windows.ts';
 
 /**
  * Rate limits of pull endpoints and their subscriptions. Consumers may call any node, so the database counts, as it does

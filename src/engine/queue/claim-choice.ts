@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Probe } from '../../store/queue/breakers.ts';
+import type { Probe } from '../../store/limits/breakers.ts';
 import type { Want } from '../../store/queue/hold-due.ts';
 import type { RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';

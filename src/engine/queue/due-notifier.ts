@@ -1,7 +1,7 @@
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
-import { type DuePlace, notifyDue } from '../../store/queue/rate-leases.ts';
+import { type DuePlace, notifyDue } from '../../store/limits/rate-leases.ts';
 import type { QueueListener } from './dispatcher.ts';
 
 /**

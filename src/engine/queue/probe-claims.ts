@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../../store/database/database.ts';
-import { releaseProbes, takeProbes } from '../../store/queue/breakers.ts';
+import { releaseProbes, takeProbes } from '../../store/limits/breakers.ts';
 import type { Chosen } from './claim-choice.ts';
 
 /**

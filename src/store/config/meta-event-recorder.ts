@@ -1,7 +1,7 @@
 import type { IdFactory } from '../../domain/ids.ts';
 import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../domain/meta-event.ts';
 import type { ProjectConfig } from '../../domain/project-config.ts';
-import { stringifyWithRaw } from '../../platform/raw-json.ts';
+import { stringifyWithRaw } from '../../platform/json/raw-json.ts';
 
 /** Creates meta events for the projects that want them, with the retry budget of the project. */
 export class MetaEventRecorder {

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import { payloadTest } from '../../platform/json-contains.ts';
-import { valueFinder } from '../../platform/json-find.ts';
+import { payloadTest } from '../../platform/json/json-contains.ts';
+import { valueFinder } from '../../platform/json/json-find.ts';
 import type { Queryable } from '../database/database.ts';
 import { MAX_PAGE_BYTES } from '../database/list-page.ts';
 import {

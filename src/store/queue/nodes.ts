@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../database/database.ts';
-import { freeRateLeases, unknownHolders } from './rate-leases.ts';
+import { freeRateLeases, unknownHolders } from '../limits/rate-leases.ts';
 
 const REAPER_LOCK = 7_305_503;
 /** Longer than any statement of the hot path may take. */
