@@ -81,6 +81,30 @@ export function momentTests(get: () => World): void {
       });
     });
 
+    it('edits a function with the fields and types of a real payload, and what may be returned', async () => {
+      const { page, open, seed } = get();
+      const sample = page.waitForResponse(/\/events\?.*perPage=1(&|$)/);
+      await open(`subscriptions/${seed.subscriptions.billing.uid}`);
+      await sample;
+      await page.getByRole('button', { name: 'Write a function' }).click();
+      const editor = page.getByRole('textbox', { name: 'Function' });
+      const type = async (text: string) => {
+        // Text typed over coloured text keeps its colour as a style, which the policy of the page refuses.
+        await page.keyboard.press('ControlOrMeta+A');
+        await page.keyboard.press('Backspace');
+        await page.keyboard.type(text);
+      };
+      await editor.click();
+      await type('function transform({ inv');
+      await page.getByRole('option', { name: /^invoice\s*number/ }).click();
+      await type('function transform(order) { order.lin');
+      await page.getByRole('option', { name: /^lines\s*array/ }).click();
+      await page.keyboard.type('; return ');
+      await page.keyboard.press('Control+Space');
+      await page.getByRole('option', { name: /^\{ \.\.\.order \}/ }).click();
+      expect(await editor.textContent()).toBe('function transform(order) { order.lines; return { ...order }');
+    });
+
     it('adds an endpoint, tests it and shows the answer in at most three clicks', async () => {
       const { page, open, seed } = get();
       const clicks = new Clicks();

@@ -7,8 +7,9 @@ import { useAct } from '../../parts/use-act.ts';
 import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
+import { functionContract } from './function-contract.ts';
 import { Preview } from './preview.tsx';
-import { useSamples } from './samples.ts';
+import { useSample } from './samples.ts';
 
 const EXAMPLE = `function transform(payload) {
   return payload;
@@ -20,7 +21,8 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
   const { api } = useProject();
   const [initial, setInitial] = useState(subscription.function);
   const [text, setText] = useState(subscription.function);
-  const [sample] = useSamples();
+  const sample = useSample(subscription.endpoint_metadata?.uid ?? '');
+  const contract = functionContract(text, sample?.body);
   const preview = useMutation({
     mutationFn: () => api.subscriptions.preview(subscription.uid, { function: text }),
   });
@@ -74,7 +76,8 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
         language="javascript"
         initial={initial}
         onChange={setText}
-        scope={{ payload: sample?.body }}
+        scope={contract.scope}
+        names={contract.names}
       />
       {preview.error !== null && (
         <p role="alert" className="mt-2 text-bad">

@@ -14,3 +14,17 @@ export function useSamples(): readonly Sample[] {
   });
   return data?.content.map(({ data: body, headers }) => ({ body, headers })) ?? [];
 }
+
+/** The latest event that went to an endpoint, or else the latest of all. */
+export function useSample(endpoint: string): Sample | undefined {
+  const { api, id } = useProject();
+  const [latest] = useSamples();
+  const { data } = useQuery({
+    queryKey: [id, 'sample', endpoint],
+    queryFn: () => api.events.list({ endpointId: [endpoint], perPage: 1 }).page(),
+    staleTime: 60_000,
+    enabled: endpoint !== '',
+  });
+  const [event] = data?.content ?? [];
+  return event === undefined ? latest : { body: event.data, headers: event.headers };
+}

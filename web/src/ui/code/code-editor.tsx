@@ -40,13 +40,13 @@ const colours = HighlightStyle.define([
  * The editor lives in a shadow root: there it adopts its styles as sheets, which the policy of the page allows, and does
  * not write style elements, which it does not. Tab moves on, as everywhere on the page.
  */
-export function CodeEditor({ label, language, initial, onChange, keys, scope }: EditorProps) {
+export function CodeEditor({ label, language, initial, onChange, keys, scope, names }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const change = useRef(onChange);
   const suggestions = useRef<Suggestions>({});
   useEffect(() => {
     change.current = onChange;
-    suggestions.current = { keys, scope };
+    suggestions.current = { keys, scope, names };
   });
   useEffect(() => {
     const element = host.current;

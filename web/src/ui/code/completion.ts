@@ -1,6 +1,12 @@
-import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
-import { scopeCompletionSource } from '@codemirror/lang-javascript';
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from '@codemirror/autocomplete';
+import { completionPath, scopeCompletionSource } from '@codemirror/lang-javascript';
 import type { Extension } from '@codemirror/state';
+import { jsonType } from './json-type.ts';
 import { keyPlace } from './key-place.ts';
 
 /** What the editor suggests. It may change while the editor is open. */
@@ -9,15 +15,41 @@ export interface Suggestions {
   keys?: ((path: readonly string[]) => readonly string[]) | undefined;
   /** In JavaScript: the names that are there, with their values. */
   scope?: object | undefined;
+  /** In JavaScript: what else fits after a text. */
+  names?: ((before: string) => readonly Completion[]) | undefined;
 }
 
 export function completion(get: () => Suggestions): Extension {
-  const source = (context: CompletionContext): CompletionResult | null | Promise<CompletionResult | null> => {
-    const { keys, scope } = get();
-    if (scope !== undefined) return scopeCompletionSource(scope)(context);
+  const source = (context: CompletionContext): CompletionResult | null => {
+    const { keys, scope, names } = get();
+    if (scope !== undefined) return completeName(context, scope, names);
     return keys === undefined ? null : completeKey(context, keys);
   };
   return autocompletion({ override: [source], icons: false });
+}
+
+function completeName(
+  context: CompletionContext,
+  scope: object,
+  names: Suggestions['names'],
+): CompletionResult | null {
+  const word = context.matchBefore(/[\w$]*/);
+  const from = word?.from ?? context.pos;
+  const more = from < context.pos || context.explicit ? (names?.(context.state.sliceDoc(0, from)) ?? []) : [];
+  const found = scopeCompletionSource(scope)(context) as CompletionResult | null;
+  if (found === null && more.length === 0) return null;
+  const target = completionPath(context)?.path.reduce<object | undefined>(valueOf, scope);
+  const options = found?.options.map((option) => ({ ...option, ...typeDetail(target, option.label) })) ?? [];
+  return { from, options: [...more, ...options], validFor: /^[\w$]*$/ };
+}
+
+const valueOf = (target: object | undefined, name: string): object | undefined =>
+  (target as Record<string, object | undefined> | undefined)?.[name];
+
+/** Functions are known by their names. */
+function typeDetail(target: object | undefined, name: string): { detail?: string } {
+  const value = valueOf(target, name);
+  return value === undefined || typeof value === 'function' ? {} : { detail: jsonType(value) };
 }
 
 function completeKey(
