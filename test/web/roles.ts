@@ -63,6 +63,32 @@ export function roleTests(get: () => World): void {
       await close();
     });
 
+    it('viewer of an empty project learns whom to ask, and gets no command', async () => {
+      const { app, emptyProject } = get();
+      const { key } = await app.instance.post(`/projects/${emptyProject}/keys`, {
+        name: 'of a viewer',
+        role: 'viewer',
+      });
+      const { page, wrongs, close } = await fresh(get());
+      await page.addInitScript((text) => sessionStorage.setItem('posthorn.key', text), key);
+      for (const [path, title] of [
+        ['endpoints', 'No endpoints yet'],
+        ['sources', 'No sources yet'],
+        ['subscriptions', 'No subscriptions yet'],
+      ] as const) {
+        await page.goto(`${app.url}/p/${emptyProject}/${path}`);
+        const empty = page.locator('section', { hasText: title });
+        await empty.getByText('Developers of the project add them').waitFor();
+        expect(await empty.textContent()).not.toMatch(/Add one|curl/);
+        expect(await actsOf(page)).toEqual([]);
+      }
+      await page.goto(`${app.url}/p/${emptyProject}/endpoints?name=none`);
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await page.getByText('No endpoints yet').waitFor();
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
     it('of a key decides the same: a developer sends and changes, and does not manage', async () => {
       const { app, seed } = get();
       const { key } = await app.project.post('/keys', { name: 'of a developer', role: 'developer' });

@@ -16,3 +16,7 @@ export function useFilters(): readonly [Search, (patch: Search) => void] {
     });
   return [search, change];
 }
+
+/** The same filters, all empty. */
+export const cleared = (search: object): Record<string, string> =>
+  Object.fromEntries(Object.keys(search).map((name) => [name, '']));

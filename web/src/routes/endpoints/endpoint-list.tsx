@@ -2,8 +2,9 @@ import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { useFilters } from '../../data/search.ts';
+import { cleared, useFilters } from '../../data/search.ts';
 import { createCommand } from '../../parts/commands.ts';
+import { EmptyList } from '../../parts/empty-list.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { May } from '../../parts/may.tsx';
@@ -11,7 +12,6 @@ import { EndpointBadge } from '../../parts/states.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { EmptyState } from '../../ui/page/states.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
@@ -85,13 +85,15 @@ export function EndpointList() {
         href={({ uid }) => withSearch(at(`endpoints/${uid}`), search)}
         name={({ name }) => name}
         empty={
-          <EmptyState
-            title={Object.keys(filters).length > 0 ? 'No endpoint matches these filters' : 'No endpoints yet'}
-            text="An endpoint is an address that receives events. Add one here, or with the API:"
+          <EmptyList
+            noun="endpoint"
+            text="An endpoint is an address that receives events."
+            isFiltered={Object.keys(filters).length > 0}
+            onClear={() => setSearch(cleared(search))}
+            use="createEndpoint"
+            add={add}
             command={createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' })}
-          >
-            {add}
-          </EmptyState>
+          />
         }
       />
       {adding && <AddEndpoint onClose={() => setAdding(false)} />}

@@ -4,7 +4,7 @@ import { plural } from '../../data/delivery-state.ts';
 import { useEndpointChoices } from '../../data/endpoint-choices.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { useFilters } from '../../data/search.ts';
+import { cleared, useFilters } from '../../data/search.ts';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
@@ -120,5 +120,3 @@ export function EventList() {
     </ListLayout>
   );
 }
-
-const cleared = (search: object) => Object.fromEntries(Object.keys(search).map((name) => [name, '']));

@@ -2,15 +2,15 @@ import type { Source } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { useFilters } from '../../data/search.ts';
+import { cleared, useFilters } from '../../data/search.ts';
 import { createCommand } from '../../parts/commands.ts';
+import { EmptyList } from '../../parts/empty-list.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { EmptyState } from '../../ui/page/states.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -84,17 +84,19 @@ export function SourceList() {
         href={({ uid }) => withSearch(at(`sources/${uid}`), search)}
         name={({ name }) => name}
         empty={
-          <EmptyState
-            title={Object.keys(filters).length > 0 ? 'No source matches these filters' : 'No sources yet'}
-            text="A source takes webhooks of other services in, or messages of a broker, and turns them into events. Add one here, or with the API:"
+          <EmptyList
+            noun="source"
+            text="A source takes webhooks of other services in, or messages of a broker, and turns them into events."
+            isFiltered={Object.keys(filters).length > 0}
+            onClear={() => setSearch(cleared(search))}
+            use="createSource"
+            add={add}
             command={createCommand(id, 'sources', {
               name: 'incoming',
               type: 'http',
               verifier: { type: 'noop' },
             })}
-          >
-            {add}
-          </EmptyState>
+          />
         }
       />
       {adding && <AddSource onClose={() => setAdding(false)} />}

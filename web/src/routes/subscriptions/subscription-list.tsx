@@ -2,7 +2,8 @@ import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { useFilters } from '../../data/search.ts';
+import { cleared, useFilters } from '../../data/search.ts';
+import { EmptyList } from '../../parts/empty-list.tsx';
 import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
@@ -11,7 +12,6 @@ import { OnOffBadge } from '../../parts/states.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { EmptyState } from '../../ui/page/states.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { AddSubscription } from './add-subscription.tsx';
@@ -73,16 +73,14 @@ export function SubscriptionList() {
         href={({ uid }) => withSearch(at(`subscriptions/${uid}`), search)}
         name={({ name }) => name}
         empty={
-          <EmptyState
-            title={
-              Object.keys(filters).length > 0
-                ? 'No subscription matches these filters'
-                : 'No subscriptions yet'
-            }
+          <EmptyList
+            noun="subscription"
             text="A subscription says which event types an endpoint gets, by name and by filter."
-          >
-            {add}
-          </EmptyState>
+            isFiltered={Object.keys(filters).length > 0}
+            onClear={() => setSearch(cleared(search))}
+            use="createSubscription"
+            add={add}
+          />
         }
       />
       {adding && <AddSubscription onClose={() => setAdding(false)} />}
