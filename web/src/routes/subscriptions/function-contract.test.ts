@@ -35,9 +35,9 @@ it('what may be returned is suggested where something is returned', () => {
     functionContract(text, payload)
       .names(before)
       .map(({ label }) => label);
-  expect(labels(order, `${text}return `)).toEqual(['{ ...order }']);
-  expect(labels(order, 'const transform = (order) => ')).toEqual(['{ ...order }']);
-  expect(labels('a;b', `${text}return `)).toEqual(['{ value: order }']);
+  expect(labels(order, `${text}return `)).toEqual(['order', '{ ...order }']);
+  expect(labels(order, 'const transform = (order) => ')).toEqual(['order', '{ ...order }']);
+  expect(labels('a;b', `${text}return `)).toEqual(['order', '{ value: order }']);
   expect(labels(order, text)).toEqual([]);
   expect(functionContract('', order).names('return ')).toEqual([]);
 });

@@ -11,6 +11,8 @@ export interface Contract {
 interface Name {
   label: string;
   detail: string;
+  /** Higher ones come first. */
+  boost?: number;
 }
 
 /** No network, files or timers. */
@@ -36,9 +38,13 @@ export function functionContract(text: string, payload: unknown): Contract {
           .filter(([field]) => !taken.includes(field))
           .map(([label, value]) => ({ label, detail: jsonType(value) }));
       if (!RETURN.test(before) || name === undefined) return [];
-      return isObject(payload)
-        ? [{ label: `{ ...${name} }`, detail: 'JSON to send: the payload with changes' }]
-        : [{ label: `{ value: ${name} }`, detail: 'JSON to send: an object with the payload' }];
+      const other = isObject(payload)
+        ? { label: `{ ...${name} }`, detail: 'JSON to send: the payload with changes' }
+        : { label: `{ value: ${name} }`, detail: 'JSON to send: an object with the payload' };
+      return [
+        { label: name, detail: 'JSON to send: the payload as it is', boost: 2 },
+        { ...other, boost: 1 },
+      ];
     },
   };
 }

@@ -39,7 +39,9 @@ function completeName(
   const found = scopeCompletionSource(scope)(context) as CompletionResult | null;
   if (found === null && more.length === 0) return null;
   const target = completionPath(context)?.path.reduce<object | undefined>(valueOf, scope);
-  const options = found?.options.map((option) => ({ ...option, ...typeDetail(target, option.label) })) ?? [];
+  const options = (found?.options ?? [])
+    .filter(({ label }) => !label.startsWith('__') && !more.some((one) => one.label === label))
+    .map((option) => ({ ...option, ...typeDetail(target, option.label) }));
   return { from, options: [...more, ...options], validFor: /^[\w$]*$/ };
 }
 
