@@ -11,11 +11,11 @@ export const auditColumns: Column<AuditEntry>[] = [
     line: 2,
     cell: ({ created_at }) => <Time at={created_at} />,
   },
-  { name: 'What', width: 'minmax(10rem, 1fr)', line: 1, cell: ({ action }) => action },
+  { name: 'What', width: 'minmax(9rem, 1fr)', line: 1, cell: ({ action }) => action },
   {
     name: 'Who',
     width: 'minmax(7rem, 1fr)',
-    from: 440,
+    from: 404,
     line: 2,
     cell: ({ actor }) => actor.type.replaceAll('_', ' '),
   },

@@ -27,11 +27,11 @@ import { deliveryFilters, HELD_CHOICES, STATE_CHOICES } from './queries.ts';
 
 const columns: Column<EventDelivery>[] = [
   { name: 'State', width: '9rem', line: 1, cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
-  { name: 'Event type', width: 'minmax(7rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
+  { name: 'Event type', width: 'minmax(6rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {
     name: 'Endpoint',
-    width: 'minmax(7rem, 1fr)',
-    from: 440,
+    width: 'minmax(6rem, 1fr)',
+    from: 404,
     line: 2,
     cell: receiverOf,
   },
