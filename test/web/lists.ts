@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { failedDeliveries } from '../support/many-deliveries.ts';
-import { outOfSight } from './out-of-sight.ts';
+import { expectAllInSight } from './out-of-sight.ts';
 import type { World } from './world.ts';
 
 const MANY = 100_000;
@@ -47,7 +47,7 @@ export function listTests(get: () => World): void {
       for (const path of ['events', 'deliveries']) {
         await open(path);
         await page.locator('[data-row="0"] time', { hasText: /:\d\d\.\d{3}/ }).waitFor();
-        expect([path, await outOfSight(page)]).toEqual([path, []]);
+        await expectAllInSight(page);
       }
       await page.evaluate(`localStorage.removeItem('posthorn.exact')`);
       await page.setViewportSize({ width: 1440, height: 900 });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { violations } from './axe.ts';
-import { outOfSight } from './out-of-sight.ts';
+import { expectAllInSight } from './out-of-sight.ts';
 import type { World } from './world.ts';
 
 /** Each page: its address, a heading, and what shows that its data has come. */
@@ -53,7 +53,7 @@ export function pageTests(get: () => World): void {
       for (const width of [390, 360]) {
         await page.setViewportSize({ width, height: 740 });
         await page.getByText(shows).first().waitFor();
-        expect(await outOfSight(page)).toEqual([]);
+        await expectAllInSight(page);
       }
       await page.setViewportSize({ width: 1440, height: 900 });
     },
@@ -73,7 +73,7 @@ export function pageTests(get: () => World): void {
       await world.page.setViewportSize(size);
       await world.page.goto(`${world.app.url}/instance/${path}`);
       await world.page.getByText(shows).first().waitFor();
-      expect(await outOfSight(world.page)).toEqual([]);
+      await expectAllInSight(world.page);
     }
     expect(await violations(world.page)).toEqual([]);
   });
@@ -84,7 +84,7 @@ export function pageTests(get: () => World): void {
     await world.page.locator('main').getByText(says).first().waitFor();
     expect(await violations(world.page)).toEqual([]);
     await world.page.setViewportSize({ width: 360, height: 740 });
-    expect(await outOfSight(world.page)).toEqual([]);
+    await expectAllInSight(world.page);
     await world.page.setViewportSize({ width: 1440, height: 900 });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { violations } from './axe.ts';
-import { outOfSight } from './out-of-sight.ts';
+import { expectAllInSight } from './out-of-sight.ts';
 import { goTo, type PortalWorld } from './portal-world.ts';
 
 export function portalPageTests(get: () => PortalWorld): void {
@@ -51,7 +51,7 @@ export function portalPageTests(get: () => PortalWorld): void {
           await goTo(page, place);
           await page.getByText(shows).first().waitFor();
           expect([place, await violations(page, checks)]).toEqual([place, []]);
-          expect([place, await outOfSight(page)]).toEqual([place, []]);
+          await expectAllInSight(page);
         }
         for (const [place, button] of dialogs(world.seed)) {
           await goTo(page, place);
