@@ -8,23 +8,34 @@ import type { World } from './world.ts';
 
 const pem = (name: string) => readFile(join(import.meta.dirname, '../support/certificates', name), 'utf8');
 
-export function endpointFormTests(get: () => World): void {
-  it('an endpoint signs in with OAuth 2 and a client certificate, and its form keeps keys that it does not show', async () => {
-    const { page, app, open } = get();
-    const project = await app.newProject();
-    const receiver = await Receiver.start();
-    receiver.answerAlways((_request, response) => response.end('{"access_token":"t","expires_in":60}'));
-    const endpoint = await project.post('/endpoints', { name: 'Shop', url: receiver.url });
-    const stored = () => project.get(`/endpoints/${endpoint.uid}`);
-    const dialog = page.getByRole('dialog');
-    const field = (label: string) => dialog.getByLabel(label, { exact: true });
-    const edit = () => page.getByRole('button', { name: 'Edit…' }).click();
-    const press = () => dialog.getByRole('button', { name: 'Save endpoint' }).click();
-    const save = async () => {
+/** The page of a new endpoint, and its form. */
+async function openEndpoint({ page, app, open }: World) {
+  const project = await app.newProject();
+  const receiver = await Receiver.start();
+  const endpoint = await project.post('/endpoints', { name: 'Shop', url: receiver.url });
+  const dialog = page.getByRole('dialog');
+  const press = () => dialog.getByRole('button', { name: 'Save endpoint' }).click();
+  await open(`endpoints/${endpoint.uid}`, project.projectId);
+  return {
+    receiver,
+    dialog,
+    press,
+    stored: () => project.get(`/endpoints/${endpoint.uid}`),
+    field: (label: string) => dialog.getByLabel(label, { exact: true }),
+    unfold: (label: string) => dialog.getByText(label, { exact: true }).click(),
+    edit: () => page.getByRole('button', { name: 'Edit…' }).click(),
+    save: async () => {
       await press();
       await dialog.waitFor({ state: 'detached' });
-    };
-    await open(`endpoints/${endpoint.uid}`, project.projectId);
+    },
+  };
+}
+
+export function endpointFormTests(get: () => World): void {
+  it('an endpoint signs in with OAuth 2 and a client certificate, and its form keeps keys that it does not show', async () => {
+    const { page } = get();
+    const { receiver, dialog, press, stored, field, unfold, edit, save } = await openEndpoint(get());
+    receiver.answerAlways((_request, response) => response.end('{"access_token":"t","expires_in":60}'));
     await edit();
     await field('Sign-in').selectOption('OAuth 2: a token of a token server');
     await field('Token server').fill('ftp://127.0.0.1/token');
@@ -38,7 +49,7 @@ export function endpointFormTests(get: () => World): void {
     await field('Token server').fill(`${receiver.url}/token`);
     await dialog.getByRole('button', { name: 'Ask for a token' }).click();
     await dialog.getByText(/A token was given/).waitFor();
-    await dialog.getByText('Client certificate', { exact: true }).click();
+    await unfold('Client certificate');
     await field('Certificate, PEM').fill(await pem('client.pem'));
     await press();
     await dialog.getByText('Is required with client_cert.').waitFor();
@@ -82,6 +93,48 @@ export function endpointFormTests(get: () => World): void {
     await save();
     expect(await stored()).toMatchObject({ authentication: null });
     expect(await stored()).not.toHaveProperty('mtls_client_cert');
+    await receiver.stop();
+  });
+
+  it('an endpoint is described, and its body, signatures and alerts are set', async () => {
+    const { page } = get();
+    const { receiver, dialog, press, stored, field, unfold, edit, save } = await openEndpoint(get());
+    await edit();
+    await field('Description').fill('Orders of the shop ☕');
+    await unfold('Body and signatures');
+    await field('Body').selectOption('Form fields');
+    await dialog.getByLabel('Sign the time too').uncheck();
+    await dialog.getByLabel('Add an Ed25519 signature').check();
+    await unfold('Slack or Teams on trouble');
+    await field('Slack webhook').fill('ftp://127.0.0.1/slack');
+    await field('Teams webhook').fill(`${receiver.url}/teams`);
+    expect(await violations(page)).toEqual([]);
+    await press();
+    await dialog.getByText('Must be an http or https URL with a host.').waitFor();
+    await field('Slack webhook').fill(`${receiver.url}/slack`);
+    await save();
+    const first = await stored();
+    expect(first).toMatchObject({
+      description: 'Orders of the shop ☕',
+      content_type: 'application/x-www-form-urlencoded',
+      advanced_signatures: false,
+      signing_key: { type: 'ed25519' },
+      slack_webhook_url: `${receiver.url}/slack`,
+      teams_webhook_url: `${receiver.url}/teams`,
+    });
+    await page.getByText('Orders of the shop ☕').waitFor();
+
+    await edit();
+    await field('Name').fill('Shop 2');
+    await save();
+    expect(await stored()).toEqual({ ...first, name: 'Shop 2', updated_at: expect.any(String) });
+
+    await edit();
+    await unfold('Body and signatures');
+    await dialog.getByLabel('Add an Ed25519 signature').uncheck();
+    await field('Slack webhook').fill('');
+    await save();
+    expect(await stored()).toMatchObject({ signing_key: null, slack_webhook_url: '' });
     await receiver.stop();
   });
 }

@@ -121,6 +121,8 @@ export function pageTests(get: () => World): void {
     await page.getByRole('link', { name: 'Show the events' }).click();
     await page.waitForURL(/events\?source=/);
     await page.locator('[data-row="0"]').getByText('GitHub of the shop').waitFor();
+    await page.getByLabel('Source', { exact: true }).selectOption('Any source');
+    await page.waitForURL((url) => !url.search.includes('source'));
     await open(`endpoints/${seed.endpoints.billing.uid}`);
     await figure('Delivered').getByText('13', { exact: true }).waitFor();
     await figure('Half arrive within').getByText('p50 with retries').waitFor();

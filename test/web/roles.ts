@@ -75,10 +75,12 @@ export function roleTests(get: () => World): void {
         ['endpoints', 'No endpoints yet'],
         ['sources', 'No sources yet'],
         ['subscriptions', 'No subscriptions yet'],
+        ['events', 'No events yet'],
+        ['deliveries', 'No deliveries yet'],
       ] as const) {
         await page.goto(`${app.url}/p/${emptyProject}/${path}`);
         const empty = page.locator('section', { hasText: title });
-        await empty.getByText('Developers of the project add them').waitFor();
+        await empty.getByText(/Developers of the project (add them|send events)/).waitFor();
         expect(await empty.textContent()).not.toMatch(/Add one|curl/);
         expect(await actsOf(page)).toEqual([]);
       }

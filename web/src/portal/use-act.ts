@@ -1,39 +1,13 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useToast } from '../ui/controls/toast.tsx';
+import { type Act, useActWith } from '../ui/controls/use-act.ts';
 import { explain } from './query-view.tsx';
 import { useWords } from './words.ts';
 
-/** False: it has been changed since, so it stays as it is. */
-type Undone = Promise<unknown>;
-
-/**
- * Something that the reader does. What is on the page is read again after it, and a toast says how it ended. With `undo`
- * the toast offers to put things back as they were. An act that cannot be put back has none.
- */
+/** An act of the reader, with its errors in the reader's language. */
 export function useAct<A = void, R = unknown>(
-  act: (argument: A) => Promise<R>,
-  done?: (result: R) => string,
-  undo?: (result: R) => Undone,
+  act: Act<A, R>['act'],
+  done?: Act<A, R>['done'],
+  undo?: Act<A, R>['undo'],
 ) {
-  const queries = useQueryClient();
-  const toast = useToast();
   const words = useWords();
-  const failed = (error: unknown) => toast(explain(words, error).text, { bad: true });
-  const takeBack = async (undone: Undone) => {
-    try {
-      toast((await undone) === false ? words.ui.changedSince : words.ui.undone);
-    } catch (error) {
-      failed(error);
-    }
-    await queries.invalidateQueries();
-  };
-  return useMutation({
-    mutationFn: act,
-    onSuccess: (result) => {
-      const text = done?.(result);
-      if (text !== undefined) toast(text, { undo: undo && (() => void takeBack(undo(result))) });
-      return queries.invalidateQueries();
-    },
-    onError: failed,
-  });
+  return useActWith<A, R>({ act, done, undo, errorText: (error) => explain(words, error).text });
 }

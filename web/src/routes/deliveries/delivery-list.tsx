@@ -4,20 +4,19 @@ import { deliveryState, receiverOf, triesOf, whyOf } from '../../data/delivery-s
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { type Search, useFilters } from '../../data/search.ts';
+import { cleared, type Search, useFilters } from '../../data/search.ts';
 import { BulkDialog } from '../../parts/bulk-dialog.tsx';
-import { sendCommand } from '../../parts/commands.ts';
-import { EndpointFilter } from '../../parts/endpoint-filter.tsx';
 import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
+import { NoTraffic } from '../../parts/no-traffic.tsx';
+import { EndpointFilter } from '../../parts/resource-filter.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { EmptyState } from '../../ui/page/states.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { Id } from '../../ui/text/id.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
@@ -78,7 +77,6 @@ export function DeliveryList() {
     live,
     news: 'event_delivery',
   });
-  const isFiltered = Object.keys(search).length > 0;
   return (
     <ListLayout>
       <PageHead title="Deliveries">
@@ -102,24 +100,13 @@ export function DeliveryList() {
         href={({ uid }) => withSearch(at(`deliveries/${uid}`), search)}
         name={(delivery) => `${deliveryState(delivery)}: ${delivery.event_type} to ${receiverOf(delivery)}`}
         empty={
-          isFiltered ? (
-            <EmptyState
-              title="No delivery matches these filters"
-              text="Look further back in time, or take a filter away."
-            >
-              <Button
-                onClick={() => setSearch(Object.fromEntries(Object.keys(search).map((name) => [name, ''])))}
-              >
-                Clear filters
-              </Button>
-            </EmptyState>
-          ) : (
-            <EmptyState
-              title="No deliveries yet"
-              text="A delivery is one event on its way to one endpoint. It needs an endpoint with a subscription that matches. Send an event:"
-              command={sendCommand(id)}
-            />
-          )
+          <NoTraffic
+            noun="delivery"
+            title="No deliveries yet"
+            text="A delivery is one event on its way to one endpoint. It needs an endpoint with a subscription that matches, and an event."
+            isFiltered={Object.keys(search).length > 0}
+            onClear={() => setSearch(cleared(search))}
+          />
         }
       />
       {bulk !== undefined && (

@@ -7,8 +7,10 @@ import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { AlertFields, alertsOf } from './alert-fields.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { type Delivery, DeliveryFields } from './delivery-fields.tsx';
+import { RequestFields, requestsOf } from './request-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
 interface Props {
@@ -27,10 +29,12 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
       delivery,
       url: text('url'),
       owner_id: text('owner_id'),
-      support_email: text('support_email'),
+      description: text('description'),
       http_timeout: Number(text('http_timeout')),
       rate_limit: Number(text('rate_limit')),
       rate_limit_duration: Number(text('rate_limit_duration')),
+      ...alertsOf(form),
+      ...requestsOf(form),
       ...(delivery === 'push' && {
         ...signInOf(form, endpoint.authentication),
         ...certificateOf(form, endpoint.mtls_client_cert),
@@ -49,19 +53,16 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
     >
       <DeliveryFields value={delivery} onChange={setDelivery} url={endpoint.url} />
       <TextField label="Name" name="name" required defaultValue={endpoint.name} />
+      <TextField label="Description" name="description" defaultValue={endpoint.description} />
       {delivery === 'push' && (
         <>
           <SignInFields authentication={endpoint.authentication} />
           <CertificateFields stored={endpoint.mtls_client_cert} />
         </>
       )}
+      <RequestFields endpoint={endpoint} />
       <TextField label="Customer" name="owner_id" defaultValue={endpoint.owner_id} />
-      <TextField
-        label="Mail on trouble"
-        name="support_email"
-        type="email"
-        defaultValue={endpoint.support_email}
-      />
+      <AlertFields endpoint={endpoint} />
       <div className="grid gap-4 sm:grid-cols-3">
         <TextField
           label="Deliveries"

@@ -38,6 +38,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Time limit', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
         ['Sign-in', sent(SIGN_INS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
+        ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
         ['Mail on trouble', endpoint.support_email || 'none'],
         [
           'Subscriptions',

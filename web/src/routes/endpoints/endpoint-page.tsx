@@ -63,6 +63,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       ) : (
         <p className="mb-3 break-all">{endpoint.url}</p>
       )}
+      {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
       {isDisabled && <DisabledBanner endpoint={endpoint} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}

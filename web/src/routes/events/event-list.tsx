@@ -9,6 +9,8 @@ import { ListLayout } from '../../parts/list-layout.tsx';
 import { LiveList } from '../../parts/live-list.tsx';
 import { LiveSwitch } from '../../parts/live-switch.tsx';
 import { May } from '../../parts/may.tsx';
+import { NoTraffic } from '../../parts/no-traffic.tsx';
+import { EndpointFilter, SourceFilter } from '../../parts/resource-filter.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../parts/time-filter.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -19,7 +21,6 @@ import { Id } from '../../ui/text/id.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
 import { StateBadge } from '../../ui/text/state-badge.tsx';
 import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
-import { NoEvents } from './no-events.tsx';
 import { eventFilters } from './queries.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
 
@@ -90,6 +91,8 @@ export function EventList() {
           value={search['key'] ?? ''}
           onChange={(key) => setSearch({ key })}
         />
+        <SourceFilter value={search['source'] ?? ''} onChange={(source) => setSearch({ source })} />
+        <EndpointFilter value={search['endpoint'] ?? ''} onChange={(endpoint) => setSearch({ endpoint })} />
         <FilterText
           label="Customer"
           value={search['customer'] ?? ''}
@@ -113,7 +116,13 @@ export function EventList() {
         href={({ uid }) => withSearch(at(`events/${uid}`), search)}
         name={(event) => `${event.event_type}, ${event.uid}`}
         empty={
-          <NoEvents isFiltered={Object.keys(search).length > 0} onClear={() => setSearch(cleared(search))} />
+          <NoTraffic
+            noun="event"
+            title="No events yet"
+            text="Events appear here as they are accepted."
+            isFiltered={Object.keys(search).length > 0}
+            onClear={() => setSearch(cleared(search))}
+          />
         }
       />
       {replaying && <ReplayDialog filters={filters} onClose={() => setReplaying(false)} />}

@@ -104,7 +104,7 @@ export function Check({
   const id = useId();
   return (
     <div className="flex items-start gap-2">
-      <input id={id} type="checkbox" {...rest} className="mt-0.5 size-4 accent-accent" />
+      <input id={id} type="checkbox" {...rest} className="mt-0.5 size-4 shrink-0 accent-accent" />
       <label htmlFor={id}>
         {label}
         {hint !== undefined && <span className="block text-xs text-muted">{hint}</span>}

@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEndpointChoices } from '../data/endpoint-choices.ts';
+import { useProject } from '../data/project.ts';
+import { FilterSelect, FilterText } from '../ui/controls/filter-controls.tsx';
+
+interface Props {
+  value: string;
+  onChange(value: string): void;
+}
+
+export function EndpointFilter(props: Props) {
+  const { endpoints, isAll } = useEndpointChoices();
+  return <ResourceFilter noun="endpoint" known={endpoints} isAll={isAll} {...props} />;
+}
+
+export function SourceFilter(props: Props) {
+  const { api, id } = useProject();
+  const { data } = useQuery({
+    queryKey: [id, 'source choices'],
+    queryFn: () => api.sources.list({ perPage: 100 }).page(),
+    staleTime: 30_000,
+  });
+  const isAll = data?.pagination.has_next_page !== true;
+  return <ResourceFilter noun="source" known={data?.content ?? []} isAll={isAll} {...props} />;
+}
+
+interface Choices {
+  noun: string;
+  known: readonly { uid: string; name: string }[];
+  isAll: boolean;
+}
+
+/** One of those that are known. With many of them it takes an id. */
+function ResourceFilter({ noun, known, isAll, value, onChange }: Props & Choices) {
+  const label = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;
+  if (!isAll) return <FilterText label={`${label} id`} value={value} onChange={onChange} />;
+  const isKnown = value === '' || known.some(({ uid }) => uid === value);
+  return (
+    <FilterSelect
+      label={label}
+      value={value}
+      onChange={onChange}
+      choices={[
+        ['', `Any ${noun}`],
+        ...(isKnown ? [] : [[value, value] as const]),
+        ...known.map(({ uid, name }) => [uid, name] as const),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,41 @@
+import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+
+const CHATS = ['slack_webhook_url', 'teams_webhook_url'] as const;
+
+/** Where alerts of the endpoint go. */
+export function AlertFields({ endpoint }: { endpoint: Endpoint }) {
+  return (
+    <>
+      <TextField
+        label="Mail on trouble"
+        name="support_email"
+        type="email"
+        defaultValue={endpoint.support_email}
+      />
+      <details open={CHATS.some((field) => endpoint[field] !== '')}>
+        <summary className="link w-fit">Slack or Teams on trouble</summary>
+        <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">
+          <TextField
+            label="Slack webhook"
+            name="slack_webhook_url"
+            type="url"
+            defaultValue={endpoint.slack_webhook_url}
+          />
+          <TextField
+            label="Teams webhook"
+            name="teams_webhook_url"
+            type="url"
+            defaultValue={endpoint.teams_webhook_url}
+          />
+        </div>
+      </details>
+    </>
+  );
+}
+
+/** What the fields say. */
+export function alertsOf(form: FormData): Partial<UpdateEndpoint> {
+  return Object.fromEntries(['support_email', ...CHATS].map((field) => [field, formText(form, field)]));
+}
