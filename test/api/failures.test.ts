@@ -231,3 +231,19 @@ test('a retry of one cause sends just those again', async () => {
     ({ content }) => content.length === 3 && content.every((row: Json) => row.metadata.num_trials === 2),
   );
 });
+
+test('a project has at most 500 muted groups, and one that is muted already can get another end', async () => {
+  const other = await app.newProject();
+  const endpoint = await other.post('/endpoints', { name: 'Shop', url: 'http://127.0.0.1:9/' });
+  const group = { endpoint_id: endpoint.uid, outcome: 'http_500' };
+  await other.post('/failures/mutes', group);
+  await app.database.query(
+    `insert into failure_mutes (id, project_id, endpoint_id, outcome, until, actor_type)
+     select 'mute ' || n, $1, 'endpoint ' || n, 'timeout', now() + interval '1 hour', 'instance'
+     from generate_series(1, 499) n`,
+    [other.projectId],
+  );
+  const refused = await other.post('/failures/mutes', { ...group, outcome: 'timeout' }, 400);
+  expect(refused.message).toContain('at most 500 muted groups; unmute one first');
+  await other.post('/failures/mutes', group);
+});

@@ -2276,7 +2276,7 @@ export interface ListFailuresResult {
     last_at: string;
     /** RFC 3339, UTC, milliseconds. */
     oldest_at: string;
-    /** Null: nobody has muted it. Always null for portal links. */
+    /** Who muted the group, and until when. Null if it is not muted, and for portal links. */
     muted: {
       uid: string;
       /** RFC 3339, UTC, milliseconds. */

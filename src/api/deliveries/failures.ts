@@ -45,7 +45,7 @@ const Failures = Type.Object({
       last_at: Time,
       oldest_at: Time,
       muted: Type.Union([FailureMute, Type.Null()], {
-        description: 'Null: nobody has muted it. Always null for portal links.',
+        description: 'Who muted the group, and until when. Null if it is not muted, and for portal links.',
       }),
     }),
     { description: 'The largest first.' },

@@ -26,7 +26,7 @@ export function RequestFields({ endpoint }: { endpoint: Requests }) {
           label="Sign the time too"
           name="advanced_signatures"
           defaultChecked={endpoint.advanced_signatures}
-          hint="A receiver can refuse a request that somebody recorded and sends again."
+          hint="With it a receiver can refuse an old request that is sent again."
         />
         <Check
           label="Add an Ed25519 signature"
