@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
-import { createTransport, type Transporter } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import { tcpConnect } from '../dispatch/connection/tcp-connect.ts';
 import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -38,7 +38,8 @@ interface Server {
 export class Mailer {
   readonly #from: string;
   readonly #timeoutMs: number;
-  readonly #transport: Transporter;
+  readonly #url: Secret<string>;
+  #transport: Transporter | undefined;
   readonly #turns = new Turns(1);
   /** Ends the mail under way. */
   #limit = new AbortController();
@@ -46,8 +47,19 @@ export class Mailer {
   constructor(options: MailerOptions) {
     this.#from = options.from;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-    this.#transport = createTransport({
-      url: options.url.reveal(),
+    this.#url = options.url;
+  }
+
+  /** Rejects if the server refused it. */
+  send(mail: Mail & { projectId: string }): Promise<void> {
+    return this.#turns.run(mail.projectId, () => this.#sendInTime(mail));
+  }
+
+  /** Loads nodemailer with the first mail. That takes 0.1 s of CPU, which most nodes never need. */
+  async #transporter(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    this.#transport ??= createTransport({
+      url: this.#url.reveal(),
       getSocket: callbackify(async (server: Server) => ({
         connection: await connect(server, this.#limit.signal),
       })),
@@ -57,14 +69,11 @@ export class Mailer {
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-  }
-
-  /** Rejects if the server refused it. */
-  send(mail: Mail & { projectId: string }): Promise<void> {
-    return this.#turns.run(mail.projectId, () => this.#sendInTime(mail));
+    return this.#transport;
   }
 
   async #sendInTime(mail: Mail): Promise<void> {
+    const transport = await this.#transporter();
     // An object is one address, whatever commas the text has.
     const to = { name: '', address: mail.to };
     const limit = new AbortController();
@@ -74,7 +83,7 @@ export class Mailer {
       late.reject(new Error(`the mail server did not take the mail within ${this.#timeoutMs / 1000} s`));
       limit.abort();
     });
-    const sending = this.#transport.sendMail({
+    const sending = transport.sendMail({
       from: this.#from,
       to,
       subject: mail.subject,

@@ -1,4 +1,4 @@
-import * as oidc from 'openid-client';
+import type { Configuration, IDToken, UserInfoResponse } from 'openid-client';
 import { AppError } from '../domain/errors.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { normalEmail } from './people-deps.ts';
@@ -11,7 +11,8 @@ import type { Identity, Provider } from './provider.ts';
  *   answered -> within ten minutes: the code is exchanged for an ID token, which must be signed by a key of the provider,
  *               be for this client, carry the nonce and be young. A provider takes each code once.
  *
- * Providers are chosen by the operator, so the egress rule does not apply to them.
+ * Providers are chosen by the operator, so the egress rule does not apply to them. The library is loaded with the first
+ * sign-in.
  */
 const TIMEOUT_SECONDS = 10;
 const ANSWER_MS = 10 * 60_000;
@@ -40,7 +41,7 @@ interface OidcDeps {
 export class Oidc {
   readonly providers: readonly Provider[];
   readonly #deps: OidcDeps;
-  readonly #known = new Map<string, { config: oidc.Configuration; sinceMs: number }>();
+  readonly #known = new Map<string, { config: Configuration; sinceMs: number }>();
 
   constructor(providers: readonly Provider[], deps: OidcDeps) {
     this.providers = providers;
@@ -50,6 +51,7 @@ export class Oidc {
   /** Where the browser goes, and the value of the cookie that it keeps meanwhile. */
   async begin(name: string, returnTo: string): Promise<{ url: string; sealed: string }> {
     const provider = this.#find(name);
+    const oidc = await import('openid-client');
     const config = await this.#configure(provider);
     const begun: Begun = {
       provider: name,
@@ -105,10 +107,11 @@ export class Oidc {
     }
   }
 
-  async #configure(provider: Provider): Promise<oidc.Configuration> {
+  async #configure(provider: Provider): Promise<Configuration> {
     const known = this.#known.get(provider.name);
     if (known !== undefined && performance.now() - known.sinceMs < KEEP_METADATA_MS) return known.config;
     const { issuer, clientId, clientSecret } = provider;
+    const oidc = await import('openid-client');
     // ID tokens are verified with the keys of the provider, in addition to TLS.
     const execute = [oidc.enableNonRepudiationChecks];
     // settings.ts allows http:// for loopback only.
@@ -125,7 +128,8 @@ export class Oidc {
     }
   }
 
-  async #exchange(config: oidc.Configuration, answer: URL, begun: Begun): Promise<oidc.UserInfoResponse> {
+  async #exchange(config: Configuration, answer: URL, begun: Begun): Promise<UserInfoResponse> {
+    const oidc = await import('openid-client');
     try {
       const tokens = await oidc.authorizationCodeGrant(config, answer, {
         expectedState: begun.state,
@@ -133,18 +137,18 @@ export class Oidc {
         pkceCodeVerifier: begun.verifier,
         idTokenExpected: true,
       });
-      const claims = tokens.claims() as oidc.IDToken;
-      if (claims['email'] !== undefined) return claims as oidc.UserInfoResponse;
+      const claims = tokens.claims() as IDToken;
+      if (claims['email'] !== undefined) return claims as UserInfoResponse;
       // Its subject must be that of the ID token.
       const more = await oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
-      return { ...more, ...claims } as oidc.UserInfoResponse;
+      return { ...more, ...claims } as UserInfoResponse;
     } catch (error) {
       this.#deps.failed(error as Error, `an answer of the provider ${begun.provider} was refused`);
       throw new AppError('provider_refused', {}, { cause: error });
     }
   }
 
-  #identify(provider: Provider, claims: oidc.UserInfoResponse): Identity {
+  #identify(provider: Provider, claims: UserInfoResponse): Identity {
     const { sub, email, email_verified, name } = claims;
     if (typeof email !== 'string' || email_verified !== true) throw new AppError('provider_unverified');
     const address = normalEmail(email);

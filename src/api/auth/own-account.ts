@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { changePassword } from '../../people/own-password.ts';
 import { endOtherSessions, endOwnSession, type Self } from '../../people/own-sessions.ts';
 import { MOST_CHARS } from '../../people/password-rules.ts';
 import { changeAccount } from '../../people/people-changes.ts';
+import { Type } from '../../platform/type.ts';
 import { listSessions } from '../../store/people/sessions.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';

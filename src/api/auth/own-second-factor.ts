@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import {
   beginSecondFactor,
   confirmSecondFactor,
@@ -7,6 +6,7 @@ import {
   removeSecondFactor,
   renewRecoveryCodes,
 } from '../../people/second-factor.ts';
+import { Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing, RequiredText } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

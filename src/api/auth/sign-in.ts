@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { checkLink, followLink, needsCode, needsPassword } from '../../people/links.ts';
 import { requestReset } from '../../people/own-password.ts';
 import { MOST_CHARS } from '../../people/password-rules.ts';
 import { signIn, signOut } from '../../people/sign-in.ts';
+import { Type } from '../../platform/type.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing, oneOf, RequiredText, Text } from '../http/fields.ts';

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Actor, AuditNote } from '../../domain/audit.ts';
 import { LANE, openStatuses } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
+import { Type } from '../../platform/type.ts';
 import { resend } from '../../routing/resend.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

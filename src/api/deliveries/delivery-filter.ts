@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import {
   type DeliveryStatus,
   deliveryGates,
@@ -11,6 +10,7 @@ import {
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

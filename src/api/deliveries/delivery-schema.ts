@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
 import type { DeviceRow } from '../../store/config/devices.ts';

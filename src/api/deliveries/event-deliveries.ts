@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { deliveryGates } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import type { Queryable } from '../../store/database/database.ts';

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { actorTypes, changeOf } from '../../domain/audit.ts';
 import { parseOutcomes } from '../../domain/delivery.ts';
 import { found, invalid } from '../../domain/errors.ts';
+import { Type } from '../../platform/type.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import {
   countFailureMutes,

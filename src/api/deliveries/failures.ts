@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/config/failure-mutes.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

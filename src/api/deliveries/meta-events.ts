@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
+import { Type } from '../../platform/type.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { deleteDevice } from '../../control/device-changes.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { listDevices } from '../../store/config/devices.ts';
 import { Device, toDevice } from '../endpoints/device-schema.ts';
 import type { ApiContext } from '../http/context.ts';

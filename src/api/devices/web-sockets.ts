@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket, WebSocketServer } from 'ws';
 import { AppError } from '../../domain/errors.ts';
 
 /**
@@ -17,10 +17,12 @@ const PENDING = Symbol('pending upgrade');
 type Upgrading = IncomingMessage & { [PENDING]?: { socket: Duplex; head: Buffer } };
 
 export class WebSockets {
-  readonly #server: WebSocketServer;
+  readonly #maxPayload: number;
+  /** Made for the first upgrade. The library takes 0.03 s of CPU to load, which most nodes never need. */
+  #server: WebSocketServer | undefined;
 
   constructor(app: FastifyInstance, maxPayload: number) {
-    this.#server = new WebSocketServer({ noServer: true, maxPayload, clientTracking: true });
+    this.#maxPayload = maxPayload;
     app.server.on('upgrade', (request: Upgrading, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy());
       request[PENDING] = { socket, head };
@@ -31,7 +33,7 @@ export class WebSockets {
       app.routing(request, response);
     });
     app.addHook('preClose', async () => {
-      for (const socket of this.#server.clients) {
+      for (const socket of this.#server?.clients ?? []) {
         socket.close(STOPPING, 'this node stops');
         // A program that does not answer does not hold up the stop.
         setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
@@ -40,14 +42,21 @@ export class WebSockets {
   }
 
   /** Takes over the socket of a request. Throws if it asks for no upgrade. */
-  open(request: FastifyRequest, reply: FastifyReply): Promise<WebSocket> {
+  async open(request: FastifyRequest, reply: FastifyReply): Promise<WebSocket> {
     const raw = request.raw as Upgrading;
     const pending = raw[PENDING];
     if (pending === undefined) throw new AppError('upgrade_required');
+    const { WebSocketServer } = await import('ws');
+    this.#server ??= new WebSocketServer({
+      noServer: true,
+      maxPayload: this.#maxPayload,
+      clientTracking: true,
+    });
+    const server = this.#server;
     reply.hijack();
     reply.raw.detachSocket(pending.socket as never);
     return new Promise((resolve) => {
-      this.#server.handleUpgrade(raw, pending.socket, pending.head, resolve);
+      server.handleUpgrade(raw, pending.socket, pending.head, resolve);
     });
   }
 }

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { type DeviceRow, DISABLED_AFTER_SECONDS } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { iso, isoOrNull, NullableTime, oneOf, Time } from '../http/fields.ts';

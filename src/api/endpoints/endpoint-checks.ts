@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { inScope } from '../../domain/endpoint-scope.ts';
 import { queryValues } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { deliveryKinds, endpointStatuses } from '../../domain/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import type { EndpointHealth, EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import {
   activateEndpoint,
   createEndpoint,
@@ -11,6 +10,7 @@ import {
 import { owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';

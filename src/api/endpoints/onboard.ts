@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { ONBOARD_CHUNK, type OnboardItem } from '../../control/onboard-job.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
@@ -7,6 +7,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { queryValue } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
 import { parseCsv } from '../../platform/csv.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Type } from 'typebox';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { type PulledDelivery, resultStates } from '../../routing/pull-door.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';

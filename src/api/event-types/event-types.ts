@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
 import {
   createEventType,
   deprecateEventType,
@@ -7,14 +6,13 @@ import {
   updateEventType,
 } from '../../control/event-type-changes.ts';
 import { seesEventType } from '../../domain/endpoint-scope.ts';
-import { type EventTypeRow, listEventTypes } from '../../store/config/event-types.ts';
+import { Type } from '../../platform/type.ts';
+import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
-import { updated } from '../http/updated.ts';
 import {
   CreateEventType,
-  checkJsonSchema,
   EventType,
   ImportEventTypes,
   toEventType,
@@ -26,6 +24,7 @@ const path = '/api/v1/projects/:projectID/event-types';
 const onePath = `${path}/:eventTypeID` as const;
 const tag = 'Event types';
 
+/** The validators of schemas are loaded by the first call that needs them. */
 export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   registerOperation(app, {
@@ -59,7 +58,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: EventType,
     access: 'developer',
     handle: async ({ by, body }) => {
-      const type = { name: body.name, ...described(UNDESCRIBED, body) };
+      const { describe, UNDESCRIBED } = await import('./describe-event-type.ts');
+      const type = { name: body.name, ...describe(UNDESCRIBED, body) };
       return toEventType(await createEventType(context.changes, by, type));
     },
   });
@@ -75,8 +75,9 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: EventType,
     access: 'developer',
     handle: async ({ by, params, body }) => {
+      const { describe } = await import('./describe-event-type.ts');
       const one = { ...by, id: params.eventTypeID };
-      return toEventType(await updateEventType(context.changes, one, (known) => described(known, body)));
+      return toEventType(await updateEventType(context.changes, one, (known) => describe(known, body)));
     },
   });
   registerOperation(app, {
@@ -106,6 +107,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: Type.Array(EventType),
     access: 'developer',
     handle: async ({ by, body }) => {
+      const { checkJsonSchema } = await import('./check-json-schema.ts');
       const types = readOpenApi(body.spec);
       for (const { name, json_schema } of types)
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
@@ -113,20 +115,4 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       return rows.map(toEventType);
     },
   });
-}
-
-const UNDESCRIBED = { category: '', description: '', json_schema: null };
-
-/** The type from the body. An empty schema says nothing, so none is stored. */
-function described<Known extends Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(
-  known: Known,
-  body: Static<typeof UpdateEventType>,
-): Known {
-  const { json_schema: schema } = body;
-  if (schema !== undefined) checkJsonSchema(schema, 'json_schema');
-  const isEmpty = schema !== undefined && Object.keys(schema).length === 0;
-  return updated<Pick<EventTypeRow, 'category' | 'description' | 'json_schema'>>(known, UpdateEventType, {
-    ...body,
-    json_schema: isEmpty ? null : schema,
-  }) as Known;
 }

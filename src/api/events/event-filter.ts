@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { EventFilter } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/credential-headers.ts';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { AppError, type FieldProblem, invalidFields } from '../../domain/errors.ts';
 import { SealError } from '../../platform/sealer.ts';
+import { Type } from '../../platform/type.ts';
 import { isConnectionError, isDataError } from '../../store/database/pg-errors.ts';
 import { toAppError } from './show-rows.ts';
 import { fieldsWithZero, problemsOfSchema } from './validation.ts';

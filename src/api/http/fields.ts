@@ -1,7 +1,8 @@
-import { type TSchema, type TString, Type } from 'typebox';
+import type { TSchema, TString } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
 import type { Page } from '../../domain/pagination.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
+import { Type } from '../../platform/type.ts';
 import { showRows } from './show-rows.ts';
 
 /** Common parts of the resources' schemas. */

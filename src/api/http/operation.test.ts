@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
-import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Caller } from './caller.ts';
 import { handleError, REFUSAL } from './error-handler.ts';

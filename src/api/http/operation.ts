@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access.ts';
 import type { Remembered } from './auth.ts';

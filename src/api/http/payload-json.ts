@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { payloadText } from '../../domain/payload-text.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 
 /** JSON exactly as received, number text and key order included. */
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { RawJson } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import { compilePortalView } from './portal-view.ts';
 
 const viewer = (canSeeSecrets: boolean) => ({

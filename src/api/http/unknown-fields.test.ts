@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { Type } from '../../platform/type.ts';
 import { unknownFieldsOf } from './unknown-fields.ts';
 
 const Input = Type.Object({

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../platform/type.ts';
 import { NullableTime, oneOf } from './fields.ts';
 
 /** Why an open delivery or event waits. */

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import type { Call } from '../http/call.ts';
 import { NullableTime, Time } from '../http/fields.ts';
 

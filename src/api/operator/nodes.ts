@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../platform/type.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { roles } from '../../domain/role.ts';
 import { invite, makeLinkFor } from '../../people/invitations.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
+import { Type } from '../../platform/type.ts';
 import { listAccounts, listMembers } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';

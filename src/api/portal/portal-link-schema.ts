@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { type PortalLinkRow, portalAuthTypes } from '../../store/config/portal-links.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
 import {
   createPortalLink,
@@ -11,6 +11,7 @@ import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { staticToken } from '../../control/portal-tokens.ts';
 import { found } from '../../domain/errors.ts';
+import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import { portalLinks } from '../../store/config/portal-links.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';

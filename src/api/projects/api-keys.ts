@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { createKey, revokeKey } from '../../control/key-changes.ts';
 import { invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { readRole, roles } from '../../domain/role.ts';
+import { Type } from '../../platform/type.ts';
 import type { ApiKeyRow } from '../../store/config/api-keys.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { type AuditAction, actorTypes, auditActions } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/config/audit-entries.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
 import {
   countsPerInterval,

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { mayBeVisible } from '../../domain/credential-headers.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
@@ -12,6 +12,7 @@ import {
 } from '../../domain/project-config.ts';
 import { signatureHashes } from '../../domain/signature-hash.ts';
 import { parseGoDuration } from '../../platform/duration.ts';
+import { Type } from '../../platform/type.ts';
 import { generateSecret } from '../../signing/secrets.ts';
 import { iso, oneOf, parseTime, Text } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';

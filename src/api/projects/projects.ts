@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
 import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
@@ -7,6 +7,7 @@ import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { ProjectConfig } from '../../domain/project-config.ts';
 import { roles } from '../../domain/role.ts';
+import { Type } from '../../platform/type.ts';
 import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access.ts';

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { percentileMs } from '../../metrics/traffic.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import {
   readLatencies,

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { Type } from '../../platform/type.ts';
 import { nameSchemas } from './name-schemas.ts';
 
 const Secret = Type.Object({ value: Type.String() });

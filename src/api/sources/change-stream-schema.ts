@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { ChangeStreamSettings } from '../../domain/source.ts';
+import { Type } from '../../platform/type.ts';
 import type { SourceFields } from '../../store/config/sources.ts';
 import { parseDatabaseUrl } from '../../store/database/database-url.ts';
 import { Text } from '../http/fields.ts';

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { SourcePubSub } from '../../domain/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import { oneOf, Text } from '../http/fields.ts';
 import { AnyJson } from '../http/payload-json.ts';
 

@@ -1,9 +1,10 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
 import { signatureHashes } from '../../domain/signature-hash.ts';
 import { type SourceVerifier, sourceTypes } from '../../domain/source.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
 import { signatureEncodings } from '../../ingest/verify/signature.ts';
+import { Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';

@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../platform/type.ts';
 import { type BrokerStatusRow, readBrokerStatus } from '../../store/brokers/broker-status.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { Queryable } from '../../store/database/database.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { AppError, found } from '../../domain/errors.ts';
+import { Type } from '../../platform/type.ts';
 import { CallRate } from '../http/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';

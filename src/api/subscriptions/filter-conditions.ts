@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
 import { type FilterConditions, filterScopes } from '../../domain/subscription.ts';
 import { validateFilter } from '../../matcher/filter.ts';
 import { neverMatches } from '../../matcher/never-matches.ts';
+import { Type } from '../../platform/type.ts';
 
 /** Conditions in requests, and their rules. */
 export const Conditions = Type.Record(Type.String(), Type.Unknown());

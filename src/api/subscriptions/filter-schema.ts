@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
 import { type FilterRecord, recordConditions } from '../../domain/subscription.ts';
 import { readTime, TIME_HINT } from '../../domain/time.ts';
 import { flatten } from '../../matcher/flatten.ts';
+import { Type } from '../../platform/type.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { iso, NullableTime, RequiredText, Text } from '../http/fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';

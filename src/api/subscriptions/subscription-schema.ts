@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { deliveryModes } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updatedAt } from '../../store/database/row-times.ts';

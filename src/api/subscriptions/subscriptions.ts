@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import {
   createSubscription,
   deleteSubscription,
@@ -11,6 +10,7 @@ import { found, invalid } from '../../domain/errors.ts';
 import type { SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { compileFilter } from '../../matcher/filter.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import {
   type SubscriptionFields,

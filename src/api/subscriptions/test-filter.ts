@@ -1,7 +1,8 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
 import type { Explanation } from '../../matcher/explain.ts';
 import { FilterSubject } from '../../matcher/filter-subject.ts';
+import { Type } from '../../platform/type.ts';
 import { Conditions } from './filter-conditions.ts';
 
 /** A sample request to test filters on. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { found } from '../../domain/errors.ts';
 import type { Sealer } from '../../platform/sealer.ts';
+import { Type } from '../../platform/type.ts';
 import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../routing/explain-match.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';

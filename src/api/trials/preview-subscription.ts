@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { recordsFor } from '../../domain/subscription.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from '../../routing/routed-subscription.ts';

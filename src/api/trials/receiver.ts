@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { isReceiver, RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
 import { parseStored } from '../../domain/stored-json.ts';
+import { Type } from '../../platform/type.ts';
 import { lastAttempts } from '../../store/history/delivery-attempts.ts';
 import { listDeliveries } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
 import type { ApiContext } from '../http/context.ts';
 import { oneOf, Text } from '../http/fields.ts';

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
+import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';

@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../platform/type.ts';
 import { NullableTime, oneOf } from '../http/fields.ts';
 
 const hitKinds = [

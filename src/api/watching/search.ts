@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
 import { queryValue } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
 import { getJob } from '../../store/config/jobs.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery } from '../../store/history/event-deliveries.ts';

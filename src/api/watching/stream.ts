@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { type EndpointScope, inScope, seesDelivery, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import type { RecentDelivery, RecentEvent } from '../../store/history/recent-rows.ts';
 import { hidesPayload, requireAccess } from '../http/access.ts';

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { changeOf } from '../../domain/audit.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
+import { Type } from '../../platform/type.ts';
 import { audited } from '../../store/config/audit-entries.ts';
 import {
   countViews,

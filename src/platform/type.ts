@@ -1,0 +1,88 @@
+import type { Type as TypeBox } from 'typebox';
+
+/**
+ * The builders of typebox that schemas here use, with its types. They return the same JSON Schemas, as type.test.ts shows.
+ * typebox itself is 373 files, which take a fifth of the CPU time of a start to load.
+ *
+ * `Optional` marks a copy of a schema with a property that is not enumerable, so that no reader of the schema sees it.
+ */
+type Built = Pick<
+  typeof TypeBox,
+  | 'Array'
+  | 'Boolean'
+  | 'Integer'
+  | 'Literal'
+  | 'Null'
+  | 'Number'
+  | 'Object'
+  | 'Omit'
+  | 'Optional'
+  | 'Partial'
+  | 'Record'
+  | 'Required'
+  | 'String'
+  | 'Union'
+  | 'Unknown'
+  | 'Unsafe'
+>;
+type Schema = Record<string, unknown>;
+type Properties = Record<string, Schema>;
+
+const OPTIONAL = Symbol('optional');
+
+const withMark = (schema: Schema, isOptional: boolean): Schema =>
+  Object.defineProperty({ ...schema }, OPTIONAL, { value: isOptional, enumerable: false });
+
+const plain =
+  (type: string) =>
+  (options?: Schema): Schema => ({ type, ...options });
+
+function object(properties: Properties, options?: Schema): Schema {
+  const required = Object.keys(properties).filter(
+    (name) => (properties[name] as { [OPTIONAL]?: boolean })[OPTIONAL] !== true,
+  );
+  return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
+}
+
+/** The options of the given schema are dropped, as typebox does. */
+const marked = (isOptional: boolean) => (schema: { properties: Properties }, options?: Schema) =>
+  object(
+    Object.fromEntries(
+      Object.entries(schema.properties).map(([name, property]) => [name, withMark(property, isOptional)]),
+    ),
+    options,
+  );
+
+function omit(schema: { properties: Properties }, names: readonly string[], options?: Schema): Schema {
+  const kept = Object.entries(schema.properties).filter(([name]) => !names.includes(name));
+  return object(Object.fromEntries(kept), options);
+}
+
+const builders: Record<keyof Built, (...args: never[]) => Schema> = {
+  Array: (items: Schema, options?: Schema) => ({ type: 'array', items, ...options }),
+  Boolean: plain('boolean'),
+  Integer: plain('integer'),
+  Literal: (value: string | number | boolean, options?: Schema) => ({
+    type: typeof value,
+    const: value,
+    ...options,
+  }),
+  Null: plain('null'),
+  Number: plain('number'),
+  Object: object,
+  Omit: omit,
+  Optional: (schema: Schema) => withMark(schema, true),
+  Partial: marked(true),
+  Record: (_key: Schema, value: Schema, options?: Schema) => ({
+    type: 'object',
+    patternProperties: { '^.*$': value },
+    ...options,
+  }),
+  Required: marked(false),
+  String: plain('string'),
+  Union: (anyOf: Schema[], options?: Schema) => ({ anyOf, ...options }),
+  Unknown: (options?: Schema) => ({ ...options }),
+  Unsafe: (schema: Schema) => ({ ...schema }),
+};
+
+export const Type = builders as unknown as Built;
