@@ -4,7 +4,8 @@ import type { Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
 /** Lists are bounded by bytes too: a page of large payloads ends early, with the right cursor. */
-const EVENTS = 30;
+/** Three pages. */
+const EVENTS = 20;
 const PAYLOAD_BYTES = 900_000;
 /** Twice the bound of a page, since an event shows its payload as `data` and as `raw`, and room for the rest. */
 const MOST_BYTES = 17_000_000;
