@@ -9,8 +9,8 @@ import { Link, withSearch } from '../ui/text/link.tsx';
 import { count } from '../ui/text/numbers.ts';
 import { TimeStyleContext } from '../ui/text/time.tsx';
 import { DeliveryChart } from './delivery-chart.tsx';
+import { rangeOf } from './lists/time-filter.tsx';
 import { QueryView } from './query-view.tsx';
-import { rangeOf } from './time-filter.tsx';
 
 const TIME = '24h';
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
-import { useOpenId } from '../../parts/list-layout.tsx';
+import { useOpenId } from '../../parts/lists/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { DayNumbers } from '../../parts/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { EndpointBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';

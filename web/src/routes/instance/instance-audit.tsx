@@ -2,7 +2,7 @@ import type { AuditEntry } from 'posthorn-client';
 import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
 import { auditColumns } from '../../parts/audit-columns.tsx';
-import { LiveList } from '../../parts/live-list.tsx';
+import { LiveList } from '../../parts/lists/live-list.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 

@@ -1,8 +1,8 @@
 import type { Job } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { ListLayout } from '../../parts/list-layout.tsx';
-import { LiveList } from '../../parts/live-list.tsx';
+import { ListLayout } from '../../parts/lists/list-layout.tsx';
+import { LiveList } from '../../parts/lists/live-list.tsx';
 import { JobBadge } from '../../parts/states.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { JobBadge } from '../../parts/states.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { MetaEvent } from 'posthorn-client';
 import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DeliveryBadge } from '../../parts/states.tsx';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';
 import { DayNumbers } from '../../parts/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';

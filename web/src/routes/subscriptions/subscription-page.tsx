@@ -3,7 +3,7 @@ import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/list-layout.tsx';
+import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { OnOffBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';

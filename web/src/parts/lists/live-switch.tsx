@@ -1,4 +1,4 @@
-import { Button } from '../ui/controls/button.tsx';
+import { Button } from '../../ui/controls/button.tsx';
 
 export function LiveSwitch({ live, onChange }: { live: boolean; onChange(live: boolean): void }) {
   return (

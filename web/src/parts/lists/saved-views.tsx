@@ -2,16 +2,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { ListViewsResult } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../data/explain-error.ts';
-import { useMay } from '../data/may.ts';
-import { useProject } from '../data/project.ts';
-import { type Search, useFilters } from '../data/search.ts';
-import { Button } from '../ui/controls/button.tsx';
-import { FormDialog } from '../ui/controls/dialog.tsx';
-import { TextField } from '../ui/controls/fields.tsx';
-import { FilterSelect } from '../ui/controls/filter-controls.tsx';
-import { formText } from '../ui/controls/form-text.ts';
-import { useAct } from './use-act.ts';
+import { errorText } from '../../data/explain-error.ts';
+import { useMay } from '../../data/may.ts';
+import { useProject } from '../../data/project.ts';
+import { type Search, useFilters } from '../../data/search.ts';
+import { Button } from '../../ui/controls/button.tsx';
+import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { FilterSelect } from '../../ui/controls/filter-controls.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { useAct } from '../use-act.ts';
 
 /** The filters as text, in one order. */
 function queryOf(search: Search): string {

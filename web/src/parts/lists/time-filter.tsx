@@ -1,7 +1,7 @@
 import { useContext } from 'react';
-import { isTimeRange, parseTimeRange, type TimeRange } from '../data/time-range.ts';
-import { FilterSelect, FilterText } from '../ui/controls/filter-controls.tsx';
-import { TimeStyleContext } from '../ui/text/time.tsx';
+import { isTimeRange, parseTimeRange, type TimeRange } from '../../data/time-range.ts';
+import { FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
+import { TimeStyleContext } from '../../ui/text/time.tsx';
 
 const COMMON = ['15m', '1h', '2h', '24h', '7d'];
 const WORDS: Readonly<Record<string, string>> = {

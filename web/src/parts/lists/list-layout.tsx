@@ -1,8 +1,8 @@
 import { Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useFilters } from '../data/search.ts';
-import { Icon } from '../ui/text/icon.tsx';
-import { Link, withSearch } from '../ui/text/link.tsx';
+import { useFilters } from '../../data/search.ts';
+import { Icon } from '../../ui/text/icon.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
 
 /** The id of the row that is open, if one is. */
 export const useOpenId = (): string | undefined => (useParams({ strict: false }) as { id?: string }).id;

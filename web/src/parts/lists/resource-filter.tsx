@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEndpointChoices } from '../data/endpoint-choices.ts';
-import { useProject } from '../data/project.ts';
-import { FilterSelect, FilterText } from '../ui/controls/filter-controls.tsx';
+import { useEndpointChoices } from '../../data/endpoint-choices.ts';
+import { useProject } from '../../data/project.ts';
+import { FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 
 interface Props {
   value: string;

@@ -1,13 +1,13 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { Rows } from '../data/rows.ts';
-import { Skeleton } from '../ui/page/states.tsx';
-import { ColumnChoice, useHiddenColumns } from '../ui/tables/column-choice.tsx';
-import type { Column } from '../ui/tables/columns.ts';
-import { DataList, type DataListHandle } from '../ui/tables/data-list.tsx';
-import type { Selection } from '../ui/tables/tick.tsx';
-import { Icon } from '../ui/text/icon.tsx';
+import type { Rows } from '../../data/rows.ts';
+import { Skeleton } from '../../ui/page/states.tsx';
+import { ColumnChoice, useHiddenColumns } from '../../ui/tables/column-choice.tsx';
+import type { Column } from '../../ui/tables/columns.ts';
+import { DataList, type DataListHandle } from '../../ui/tables/data-list.tsx';
+import type { Selection } from '../../ui/tables/tick.tsx';
+import { Icon } from '../../ui/text/icon.tsx';
+import { ProblemView } from '../query-view.tsx';
 import { useOpenId } from './list-layout.tsx';
-import { ProblemView } from './query-view.tsx';
 
 interface Props<T> {
   label: string;

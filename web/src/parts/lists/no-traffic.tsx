@@ -1,8 +1,8 @@
-import { useMay } from '../data/may.ts';
-import { useProject } from '../data/project.ts';
-import { Button } from '../ui/controls/button.tsx';
-import { EmptyState } from '../ui/page/states.tsx';
-import { sendCommand } from './commands.ts';
+import { useMay } from '../../data/may.ts';
+import { useProject } from '../../data/project.ts';
+import { Button } from '../../ui/controls/button.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { sendCommand } from '../commands.ts';
 
 interface Props {
   noun: string;

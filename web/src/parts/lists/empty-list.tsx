@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { type Operation, useMay } from '../data/may.ts';
-import { useProject } from '../data/project.ts';
-import { Button, buttonLook } from '../ui/controls/button.tsx';
-import { EmptyState } from '../ui/page/states.tsx';
-import { Link } from '../ui/text/link.tsx';
+import { type Operation, useMay } from '../../data/may.ts';
+import { useProject } from '../../data/project.ts';
+import { Button, buttonLook } from '../../ui/controls/button.tsx';
+import { EmptyState } from '../../ui/page/states.tsx';
+import { Link } from '../../ui/text/link.tsx';
 
 interface Props {
   /** What the list has, such as `endpoint`. */
