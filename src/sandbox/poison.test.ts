@@ -3,6 +3,7 @@
  * timing: runs of one tenant per run of the other, and lost processes.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { functionVersion } from './contract.ts';
 import { Sandbox } from './sandbox.ts';
@@ -26,7 +27,12 @@ const poisons: [string, string[]][] = [
 ];
 
 const PACE_ROUNDS = 5;
-const PACE_RUNS = 20;
+const PACE_RUNS = 15;
+/** Runs of others for each hostile run: ten take as long as one that ends at its limit, so half of the time is theirs. */
+const FAIR_RUNS = 10;
+const PAUSE_MS = 10;
+/** A limit that hostile functions reach soon, also with the low priority of suspects on a busy machine. */
+const SOON_MS = 30;
 
 let sandbox: Sandbox;
 let before: Set<string>;
@@ -44,21 +50,28 @@ function children(): string[] {
 
 const ownProcesses = () => children().filter((pid) => !before.has(pid));
 
-function run(code: string, tenant: string, n: number) {
+function run(code: string, tenant: string, n: number, hostileMs = 100) {
   const common = { input: JSON.stringify({ n }), seed: '', nowMs: 0 };
   // Before V8 has optimised it, the slow function takes several times as long.
-  const limits = { cpuMs: tenant === 'good' ? 2_000 : 100 };
+  const limits = { cpuMs: tenant === 'good' ? 2_000 : hostileMs };
   return sandbox.run({ code, version: functionVersion(code), tenant, ...common, limits });
 }
 
-/** Runs the good tenant's functions until stopped. Each must give a result. Returns how many ended. */
-async function keepRunning(code: string, state: { isStopped: boolean }): Promise<number> {
-  let ended = 0;
-  while (!state.isStopped) {
-    expect(await run(code, 'good', ended)).toMatchObject({ ok: true });
-    ended += 1;
+/** Runs the good tenant's functions until stopped. Each must give a result. Counts those that ended. */
+async function keepRunning(code: string, good: Good): Promise<void> {
+  while (!good.isStopped && good.ended < good.enough) {
+    expect(await run(code, 'good', good.ended)).toMatchObject({ ok: true });
+    good.ended += 1;
+    if (good.pauseMs > 0) await wait(good.pauseMs);
   }
-  return ended;
+}
+
+interface Good {
+  isStopped: boolean;
+  ended: number;
+  /** No more are needed. */
+  enough: number;
+  pauseMs: number;
 }
 
 async function startBoth(): Promise<string[]> {
@@ -72,11 +85,12 @@ async function startBoth(): Promise<string[]> {
 describe.runIf(process.platform === 'linux')('a tenant whose functions are', () => {
   it.each(poisons)('%s costs others one process at most', async (_, codes) => {
     const serving = await startBoth();
-    const good = { isStopped: false };
+    // Pauses leave the hostile functions time to reach their limits.
+    const good = { isStopped: false, ended: 0, enough: Number.POSITIVE_INFINITY, pauseMs: PAUSE_MS };
     const goods = [keepRunning(quick, good), keepRunning(slow, good)];
     let poisoned = 0;
     for (let n = 0; poisoned < 3; n += 1) {
-      const result = await run(codes[n % codes.length] as string, 'bad', n);
+      const result = await run(codes[n % codes.length] as string, 'bad', n, SOON_MS);
       if (!result.ok) poisoned += 1;
     }
     const left = ownProcesses();
@@ -89,14 +103,15 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
 
   it.each(poisons.slice(0, 4))('%s gets fewer runs than others that wait as long', async (_, codes) => {
     await startBoth();
-    const good = { isStopped: false };
+    // The others end before the hostile ones, or are too few.
+    const good = { isStopped: false, ended: 0, enough: 3 * FAIR_RUNS + 1, pauseMs: 0 };
     const goods = Array.from({ length: 4 }, () => keepRunning(slow, good));
     const bads = Array.from({ length: 3 }, (_each, n) => run(codes[n % codes.length] as string, 'bad', n));
     await Promise.all(bads);
     good.isStopped = true;
-    const ended = (await Promise.all(goods)).reduce((sum, count) => sum + count, 0);
-    // Ten of these runs take as long as one that ends at its limit, so at least half of the time is theirs.
-    expect(ended / bads.length).toBeGreaterThan(10);
+    const { ended } = good;
+    await Promise.all(goods);
+    expect(ended / bads.length).toBeGreaterThan(FAIR_RUNS);
   });
 
   it('loops, throws and allocations lets others run at half their pace or more', async () => {
@@ -109,7 +124,7 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     const bad = { isStopped: true };
     let n = 0;
     const keepPoisoning = async () => {
-      while (!bad.isStopped) await run(codes[n++ % codes.length] as string, 'bad', n);
+      while (!bad.isStopped) await run(codes[n++ % codes.length] as string, 'bad', n, SOON_MS);
     };
     const tookMs = async () => {
       const from = performance.now();
