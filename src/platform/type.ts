@@ -2,7 +2,7 @@ import type { Type as TypeBox } from 'typebox';
 
 /**
  * The builders of typebox that schemas here use, with its types. They return the same JSON Schemas, as type.test.ts shows.
- * typebox itself is 373 files, which take a fifth of the CPU time of a start to load.
+ * typebox itself is 373 files, which took a fifth of the CPU time of a start to load.
  *
  * `Optional` marks a copy of a schema with a property that is not enumerable, so that no reader of the schema sees it.
  */

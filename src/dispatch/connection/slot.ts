@@ -1,7 +1,5 @@
 import type { Socket } from 'node:net';
-import type { buildConnector } from 'undici';
-// Only the client: all of undici is 90 more files, which take 0.05 s of CPU to load.
-import Client from 'undici/lib/dispatcher/client.js';
+import { type buildConnector, Client } from 'undici';
 import type { Connector, Progress, Target, TlsOffer } from './connector.ts';
 import type { Exchange, Line } from './exchange.ts';
 import { InterimAnswers } from './interim-answers.ts';
