@@ -49,6 +49,7 @@ export interface StoreJob {
 const READ_AT_ONCE = 16;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
+const LIMIT_LOOK_MS = 500;
 
 export class MessageStore {
   readonly #deps: MessageStoreDeps;
@@ -64,6 +65,7 @@ export class MessageStore {
     let count = 0;
     for (let failures = 0; count < job.messages.length; ) {
       if (job.signal.aborted) throw new StoreAborted(count, { unreadable });
+      const limits = this.#limitsOf(job.source);
       try {
         await this.#inBudget(job, async () => {
           read ??= await this.#read(job, unreadable);
@@ -74,7 +76,8 @@ export class MessageStore {
       } catch (error) {
         failures += 1;
         job.waiting(error);
-        await this.#pause(error, failures, job.signal);
+        if (isFullLimit(error)) await this.#awaitRoom(error, limits, job);
+        else await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1)), job.signal);
       }
     }
     return { unreadable };
@@ -158,11 +161,28 @@ export class MessageStore {
     };
   }
 
-  /** A limit says when it has room again; everything else is asked more and more rarely. An abort ends the wait. */
-  async #pause(reason: unknown, failures: number, signal: AbortSignal): Promise<void> {
-    const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-    const isLimit = reason instanceof AppError && reason.code === 'rate_limited';
-    const ms = isLimit ? Math.min(LONGEST_PAUSE_MS, (reason.retryAfterSeconds ?? 1) * 1000) : backoff;
-    await delay(ms, undefined, { signal }).catch(() => undefined);
+  /** A limit says when it has room again. One that is changed meanwhile may have room at once. */
+  async #awaitRoom({ retryAfterSeconds = 1 }: AppError, limits: string, job: StoreJob): Promise<void> {
+    const until = performance.now() + Math.min(LONGEST_PAUSE_MS, retryAfterSeconds * 1000);
+    const leftMs = () => until - performance.now();
+    while (leftMs() > 0 && !job.signal.aborted && this.#limitsOf(job.source) === limits)
+      await pause(Math.min(LIMIT_LOOK_MS, leftMs()), job.signal);
+  }
+
+  #limitsOf({ id, projectId }: StoreJob['source']): string {
+    const routing = this.#deps.cache.peek(projectId);
+    const source = routing?.sources.get(id);
+    return JSON.stringify([
+      source?.rate_limit,
+      source?.rate_limit_duration,
+      routing?.project.config.ratelimit,
+    ]);
   }
 }
+
+const isFullLimit = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'rate_limited';
+
+/** An abort ends it. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
