@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../program.ts';
-import { mavenJars } from './artifacts.ts';
+import { cached, mavenJars } from './artifacts.ts';
 import { ServerProcess } from './server-process.ts';
 
 /**
  * A real Kafka of one node in KRaft mode, in a directory of its own. Its listeners: `plaintext`, `sasl` (PLAIN,
  * SCRAM-SHA-256, SCRAM-SHA-512), `tls` (without SASL) and `saslTls`, with the certificate of the tests' authority.
+ * `elsewhere` is plain text, and tells its clients to go on at ELSEWHERE.
  */
 const run = promisify(execFile);
 const JARS = 'org.apache.kafka:kafka_2.13:4.3.1';
@@ -24,12 +25,13 @@ export const KAFKA_USERS = {
   scram512: { username: 'carol', password: 'carol-secret' },
 } as const;
 
-const LISTENERS = ['plaintext', 'sasl', 'tls', 'saslTls'] as const;
+export const ELSEWHERE = '127.0.0.2';
+const LISTENERS = ['plaintext', 'sasl', 'tls', 'saslTls', 'elsewhere'] as const;
 export type KafkaPorts = Record<(typeof LISTENERS)[number], number>;
+/** Changes with the users, because their passwords are in it. */
+const FORMATTED = 'kafka-formatted-4.3.1-1';
 
 interface Advertised {
-  /** Clients cannot reach it, so the broker creates a topic when a client asks for it. */
-  advertisedHost?: string;
   advertisedPort?: number;
 }
 
@@ -45,7 +47,7 @@ export class KafkaServer {
     this.#directory = place.directory;
   }
 
-  /** `advertised`: the host, and the port of `plaintext`, that the broker tells its clients to use. */
+  /** `advertisedPort`: the port of `plaintext` that the broker tells its clients to use. */
   static async start(options: Advertised = {}): Promise<KafkaServer> {
     const jars = await mavenJars(JARS);
     const directory = await mkdtemp(join(tmpdir(), 'posthorn-kafka-'));
@@ -97,7 +99,18 @@ export class KafkaServer {
       this.#config,
       properties({ ...advertised, controller, keystore, ports: this.ports, directory: this.#directory }),
     );
-    const tool = [...JAVA, '-cp', join(this.#jars, '*'), 'kafka.tools.StorageTool'];
+    await cp(await formatted(this.#jars), join(this.#directory, 'data'), { recursive: true });
+  }
+}
+
+/** An empty data directory. To make it takes 1.4 s of CPU, so it is kept. */
+function formatted(jars: string): Promise<string> {
+  return cached(FORMATTED, async (into) => {
+    const config = `${into}.properties`;
+    const plain = 'listeners=CONTROLLER://127.0.0.1:1\nlistener.security.protocol.map=CONTROLLER:PLAINTEXT';
+    const roles = 'process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:1';
+    await writeFile(config, `${roles}\ncontroller.listener.names=CONTROLLER\n${plain}\nlog.dirs=${into}\n`);
+    const tool = [...JAVA, '-cp', join(jars, '*'), 'kafka.tools.StorageTool', 'format'];
     // 16 bytes whose text does not begin with `-`, which would be read as an option.
     const id = Buffer.from(randomBytes(8).toString('hex')).toString('base64url');
     const { scram256, scram512 } = KAFKA_USERS;
@@ -105,17 +118,13 @@ export class KafkaServer {
       '-S',
       `${hash}=[name=${username},password=${password}]`,
     ];
-    await run('java', [
-      ...tool,
-      'format',
-      '-t',
-      id,
-      '-c',
-      this.#config,
-      ...user('SCRAM-SHA-256', scram256),
-      ...user('SCRAM-SHA-512', scram512),
-    ]);
-  }
+    const users = [...user('SCRAM-SHA-256', scram256), ...user('SCRAM-SHA-512', scram512)];
+    try {
+      await run('java', [...tool, '-t', id, '-c', config, ...users]);
+    } finally {
+      await rm(config);
+    }
+  });
 }
 
 function properties(
@@ -127,10 +136,12 @@ function properties(
   },
 ): string {
   const { controller, keystore, ports, directory } = given;
-  const { advertisedHost = '127.0.0.1', advertisedPort = ports.plaintext } = given;
-  const advertised = { ...ports, plaintext: advertisedPort };
-  const at = (address: string, of: KafkaPorts) =>
-    LISTENERS.map((name) => `${name.toUpperCase()}://${address}:${of[name]}`).join(',');
+  const advertised = { ...ports, plaintext: given.advertisedPort ?? ports.plaintext };
+  const at = (of: KafkaPorts, elsewhere = '127.0.0.1') =>
+    LISTENERS.map((name) => {
+      const address = name === 'elsewhere' ? elsewhere : '127.0.0.1';
+      return `${name.toUpperCase()}://${address}:${of[name]}`;
+    }).join(',');
   const { plain } = KAFKA_USERS;
   const loginModule = 'org.apache.kafka.common.security';
   const sasl = (name: string) => `
@@ -144,16 +155,16 @@ node.id=1
 controller.quorum.voters=1@127.0.0.1:${controller}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
-listeners=${at('127.0.0.1', ports)},CONTROLLER://127.0.0.1:${controller}
-advertised.listeners=${at(advertisedHost, advertised)}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,SASLTLS:SASL_SSL
+listeners=${at(ports)},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=${at(advertised, ELSEWHERE)}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,SASLTLS:SASL_SSL,ELSEWHERE:PLAINTEXT
 ssl.keystore.type=PEM
 ssl.keystore.location=${keystore}
 ${sasl('sasl')}
 ${sasl('sasltls')}
 log.dirs=${join(directory, 'data')}
 num.partitions=1
-auto.create.topics.enable=${advertisedHost !== '127.0.0.1'}
+auto.create.topics.enable=false
 offsets.topic.num.partitions=3
 offsets.topic.replication.factor=1
 transaction.state.log.num.partitions=3
