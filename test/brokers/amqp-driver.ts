@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import {
+  evaluate,
   RABBITMQ_USER,
   RABBITMQ_VHOST,
   type RabbitMqFacts,
   RabbitMqServer,
-  rabbitmqctl,
 } from '../support/brokers/rabbitmq-server.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
@@ -92,26 +92,36 @@ export class AmqpSide {
 
   /** `messages_unacknowledged` and such. */
   async count(queue: string, column: string): Promise<number> {
-    const listed = await this.control(
-      'list_queues',
-      '-p',
-      RABBITMQ_VHOST,
-      '--no-table-headers',
-      'name',
-      column,
-    );
-    const row = listed.split('\n').find((line) => line.startsWith(`${queue}\t`));
-    return Number(row?.split('\t')[1]);
+    const found = `{ok, Queue} = rabbit_amqqueue:lookup(${queueTerm(queue)})`;
+    return Number(await this.evaluate(`${found}, element(2, hd(rabbit_amqqueue:info(Queue, [${column}])))`));
   }
 
-  control(...args: string[]): Promise<string> {
-    return rabbitmqctl(this.#facts.control, ...args);
+  async exists(queue: string): Promise<boolean> {
+    return (await this.evaluate(`rabbit_amqqueue:exists(${queueTerm(queue)})`)) === 'true';
+  }
+
+  /** With a password, and what it may configure, write and read in the virtual host. */
+  async addUser(user: string, password: string, vhost: string, rights: readonly string[]): Promise<void> {
+    const given = rights.map((right) => `<<"${right}">>`).join(', ');
+    await this.evaluate(
+      `rabbit_auth_backend_internal:add_user(<<"${user}">>, <<"${password}">>, <<"tests">>)`,
+    );
+    await this.evaluate(
+      `rabbit_auth_backend_internal:set_permissions(<<"${user}">>, <<"${vhost}">>, ${given}, <<"tests">>)`,
+    );
+  }
+
+  /** An Erlang expression, in the server. */
+  evaluate(expression: string): Promise<string> {
+    return evaluate(this.#facts.control, expression);
   }
 
   async close(): Promise<void> {
     if (this.#channel !== undefined) await this.#model?.close();
   }
 }
+
+const queueTerm = (queue: string): string => `rabbit_misc:r(<<"${RABBITMQ_VHOST}">>, queue, <<"${queue}">>)`;
 
 async function startOwn(): Promise<OwnBroker> {
   const relay = await startTcpRelay();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ReadGate } from '../../src/brokers/amqp/read-gate.ts';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
-import { RABBITMQ_USER, RABBITMQ_VHOST, type RabbitMqFacts } from '../support/brokers/rabbitmq-server.ts';
+import { RABBITMQ_VHOST, type RabbitMqFacts } from '../support/brokers/rabbitmq-server.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { AmqpSide, amqpSettings, queueName } from './amqp-driver.ts';
@@ -44,9 +44,8 @@ const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
 check('every way in works: TLS, a percent sign in the virtual host, the defaults of the broker', async () => {
   const scene = await BrokerScene.on(app);
   // The default user of a broker, and its default virtual host.
-  await side.control('add_user', 'guest', 'guest').catch(() => undefined);
-  await side.control('add_vhost', '/').catch(() => undefined);
-  await side.control('set_permissions', '-p', '/', 'guest', '.*', '.*', '.*');
+  await side.evaluate('rabbit_vhost:add(<<"/">>, <<"tests">>)');
+  await side.addUser('guest', 'guest', '/', ['.*', '.*', '.*']);
   const tls = { schema: 'amqps', host: 'localhost', port: String(facts.ports.tls) };
   const queues = await Promise.all(
     [tls, { vhost: encodeURIComponent(RABBITMQ_VHOST) }].map(async (fields) => {
@@ -91,8 +90,7 @@ check(
 
 check('what is wrong is said in plain words', async () => {
   const scene = await BrokerScene.on(app);
-  await side.control('add_user', 'reader', 'secret');
-  await side.control('set_permissions', '-p', RABBITMQ_VHOST, 'reader', '^$', '^$', '.*');
+  await side.addUser('reader', 'secret', RABBITMQ_VHOST, ['^$', '^$', '.*']);
   const queue = queueName();
   const reader = { user: 'reader', password: 'secret' };
   const wrong: [object, string][] = [
@@ -126,9 +124,8 @@ check('what is wrong is said in plain words', async () => {
   // The test of a connection makes nothing.
   const untouched = await scene.source(settings({ queue: queueName() }), { is_disabled: true });
   expect(await tested(scene, untouched)).toEqual({ ok: true, reason: '' });
-  expect(await side.control('list_queues', '-p', RABBITMQ_VHOST, 'name')).not.toContain(
-    untouched.pub_sub.amqp.queue,
-  );
+  expect(await side.exists(queue)).toBe(false);
+  expect(await side.exists(untouched.pub_sub.amqp.queue)).toBe(false);
 });
 
 check('a missing queue is made and bound; one that exists keeps its arguments', async () => {
@@ -211,47 +208,24 @@ check('an id counts together with its message; without ids the status says what 
 check('a queue that is deleted, and a connection that an operator closes, are opened again', async () => {
   const scene = await BrokerScene.on(app);
   const queue = queueName();
-  const source = await scene.source(settings({ queue }));
+  const auth = { user: 'operated', password: 'secret' };
+  await side.addUser(auth.user, auth.password, RABBITMQ_VHOST, ['.*', '.*', '.*']);
+  const source = await scene.source(settings({ queue, auth }));
   await scene.status(source, 'running');
   await side.publish(queue, [numbered(0)]);
   await scene.waitFor(source, 1);
   await (await side.channel()).deleteQueue(queue);
-  const hasConsumer = async () =>
-    (await (await side.channel()).checkQueue(queue).catch(() => null))?.consumerCount === 1;
+  const hasConsumer = async () => (await side.exists(queue)) && (await side.count(queue, 'consumers')) === 1;
   await eventually(hasConsumer, Boolean, PATIENCE_MS);
   const deleted = await scene.status(source, 'running', ({ last_error: error }) => error !== '');
   expect(deleted.last_error).toMatch(/The (broker ended the consumer: the )?queue was deleted/);
-  await side.control('close_all_user_connections', RABBITMQ_USER.user, 'maintenance');
-  await side.close().catch(() => undefined);
+  await side.evaluate(`rabbit_networking:close_all_user_connections(<<"${auth.user}">>, <<"maintenance">>)`);
   const closed = await scene.status(source, 'running', ({ last_error: error }) => !error.includes('queue'));
   expect(closed.last_error).toBe(
     'The broker closed the connection: it is shutting down, or an operator closed it.',
   );
   await side.publish(queue, [numbered(1)]);
   await scene.waitFor(source, 2);
-});
-
-check('a broker that refuses publishers for want of memory is read on', async () => {
-  const scene = await BrokerScene.on(app);
-  const queue = queueName();
-  await (await side.channel()).assertQueue(queue);
-  await side.publish(
-    queue,
-    range(0, 20).map((n) => numbered(n)),
-  );
-  await side.control('set_vm_memory_high_watermark', '0.000001');
-  try {
-    const source = await scene.source(settings({ queue }));
-    await scene.waitFor(source, 20);
-    // The connection of the publisher gets no answers now.
-    await eventually(
-      () => side.count(queue, 'messages'),
-      (waiting) => waiting === 0,
-      PATIENCE_MS,
-    );
-  } finally {
-    await side.control('set_vm_memory_high_watermark', '0.4');
-  }
 });
 
 check('of large messages few are sent ahead, and all are stored', async () => {
@@ -321,5 +295,28 @@ check('the address of the broker obeys the egress rule', async () => {
     }
   } finally {
     await strict.stop();
+  }
+});
+
+check('a broker that refuses publishers for want of memory is read on', async () => {
+  const scene = await BrokerScene.on(app);
+  const queue = queueName();
+  await (await side.channel()).assertQueue(queue);
+  await side.publish(
+    queue,
+    range(0, 20).map((n) => numbered(n)),
+  );
+  await side.evaluate('vm_memory_monitor:set_vm_memory_high_watermark(0.000001)');
+  try {
+    const source = await scene.source(settings({ queue }));
+    await scene.waitFor(source, 20);
+    // The connection of the publisher gets no answers now.
+    await eventually(
+      () => side.count(queue, 'messages'),
+      (waiting) => waiting === 0,
+      PATIENCE_MS,
+    );
+  } finally {
+    await side.evaluate('vm_memory_monitor:set_vm_memory_high_watermark(0.4)');
   }
 });

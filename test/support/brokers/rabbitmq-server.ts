@@ -20,34 +20,44 @@ const ERLANG =
   );
 
 export const RABBITMQ_USER = { user: 'alice', password: 'alice secret/+%' };
+/** It lets `evaluate` in. */
+const COOKIE = 'tests';
 export const RABBITMQ_VHOST = 'orders/eu';
 
 export interface RabbitMqFacts {
   ports: { plain: number; tls: number };
-  /** For `rabbitmqctl`. */
-  control: { program: string; env: NodeJS.ProcessEnv };
+  /** For `evaluate`. */
+  control: { program: string; port: number; cookie: string };
 }
 
-/** What `rabbitmqctl` says. It takes a second: it is an Erlang system of its own. */
-export async function rabbitmqctl(
-  { program, env }: RabbitMqFacts['control'],
-  ...args: string[]
+/**
+ * What an Erlang expression is in the server, as `rabbitmqctl eval` says it. That is an Erlang system of its own and takes
+ * 0.8 s of CPU. `erl_call` takes 3 ms.
+ */
+export async function evaluate(
+  { program, port, cookie }: RabbitMqFacts['control'],
+  expression: string,
 ): Promise<string> {
-  return (await run(program, ['--quiet', ...args], { env })).stdout.trim();
+  const asked = run(program, ['-address', `localhost:${port}`, '-c', cookie, '-e']);
+  asked.child.stdin?.end(`${expression}.\n`);
+  const answer = (await asked).stdout.trim();
+  const value = /^\{ok, (.*)\}$/s.exec(answer)?.[1];
+  if (value === undefined) throw new Error(`RabbitMQ answers ${answer} to ${expression}`);
+  return value;
 }
 
 export class RabbitMqServer {
   readonly ports: RabbitMqFacts['ports'];
   readonly #root: string;
   readonly #directory: string;
-  readonly #env: NodeJS.ProcessEnv;
+  readonly #env: Record<string, string>;
   #process: ServerProcess | undefined;
 
   private constructor(given: {
     ports: { plain: number; tls: number };
     root: string;
     directory: string;
-    env: NodeJS.ProcessEnv;
+    env: Record<string, string>;
   }) {
     this.ports = given.ports;
     this.#root = given.root;
@@ -69,6 +79,7 @@ export class RabbitMqServer {
     await writeFile(join(directory, 'rabbitmq.conf'), settings(directory, { plain, tls }));
     await writeFile(join(directory, 'plugins'), '[].');
     await mkdir(join(directory, 'data'));
+    await writeFile(join(directory, '.erlang.cookie'), COOKIE, { mode: 0o400 });
     const env = {
       PATH: `${join(root, 'usr/lib/erlang/bin')}:${process.env['PATH']}`,
       HOME: directory,
@@ -93,7 +104,9 @@ export class RabbitMqServer {
   }
 
   get facts(): RabbitMqFacts {
-    return { ports: this.ports, control: { program: this.#program('rabbitmqctl'), env: this.#env } };
+    const program = join(this.#root, 'usr/lib/erlang/bin/erl_call');
+    const port = Number(this.#env['RABBITMQ_DIST_PORT']);
+    return { ports: this.ports, control: { program, port, cookie: COOKIE } };
   }
 
   async kill(): Promise<void> {
@@ -102,17 +115,15 @@ export class RabbitMqServer {
   }
 
   async resume(): Promise<void> {
-    this.#process = new ServerProcess(this.#program('rabbitmq-server'), [], {
+    const [script] = globSync('usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server', {
+      cwd: this.#root,
+    });
+    if (script === undefined) throw new Error('the packages have no rabbitmq-server');
+    this.#process = new ServerProcess(join(this.#root, script), [], {
       cwd: this.#directory,
       env: this.#env,
     });
     await this.#process.listening(this.ports.plain, this.ports.tls);
-  }
-
-  #program(name: string): string {
-    const [path] = globSync(`usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/${name}`, { cwd: this.#root });
-    if (path === undefined) throw new Error(`the packages have no ${name}`);
-    return join(this.#root, path);
   }
 
   async stop(): Promise<void> {
