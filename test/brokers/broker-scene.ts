@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import type { TestMessage } from './broker-driver.ts';
 
 /** Brokers take seconds to share out their queues, and the machine may be busy. */
-export const PATIENCE_MS = 90_000;
+export const PATIENCE_MS = 180_000;
 
 /** The fields of a source that has such settings: of a database, or `pub_sub`. */
 export function fieldsOf(settings: object): object {
