@@ -28,6 +28,7 @@ it('the tour of docs/cli.md runs as written', async () => {
   const env = {
     PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     HOME: folder,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     // For the doctor, which looks at the database itself.
     DATABASE_URL: app.database.url,
     POSTHORN_SECRET_KEY: SECRET_KEY,
