@@ -1,11 +1,6 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
 /** Rules that colours can break. A change of the scheme changes nothing else. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -18,9 +13,9 @@ export async function violations(
 ): Promise<string[]> {
   if (await page.evaluate(`typeof axe === 'undefined'`)) await page.evaluate(axe.source);
   const runOnly = checks === 'all' ? ALL : { type: 'rule', values: OF_COLOURS };
-  const options = { runOnly, rules: { region: { enabled: false } } };
-  const found = (await page.evaluate(`axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)})`)) as {
-    violations: Violation[];
-  };
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  const options = { runOnly, rules: { region: { enabled: false } }, resultTypes: ['violations'] };
+  // The page answers with sentences. Every element that passed, as JSON, took node 0.8 s of CPU on a page with a list.
+  return page.evaluate(`axe
+    .run(${JSON.stringify(part)}, ${JSON.stringify(options)})
+    .then((found) => found.violations.map(({ id, nodes: [{ html, failureSummary }] }) => id + ': ' + html + ' ' + failureSummary))`);
 }
