@@ -36,42 +36,6 @@ export function portalPageTests(get: () => PortalWorld): void {
     };
 
     it.each([
-      ['light', false, 1280],
-      ['dark', true, 1280],
-      ['light on a phone', false, 360],
-    ] as const)(
-      'show their data without violations of WCAG 2.2 AA and without scrolling sideways, %s',
-      async (_name, dark, width) => {
-        const world = get();
-        const checks = dark ? 'colours' : 'all';
-        const { url } = await world.link({ owner_id: 'customer-9', can_manage_endpoint: true });
-        const deliveryId = await failedDelivery(world);
-        const { page, wrongs, close } = await world.visit(url, { dark, width });
-        for (const [place, shows] of pages({ seed: world.seed, deliveryId })) {
-          await goTo(page, place);
-          await page.getByText(shows).first().waitFor();
-          expect([place, await violations(page, checks)]).toEqual([place, []]);
-          await expectAllInSight(page);
-        }
-        for (const [place, button] of dialogs(world.seed)) {
-          await goTo(page, place);
-          await page.getByRole('button', { name: button, exact: true }).click();
-          const dialog = page.getByRole('dialog');
-          await dialog.waitFor();
-          expect([button, await violations(page, checks, 'dialog')]).toEqual([button, []]);
-          const { x = -1, width: wide = 0 } = (await dialog.boundingBox()) ?? {};
-          expect([button, x >= 0 && x + wide <= width]).toEqual([button, true]);
-          const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))`;
-          expect([button, await page.evaluate(hidden)]).toEqual([button, 0]);
-          await page.keyboard.press('Escape');
-          await dialog.waitFor({ state: 'detached' });
-        }
-        expect(wrongs).toEqual([]);
-        await close();
-      },
-    );
-
-    it.each([
       ['de-DE', 'Endpunkte', 'de'],
       ['fr-FR', 'Points de réception', 'fr'],
       ['es-ES', 'Destinos', 'es'],
@@ -123,5 +87,42 @@ export function portalPageTests(get: () => PortalWorld): void {
       expect(wrongs).toEqual([]);
       await close();
     });
+
+    // After the others: the node stores its counts every 10 s, and until then no endpoint is known to fail.
+    it.each([
+      ['light', false, 1280],
+      ['dark', true, 1280],
+      ['light on a phone', false, 360],
+    ] as const)(
+      'show their data without violations of WCAG 2.2 AA and without scrolling sideways, %s',
+      async (_name, dark, width) => {
+        const world = get();
+        const checks = dark ? 'colours' : 'all';
+        const { url } = await world.link({ owner_id: 'customer-9', can_manage_endpoint: true });
+        const deliveryId = await failedDelivery(world);
+        const { page, wrongs, close } = await world.visit(url, { dark, width });
+        for (const [place, shows] of pages({ seed: world.seed, deliveryId })) {
+          await goTo(page, place);
+          await page.getByText(shows).first().waitFor();
+          expect([place, await violations(page, checks)]).toEqual([place, []]);
+          await expectAllInSight(page);
+        }
+        for (const [place, button] of dialogs(world.seed)) {
+          await goTo(page, place);
+          await page.getByRole('button', { name: button, exact: true }).click();
+          const dialog = page.getByRole('dialog');
+          await dialog.waitFor();
+          expect([button, await violations(page, checks, 'dialog')]).toEqual([button, []]);
+          const { x = -1, width: wide = 0 } = (await dialog.boundingBox()) ?? {};
+          expect([button, x >= 0 && x + wide <= width]).toEqual([button, true]);
+          const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))`;
+          expect([button, await page.evaluate(hidden)]).toEqual([button, 0]);
+          await page.keyboard.press('Escape');
+          await dialog.waitFor({ state: 'detached' });
+        }
+        expect(wrongs).toEqual([]);
+        await close();
+      },
+    );
   });
 }
