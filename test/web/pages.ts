@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { violations } from './axe.ts';
 import { expectAllInSight } from './out-of-sight.ts';
-import type { World } from './world.ts';
+import { goTo, type World } from './world.ts';
 
 /** Each page: its address, a heading, and what shows that its data has come. */
 const PAGES: [path: string, shows: RegExp][] = [
@@ -43,8 +43,8 @@ export function pageTests(get: () => World): void {
   it.each(PAGES)(
     '%s shows its rows, without violations of WCAG 2.2 AA in light and dark, and fits a phone',
     async (path, shows) => {
-      const { page, open } = get();
-      await open(path);
+      const { page, go } = get();
+      await go(path);
       await page.getByText(shows).first().waitFor();
       expect(await violations(page)).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
@@ -66,12 +66,12 @@ export function pageTests(get: () => World): void {
     ['settings', /POSTHORN_PORT/],
   ])('%s of the instance shows its rows, on a desk and on a phone', async (path, shows) => {
     const world = get();
+    await goTo(world.page, `${world.app.url}/instance/${path}`);
     for (const size of [
       { width: 360, height: 740 },
       { width: 1440, height: 900 },
     ]) {
       await world.page.setViewportSize(size);
-      await world.page.goto(`${world.app.url}/instance/${path}`);
       await world.page.getByText(shows).first().waitFor();
       await expectAllInSight(world.page);
     }
@@ -80,7 +80,7 @@ export function pageTests(get: () => World): void {
 
   it.each(EMPTY)('%s of an empty project says so, and how to fill it', async (path, says) => {
     const world = get();
-    await world.open(path, world.emptyProject);
+    await world.go(path, world.emptyProject);
     await world.page.locator('main').getByText(says).first().waitFor();
     expect(await violations(world.page)).toEqual([]);
     await world.page.setViewportSize({ width: 360, height: 740 });
@@ -92,7 +92,7 @@ export function pageTests(get: () => World): void {
     'a row of %s opens beside the list, by the keyboard alone',
     async (path) => {
       const world = get();
-      await world.open(path);
+      await world.go(path);
       const first = world.page.locator('[data-row="0"] a');
       await first.focus();
       await world.page.keyboard.press('ArrowDown');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiClient } from '../support/client.ts';
 import { member } from '../support/session-client.ts';
 import { violations } from './axe.ts';
-import { fresh, type World } from './world.ts';
+import { fresh, goTo, type World } from './world.ts';
 
 /** Buttons that change nothing on the server. */
 const HARMLESS = /^(Copy|Columns|Filters|Live|Raw|Show|$)/;
@@ -31,7 +31,7 @@ export function roleTests(get: () => World): void {
         content: [failed],
       } = await app.project.get('/eventdeliveries?status=Failure&perPage=1');
       const open = async (path: string, shows: string) => {
-        await page.goto(`${app.url}/p/${app.projectId}/${path}`);
+        await goTo(page, `${app.url}/p/${app.projectId}/${path}`);
         await page.locator('main').getByText(shows).first().waitFor();
       };
       const { crm } = seed.endpoints;
@@ -78,13 +78,13 @@ export function roleTests(get: () => World): void {
         ['events', 'No events yet'],
         ['deliveries', 'No deliveries yet'],
       ] as const) {
-        await page.goto(`${app.url}/p/${emptyProject}/${path}`);
+        await goTo(page, `${app.url}/p/${emptyProject}/${path}`);
         const empty = page.locator('section', { hasText: title });
         await empty.getByText(/Developers of the project (add them|send events)/).waitFor();
         expect(await empty.textContent()).not.toMatch(/Add one|curl/);
         expect(await actsOf(page)).toEqual([]);
       }
-      await page.goto(`${app.url}/p/${emptyProject}/endpoints?name=none`);
+      await goTo(page, `${app.url}/p/${emptyProject}/endpoints?name=none`);
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await page.getByText('No endpoints yet').waitFor();
       expect(wrongs).toEqual([]);
@@ -103,7 +103,7 @@ export function roleTests(get: () => World): void {
       const pages = await pagesOf(page);
       expect(pages).toContain('Devices');
       expect(pages.filter((one) => /Portal|Audit|People|keys/.test(one))).toEqual([]);
-      await page.goto(`${app.url}/p/${app.projectId}/settings`);
+      await goTo(page, `${app.url}/p/${app.projectId}/settings`);
       await page.getByText('Administrators of the project change them.').waitFor();
       expect(await actsOf(page)).toEqual([]);
       expect(wrongs).toEqual([]);

@@ -15,8 +15,10 @@ export interface World {
   wrongs: string[];
   /** The id of a project without anything in it. */
   emptyProject: string;
-  /** Opens a page of the project with traffic. */
+  /** Loads a page of the project with traffic. */
   open(path: string, project?: string): Promise<void>;
+  /** Goes to a page of the project with traffic, as a click on a link does. */
+  go(path: string, project?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,12 +45,29 @@ export async function makeWorld(): Promise<World> {
     wrongs,
     emptyProject: empty.projectId,
     open: async (path, project = app.projectId) => void (await page.goto(`${app.url}/p/${project}/${path}`)),
+    go: (path, project = app.projectId) => goTo(page, `${app.url}/p/${project}/${path}`),
     stop: async () => {
       await browser.close();
       await seeded.stop();
       await app.stop();
     },
   };
+}
+
+/**
+ * Goes to another page of the dashboard as a click on a link does. The document, its scripts and axe stay: it takes 0.2 s
+ * of CPU, a load 0.75 s, and axe 0.3 s in each new document. Ends when the page of the address is shown, so no
+ * text of the page before is taken for its own.
+ */
+export async function goTo(page: Page, url: string): Promise<void> {
+  const { origin } = new URL(url);
+  if (!page.url().startsWith(origin)) return void (await page.goto(url));
+  await page.evaluate(`(async () => {
+    history.pushState({}, '', ${JSON.stringify(url)});
+    const isShown = ({ status, resolvedLocation }) =>
+      status === 'idle' && location.origin + resolvedLocation?.href === location.href;
+    while (!isShown(__TSR_ROUTER__.state)) await new Promise((resolve) => setTimeout(resolve, 10));
+  })()`);
 }
 
 /** A page without a key or a session, as a visitor has it. It may ask only the node at `url`. */
