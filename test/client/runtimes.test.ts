@@ -56,7 +56,9 @@ it.each(runtimes.filter(([, command]) => isHere(command)))('%s', async (_name, c
   expect(named(JSON.parse(stdout) as unknown[])).toEqual(expected);
 });
 
-it.runIf(isHere('chromium'))('Chromium', async () => {
+const chromium = ['chromium-headless-shell', 'chromium'].find(isHere);
+
+it.runIf(chromium !== undefined)('Chromium', async () => {
   const page = `<script type="module">
     import { verifyWebhook } from './dist/posthorn.js';
     import { acceptedRequests } from './check-signatures.js';
@@ -83,7 +85,7 @@ it.runIf(isHere('chromium'))('Chromium', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const profile = join(folder, 'profile');
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
-  const browser = spawn('chromium', [...flags, '--remote-debugging-port=0', url], { stdio: 'ignore' });
+  const browser = spawn(chromium ?? '', [...flags, '--remote-debugging-port=0', url], { stdio: 'ignore' });
   const ended = new Promise((resolve) => browser.once('exit', resolve));
   try {
     const failed = ended.then(() => Promise.reject(new Error('Chromium ended before it had a result')));

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
+/** The shell is Chromium without the windows. Its browser process takes half the CPU time: 15 s in the tests of the dashboard. */
 const PLACES = [
   process.env['CHROMIUM_PATH'] ?? '',
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -12,7 +14,8 @@ const PLACES = [
 /** A real Chromium. Null: this machine has none. The whole suite does not pass without one. */
 export const chromiumPath: string | null = PLACES.find((path) => path !== '' && existsSync(path)) ?? null;
 
-export const NO_CHROMIUM = 'no Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM_PATH';
+export const NO_CHROMIUM =
+  'no Chromium: install it (Debian: apt-get install chromium-headless-shell) or set CHROMIUM_PATH';
 
 export const isWholeSuite = process.env['WHOLE_SUITE'] === '1';
 
