@@ -1,7 +1,7 @@
 import { statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PLANS, type Plan, type Sample } from './figure.ts';
+import { PLANS, type Sample } from './figure.ts';
 import type { Goal } from './goals.ts';
 import { machine } from './machine.ts';
 import { measureDeliveries } from './measure.ts';
@@ -94,29 +94,40 @@ export async function runScaling(options: ScalingOptions): Promise<void> {
   await refuseSmallDisk(
     Math.max(...axes.filter((a) => a.name === 'stored_deliveries').flatMap((a) => a.steps(options)), 0),
   );
-  const plan: Plan = options.smoke ? PLANS.smoke : PLANS.default;
-  const stage = await Stage.start(plan, STATISTICS_SETTINGS);
+  const stages: Stage[] = [];
+  const newStage = async (): Promise<Stage> => {
+    const stage = await Stage.start(options.smoke ? PLANS.smoke : PLANS.default, STATISTICS_SETTINGS);
+    stages.push(stage);
+    return stage;
+  };
+  const stopAll = () => Promise.all(stages.map((stage) => stage.stop()));
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+    process.once(signal, () => void stopAll().finally(() => process.exit(1)));
   const figures: ScalingResults['figures'] = {};
   try {
+    const events = Number(options.events ?? (options.smoke ? 300 : 4_000));
     for (const axis of axes) {
       const steps: Record<string, Sample> = {};
-      for (const step of axis.steps(options)) {
+      const measure = async (step: number, on: Stage) => {
         process.stderr.write(`${axis.name}: ${step}\n`);
-        steps[step] = await measureStep(stage, axis, {
-          step,
-          events: Number(options.events ?? (options.smoke ? 300 : 4_000)),
-        });
+        steps[step] = await measureStep(on, axis, { step, events });
         figures[axis.name] = steps;
+      };
+      // A smoke run only counts. Its steps wait for statistics most of the time, so they run side by side.
+      const all = axis.steps(options);
+      for (const together of options.smoke ? [all] : all.map((step) => [step])) {
+        await Promise.all(together.map(async (step, n) => measure(step, stages[n] ?? (await newStage()))));
         // Written after each step, because long steps take a while and results must not be lost.
         if (options.json !== undefined)
-          await writeFile(options.json, `${JSON.stringify(resultsOf(stage, figures), null, 2)}\n`);
+          await writeFile(
+            options.json,
+            `${JSON.stringify(resultsOf(stages[0] as Stage, figures), null, 2)}\n`,
+          );
       }
     }
-    console.log(scalingReport(resultsOf(stage, figures)));
+    console.log(scalingReport(resultsOf(stages[0] as Stage, figures)));
   } finally {
-    await stage.stop();
+    await stopAll();
   }
 }
 
