@@ -45,7 +45,7 @@ const logLines = (program: Program) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { process?: number; msg: string });
 
-test.concurrent('two processes serve on one port, both deliver, and a stop ends both cleanly', async (context) => {
+test('two processes serve on one port, both deliver, and a stop ends both cleanly', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start({ ...TWO, POSTHORN_DATABASE_CONNECTIONS: '15' });
   const url = await program.ready();
@@ -87,7 +87,7 @@ test.concurrent('two processes serve on one port, both deliver, and a stop ends 
   expect(stopped).toHaveLength(3);
 });
 
-test.concurrent('a killed process comes back, nothing is lost, and no client waits for ever', async (context) => {
+test('a killed process comes back, nothing is lost, and no client waits for ever', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start(TWO);
   const url = await program.ready();
@@ -135,7 +135,7 @@ async function expectNoneWaits(url: string, victim: number): Promise<void> {
   expect((await Promise.all(answers)).filter((text) => text.startsWith('Error: '))).toHaveLength(1);
 }
 
-test.concurrent('processes whose primary is killed end by themselves, and the next start loses nothing', async (context) => {
+test('processes whose primary is killed end by themselves, and the next start loses nothing', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start(TWO);
   await subscribeReceiver(scene, program);
@@ -155,7 +155,7 @@ test.concurrent('processes whose primary is killed end by themselves, and the ne
   expect(Math.max(...arrivals(scene.receiver).values())).toBeLessThanOrEqual(2);
 });
 
-test.concurrent('a process that cannot start ends the program, with one clear line and nothing left running', async (context) => {
+test('a process that cannot start ends the program, with one clear line and nothing left running', async (context) => {
   const scene = await setScene(context);
   const program = new Program({
     args: ['serve'],
@@ -171,7 +171,7 @@ test.concurrent('a process that cannot start ends the program, with one clear li
   expect(isAlive(program.databases[0]!.pid)).toBe(false);
 });
 
-test.concurrent('a process that hangs is killed after the grace, and the log says so', async (context) => {
+test('a process that hangs is killed after the grace, and the log says so', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start({ ...TWO, POSTHORN_GRACE: '2' });
   const pids = nodesOf(program);
