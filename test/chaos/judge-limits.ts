@@ -35,10 +35,10 @@ export interface Strictness {
 
 export const STRICT: Strictness = { minShare: 0.95, handoverMs: 250, jitterMs: 25 };
 /**
- * For a machine with other work at the same time. While two other test files ran, a burst that was started on time arrived
- * 65 ms late.
+ * For a machine with other work at the same time. While three other test files ran, a burst that was started on time arrived
+ * 220 ms late. Two bursts at once, of a limit that does not hold, arrive far closer together than what is left of 1 s.
  */
-export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000, jitterMs: 150 };
+export const LENIENT: Strictness = { minShare: 0.5, handoverMs: 2_000, jitterMs: 400 };
 /**
  * Round trips of the handover, each as late as the database's answers are: the claim round that is under way, the
  * request for rate leases that is under way, the request, the notification, and the same two of claims on the other node.
