@@ -39,22 +39,18 @@ export async function startPostmaster({
 }: Launch): Promise<Postmaster> {
   const log = await openLog(logFile);
   let child: ChildProcess;
+  let ended: Promise<string>;
   try {
     child = spawn(command.file, command.args, {
       ...command.options,
       detached: true,
       stdio: ['ignore', log.handle.fd, log.handle.fd],
     });
+    // Before anything is awaited: a server that refuses a setting ends within milliseconds.
+    ended = endOf(child);
   } finally {
     await log.handle.close();
   }
-  const ended = new Promise<string>((settle) => {
-    child.once('error', (error) => settle(`PostgreSQL could not be run: ${error.message}`));
-    child.once('exit', (code, signal) => {
-      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-      settle(`PostgreSQL (pid ${child.pid}) ${how}`);
-    });
-  });
   await untilReady({ child, ended, cluster, onSlowStart }).catch(async (error: Error) => {
     const reason = await lastComplaint(logFile, log.startsAt);
     throw new StartupError(
@@ -68,6 +64,17 @@ export async function startPostmaster({
     stop: () => stopChild(child),
     requestStop: () => void child.kill('SIGINT'),
   };
+}
+
+/** How it ended, in words. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((settle) => {
+    child.once('error', (error) => settle(`PostgreSQL could not be run: ${error.message}`));
+    child.once('exit', (code, signal) => {
+      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      settle(`PostgreSQL (pid ${child.pid}) ${how}`);
+    });
+  });
 }
 
 async function openLog(
