@@ -3,8 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
-/** Lists are bounded by bytes too: a page of large payloads ends early, with the right cursor. */
-/** Three pages. */
+/** Lists are bounded by bytes too: a page of large payloads ends early, with the right cursor. These make three pages. */
 const EVENTS = 20;
 const PAYLOAD_BYTES = 900_000;
 /** Twice the bound of a page, since an event shows its payload as `data` and as `raw`, and room for the rest. */
