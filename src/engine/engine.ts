@@ -1,7 +1,7 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import { type HeldDelivery, LANE, type QueueKey } from '../domain/delivery.ts';
+import { LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
@@ -28,14 +28,11 @@ import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
-import { BreakerChanges } from './health/breaker-changes.ts';
-import { CertificateAlerts } from './health/certificate-alerts.ts';
-import { EndpointHealth } from './health/endpoint-health.ts';
-import { SubscriptionAlerts } from './health/subscription-alerts.ts';
+import { OutcomeWatch } from './health/outcome-watch.ts';
 import { RateLeases } from './limits/rate-leases.ts';
 import { Pull } from './pull/pull.ts';
 import { Claimer } from './queue/claimer.ts';
-import { Dispatcher, type OutcomeListener, type QueueListener } from './queue/dispatcher.ts';
+import { Dispatcher, type QueueListener } from './queue/dispatcher.ts';
 import { DueNotifier } from './queue/due-notifier.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
@@ -44,7 +41,6 @@ import { Heartbeat, type NodeTable } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { DeviceWatch } from './upkeep/device-watch.ts';
 import { Janitor } from './upkeep/janitor.ts';
-import { type RetentionReport, runRetention } from './upkeep/retention-run.ts';
 import { TrafficWriter } from './upkeep/traffic-writer.ts';
 
 /** The parts that move deliveries, connected and started in order. */
@@ -95,9 +91,7 @@ export class Engine {
   readonly #heartbeat: Heartbeat;
   readonly #janitor: Janitor;
   readonly #deviceWatch: DeviceWatch;
-  readonly #health: EndpointHealth;
-  readonly #alerts: SubscriptionAlerts;
-  readonly #certificates: CertificateAlerts;
+  readonly #watch: OutcomeWatch;
   readonly #expander: Expander;
   readonly #trafficWriter: TrafficWriter;
   readonly #pull: Pull;
@@ -165,11 +159,10 @@ export class Engine {
       sweep: () => this.#claimer.sweep(),
     });
     this.#trafficWriter = new TrafficWriter({ ...deps, nodeId: this.nodeId });
-    this.#health = this.#createHealth();
-    this.#alerts = new SubscriptionAlerts(deps);
-    this.#certificates = new CertificateAlerts(deps);
+    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
+    this.#watch = new OutcomeWatch({ ...deps, restartCap });
     this.#pull = this.#createPull();
-    this.#dispatcher.listen(this.#queue(), this.#outcomes());
+    this.#dispatcher.listen(this.#queue(), this.#watch);
     this.#heartbeat = new Heartbeat({
       nodes: this.#nodeTable(),
       clock: systemClock,
@@ -182,7 +175,8 @@ export class Engine {
       log,
     });
     this.#deviceWatch = new DeviceWatch(deps);
-    this.#janitor = new Janitor({ ...deps, removeExpired: (signal) => this.#removeExpired(signal) });
+    const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
+    this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }
 
   #nodeTable(): NodeTable {
@@ -218,18 +212,6 @@ export class Engine {
     });
   }
 
-  #createHealth(): EndpointHealth {
-    const { cache, log } = this.#deps;
-    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
-    const breakers = new BreakerChanges({ ...this.#deps, restartCap });
-    return new EndpointHealth({
-      cache,
-      settle: (projectId, findings) => breakers.settle(projectId, findings),
-      clock: systemClock,
-      log,
-    });
-  }
-
   /** Rows wait: for the claims of this node or of others, or for consumers that wait here. */
   #waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
     const queue = this.#delivers ? this.#claimer : this.#notifier;
@@ -248,15 +230,14 @@ export class Engine {
   }
 
   #createPull(): Pull {
-    const { guard, databaseClock } = this.#deps;
+    const { databaseClock } = this.#deps;
     return new Pull({
       ...this.#deps,
       nodeId: this.nodeId,
       now: databaseClock.now,
       clock: systemClock,
       leased: (projectId, where, inMs) => this.#waiting(projectId, where, inMs),
-      attempted: (delivery, sent) =>
-        guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined),
+      attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)
@@ -264,24 +245,6 @@ export class Engine {
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
     });
-  }
-
-  #outcomes(): OutcomeListener {
-    const { guard } = this.#deps;
-    return {
-      attempted: (delivery, sent) => {
-        if (!this.#isPulled(delivery)) this.#health.attempted(delivery, sent);
-        guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
-        guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
-      },
-      notProbed: (delivery) => this.#health.notProbed(delivery),
-    };
-  }
-
-  /** The circuit breaker is about calls. A pull endpoint gets none. */
-  #isPulled({ projectId, endpointId }: HeldDelivery): boolean {
-    const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
-    return endpoint !== undefined && endpoint.row.delivery !== 'push';
   }
 
   /** Consumers of pull endpoints. */
@@ -311,7 +274,7 @@ export class Engine {
       await this.#claimer.start();
       this.#expander.start();
     }
-    this.#health.start();
+    this.#watch.start();
     this.#trafficWriter.start();
     if (this.#deps.config.roles.includes('janitor')) {
       this.#janitor.start();
@@ -340,9 +303,7 @@ export class Engine {
     const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
     await parts;
     clearTimeout(giveUp);
-    await this.#health.stop();
-    await this.#alerts.stop();
-    await this.#certificates.stop();
+    await this.#watch.stop();
     await this.#trafficWriter.stop();
     await this.#heartbeat.stop();
     try {
@@ -370,16 +331,5 @@ export class Engine {
 
   metaEventsStored(projectId: string): void {
     this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
-  }
-
-  #removeExpired(signal: AbortSignal): Promise<RetentionReport | null> {
-    const { config } = this.#deps;
-    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
-    const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
-    return runRetention(
-      { ...this.#deps, settings, metaEventsStored },
-      this.#deps.databaseClock.now(),
-      signal,
-    );
   }
 }

@@ -1,18 +1,18 @@
-import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { RetentionReport } from './retention-run.ts';
+import type { OffsetClock } from '../../platform/offset-clock.ts';
+import type { DiscardHeldDeps } from './discard-held.ts';
+import { type RetentionReport, runRetention } from './retention-run.ts';
 
 /**
  * Regular upkeep: creates partitions ahead of need, and removes data older than the retention. It also runs
  * on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
  * last one ended, however long that took, such as the export of a large partition. A stop ends a run early.
  */
-export interface JanitorDeps {
+export interface JanitorDeps extends DiscardHeldDeps {
+  config: { retentionHours: number; exportDir: string };
+  databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
-  /** Null: another node does it. */
-  removeExpired(signal: AbortSignal): Promise<RetentionReport | null>;
-  metrics: Metrics;
   log: Logger;
 }
 
@@ -43,9 +43,10 @@ export class Janitor {
   }
 
   async #tidy(): Promise<void> {
-    const { makePartitions, removeExpired } = this.#deps;
-    await makePartitions();
-    const report = await removeExpired(this.#stop.signal);
+    const { config, databaseClock } = this.#deps;
+    await this.#deps.makePartitions();
+    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
+    const report = await runRetention({ ...this.#deps, settings }, databaseClock.now(), this.#stop.signal);
     if (report !== null) this.#report(report);
   }
 

@@ -1,0 +1,65 @@
+import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { ObserverGuard } from '../../metrics/observer-guard.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Tried } from '../attempt/sent.ts';
+import type { OutcomeListener } from '../queue/dispatcher.ts';
+import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';
+import { CertificateAlerts, type CertificateAlertsDeps } from './certificate-alerts.ts';
+import { EndpointHealth } from './endpoint-health.ts';
+import { SubscriptionAlerts } from './subscription-alerts.ts';
+
+/** Shows each outcome to all who learn from it: circuit breakers, alerts of subscriptions, alerts of certificates. */
+export interface OutcomeWatchDeps extends BreakerChangesDeps, CertificateAlertsDeps {
+  guard: ObserverGuard;
+}
+
+export class OutcomeWatch implements OutcomeListener {
+  readonly #deps: OutcomeWatchDeps;
+  readonly #health: EndpointHealth;
+  readonly #alerts: SubscriptionAlerts;
+  readonly #certificates: CertificateAlerts;
+
+  constructor(deps: OutcomeWatchDeps) {
+    this.#deps = deps;
+    const breakers = new BreakerChanges(deps);
+    this.#health = new EndpointHealth({
+      cache: deps.cache,
+      settle: (projectId, findings) => breakers.settle(projectId, findings),
+      clock: systemClock,
+      log: deps.log,
+    });
+    this.#alerts = new SubscriptionAlerts(deps);
+    this.#certificates = new CertificateAlerts(deps);
+  }
+
+  start(): void {
+    this.#health.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#health.stop();
+    await this.#alerts.stop();
+    await this.#certificates.stop();
+  }
+
+  attempted(delivery: HeldDelivery, sent: Tried): void {
+    if (!this.#isPulled(delivery)) this.#health.attempted(delivery, sent);
+    this.reported(delivery, sent);
+    this.#deps.guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
+  }
+
+  /** A consumer said what came of a delivery that it pulled. */
+  reported(delivery: HeldDelivery, sent: Tried): void {
+    this.#deps.guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
+  }
+
+  notProbed(delivery: HeldDelivery): void {
+    this.#health.notProbed(delivery);
+  }
+
+  /** The circuit breaker is about calls. A pull endpoint gets none. */
+  #isPulled({ projectId, endpointId }: HeldDelivery): boolean {
+    const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
+    return endpoint !== undefined && endpoint.row.delivery !== 'push';
+  }
+}
