@@ -13,8 +13,11 @@ import { clientOf, Program, readCredentials } from '../support/program.ts';
  * The program that counts a rate limit is killed or stands still in the middle of its work, and another takes over.
  * Judged at the receiver: the killed program recorded nothing of what it sent last.
  */
-/** What the scheduler may add between the clock of the sender, its write and our socket. */
-const JITTER_MS = 25;
+/**
+ * What the scheduler may add between the clock of the sender, its write and our socket: 65 ms were seen on a busy
+ * machine. A limit that is not kept is exceeded at once, by far more than this.
+ */
+const JITTER_MS = 400;
 /** Ten seconds of silence and one interval, on a busy machine. */
 const TAKEOVER_MS = 60_000;
 

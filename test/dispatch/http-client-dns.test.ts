@@ -25,6 +25,9 @@ async function setUp(
   return { dns, server, http };
 }
 
+/** A server that asks for any free port is never given this one. */
+const NOBODY_LISTENS = 1;
+
 const send = (http: HttpClient, host: string, port: number, timeoutMs = 9_000) =>
   http.send({
     url: `http://${host}:${port}/`,
@@ -153,12 +156,11 @@ describe('the address behind a name', () => {
         '127.0.0.3',
       ),
     );
-    const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+    // Other tests listen at 127.0.0.1, perhaps on this very port.
+    const addresses = ['127.0.0.5', '127.0.0.4', '127.0.0.3'];
     const { http } = await setUp(() => ({ addresses }));
     expect(await send(http, 'several.example', server.port)).toMatchObject({ address: '127.0.0.3' });
-    await server.close();
-    open.splice(open.indexOf(server), 1);
-    expect(await send(http, 'several.example', server.port)).toMatchObject({ code: 'connection_refused' });
+    expect(await send(http, 'several.example', NOBODY_LISTENS)).toMatchObject({ code: 'connection_refused' });
   });
 
   test('may rotate with every answer without costing the connection', async () => {
