@@ -36,6 +36,8 @@ let listener: Receiver;
 let project: ApiClient;
 let projectId: string;
 beforeEach(async () => {
+  // A node of the test before may still be at it. It would end what this test stores, before the node of this test.
+  await upkeepEnded();
   listener = await Receiver.start();
   await makeProject();
   return () => listener.stop();
@@ -73,9 +75,8 @@ async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
   return id;
 }
 
-/** A node that does upkeep as it starts. One that finds another at it for 2 s would try again in 10 min. */
-async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
-  await eventually(
+const upkeepEnded = () =>
+  eventually(
     () =>
       app.database.query(
         `select from pg_locks l join pg_database d on d.oid = l.database
@@ -83,6 +84,10 @@ async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
       ),
     (rows) => rows.length === 0,
   );
+
+/** A node that does upkeep as it starts. One that finds another at it for 2 s would try again in 10 min. */
+async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
+  await upkeepEnded();
   return app.addNode(env);
 }
 
