@@ -35,8 +35,8 @@ const whole = [{ ...withBrokers, name: 'whole', include: all }];
 
 export default defineConfig({
   test: {
-    // Four files at a time keep two cores busy, because many tests wait.
-    maxWorkers: 4,
+    // Five files at a time keep two cores busy, because many tests wait.
+    maxWorkers: 5,
     sequence: { sequencer: SpreadWaiting },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [unit, ...(isWholeSuite ? whole : sets)].map((test) => ({ test })),

@@ -1,6 +1,6 @@
 /**
  * The cost of one tenant's hostile functions for another tenant's functions. The tests count instead of
- * timing: runs of one tenant per run of the other, and lost processes.
+ * timing: runs of one tenant per run of the other, and lost processes. The one time is a lower bound.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,8 +26,7 @@ const poisons: [string, string[]][] = [
   ['aborts now and then, by a quick function', [body(`if (event.n % 40 !== 39) return 1; ${abort}`)]],
 ];
 
-const PACE_ROUNDS = 5;
-const PACE_RUNS = 15;
+const REST_RUNS = 5;
 /** Runs of others for each hostile run: ten take as long as one that ends at its limit, so half of the time is theirs. */
 const FAIR_RUNS = 10;
 const PAUSE_MS = 10;
@@ -114,41 +113,12 @@ describe.runIf(process.platform === 'linux')('a tenant whose functions are', () 
     expect(ended / bads.length).toBeGreaterThan(FAIR_RUNS);
   });
 
-  it('loops, throws and allocations lets others run at half their pace or more', async () => {
-    await startBoth();
-    const codes = [
-      body('for (;;);'),
-      body('throw new Error()'),
-      body('const a = []; for (;;) a.push([...a, 1])'),
-    ];
-    const bad = { isStopped: true };
-    let n = 0;
-    const keepPoisoning = async () => {
-      while (!bad.isStopped) await run(codes[n++ % codes.length] as string, 'bad', n, SOON_MS);
-    };
-    const tookMs = async () => {
-      const from = performance.now();
-      const work = async (code: string, runs: number) => {
-        for (let done = 0; done < runs; done += 1)
-          expect(await run(code, 'good', 1)).toMatchObject({ ok: true });
-      };
-      const all = [slow, slow, ...Array.from({ length: 8 }, () => quick)];
-      await Promise.all(all.map((code) => work(code, code === slow ? PACE_RUNS : 3 * PACE_RUNS)));
-      return performance.now() - from;
-    };
-    await tookMs();
-    const ratios: number[] = [];
-    const most = (isGood: boolean) => ratios.filter((ratio) => ratio < 2 === isGood).length > PACE_ROUNDS / 2;
-    // In turns, so that other work of the machine slows both. Poison ends before the next turn. The median of all rounds
-    // is known as soon as most of them are on one side.
-    while (!most(true) && !most(false)) {
-      bad.isStopped = false;
-      const bads = Array.from({ length: 6 }, keepPoisoning);
-      const beside = await tookMs();
-      bad.isStopped = true;
-      await Promise.all(bads);
-      ratios.push(beside / (await tookMs()));
-    }
-    expect(most(true), String(ratios)).toBe(true);
+  it('loops rests after each run for as long as it took', async () => {
+    // The first makes it a suspect, the second is the first of the suspects' process.
+    for (let n = 0; n < 2; n += 1) await run(body('for (;;);'), 'bad', n, SOON_MS);
+    const from = performance.now();
+    for (let n = 0; n < REST_RUNS; n += 1) await run(body('for (;;);'), 'bad', n, SOON_MS);
+    // Timers may fire a millisecond early.
+    expect((performance.now() - from) / REST_RUNS).toBeGreaterThan(2 * SOON_MS - 2);
   });
 });
