@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
 import { auditActions } from '../src/domain/audit.ts';
+import { CircuitBreaker, defaultProjectConfig } from '../src/domain/config/project-config.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
-import { CircuitBreaker, defaultProjectConfig } from '../src/domain/project-config.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
-import { isCommonFlag, usageOf } from '../src/remote/command.ts';
-import { flagRow } from '../src/remote/help.ts';
+import { isCommonFlag, usageOf } from '../src/remote/terminal/command.ts';
+import { flagRow } from '../src/remote/terminal/help.ts';
 import { settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */

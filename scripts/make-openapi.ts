@@ -1,4 +1,4 @@
-import type { Authenticator } from '../src/api/http/auth.ts';
+import type { Authenticator } from '../src/api/http/access/auth.ts';
 import type { ApiContext } from '../src/api/http/context.ts';
 import { registerRoutes } from '../src/api/routes.ts';
 import { createServer } from '../src/api/server.ts';

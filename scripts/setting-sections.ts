@@ -4,7 +4,7 @@ import { CreatePortalLink, UpdatePortalLink } from '../src/api/portal/portal-lin
 import { CreateSource, UpdateSource } from '../src/api/sources/source-schema.ts';
 import { CreateFilter, UpdateFilter } from '../src/api/subscriptions/filter-schema.ts';
 import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions/subscription-schema.ts';
-import { defaultProjectConfig, ProjectConfig } from '../src/domain/project-config.ts';
+import { defaultProjectConfig, ProjectConfig } from '../src/domain/config/project-config.ts';
 import { settingDefaults, settingTexts } from './setting-texts.ts';
 
 /** The settings of each resource with their limits, from the request schemas. */

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Transporter } from 'nodemailer';
 import { tcpConnect } from '../dispatch/connection/tcp-connect.ts';
-import { PatientTimer } from '../platform/patient-timer.ts';
 import type { Secret } from '../platform/secret.ts';
+import { PatientTimer } from '../platform/time/patient-timer.ts';
 import { Turns } from '../platform/turns.ts';
 
 /**

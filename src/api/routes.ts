@@ -20,7 +20,7 @@ import { registerOnboard } from './endpoints/onboard.ts';
 import { registerPull } from './endpoints/pull.ts';
 import { registerEventTypes } from './event-types/event-types.ts';
 import { registerEvents } from './events/events.ts';
-import type { Authenticator } from './http/auth.ts';
+import type { Authenticator } from './http/access/auth.ts';
 import type { ApiContext } from './http/context.ts';
 import { registerJobs } from './jobs/jobs.ts';
 import { registerHealth } from './operator/health.ts';

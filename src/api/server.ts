@@ -14,7 +14,7 @@ import type { Logger } from '../platform/logger.ts';
 import { answerUnreadable } from './answer-unreadable.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { excusePauses } from './excuse-pauses.ts';
-import type { Authenticator } from './http/auth.ts';
+import type { Authenticator } from './http/access/auth.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';

@@ -1,4 +1,4 @@
-import type { BrokerSettings } from '../domain/source.ts';
+import type { BrokerSettings } from '../domain/config/source.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { BrokerModule } from './module/broker-module.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { NO_BROKER_SETTINGS } from '../domain/config/source.ts';
 import { AppError } from '../domain/errors.ts';
-import { NO_BROKER_SETTINGS } from '../domain/source.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';

@@ -1,4 +1,4 @@
-import { NO_BROKER_SETTINGS } from '../domain/source.ts';
+import { NO_BROKER_SETTINGS } from '../domain/config/source.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import { BrokerError, type ConnectContext } from './module/broker-module.ts';

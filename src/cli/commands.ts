@@ -2,10 +2,10 @@ import { nearestName } from '../platform/nearest-name.ts';
 import { type StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectFileCommands } from '../project-file/commands.ts';
-import { type Commands, readArguments } from '../remote/command.ts';
 import { remoteCommands } from '../remote/commands.ts';
-import { completionCommand } from '../remote/completion.ts';
-import { commandHelp, helpText } from '../remote/help.ts';
+import { type Commands, readArguments } from '../remote/terminal/command.ts';
+import { completionCommand } from '../remote/terminal/completion.ts';
+import { commandHelp, helpText } from '../remote/terminal/help.ts';
 import { serverCommands } from './server-commands.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */

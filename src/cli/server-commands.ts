@@ -1,4 +1,4 @@
-import type { Command, Commands, Operand, Run } from '../remote/command.ts';
+import type { Command, Commands, Operand, Run } from '../remote/terminal/command.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Values } from './with-config.ts';
 

@@ -1,4 +1,4 @@
-import type { Given, Operand, Run } from '../remote/command.ts';
+import type { Given, Operand, Run } from '../remote/terminal/command.ts';
 import { type Config, readConfig } from '../settings/settings.ts';
 
 export type Values = Record<string, string | undefined>;

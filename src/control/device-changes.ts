@@ -1,7 +1,7 @@
 import { changeOf } from '../domain/audit.ts';
+import type { FilterConditions } from '../domain/config/subscription.ts';
 import { AppError, found } from '../domain/errors.ts';
 import type { EndpointId, ProjectId, SourceId } from '../domain/ids.ts';
-import type { FilterConditions } from '../domain/subscription.ts';
 import {
   deleteDeviceRows,
   deleteForgotten,

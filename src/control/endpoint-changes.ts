@@ -1,6 +1,6 @@
 import type { Alert, LastFailure } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
-import type { EndpointStatus } from '../domain/endpoint.ts';
+import type { EndpointStatus } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';

@@ -1,7 +1,11 @@
 import type { AuditNote } from '../domain/audit.ts';
+import {
+  type FilterConditions,
+  type FilterRecord,
+  isEventTypePattern,
+} from '../domain/config/subscription.ts';
 import { requireEventTypes } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
-import { type FilterConditions, type FilterRecord, isEventTypePattern } from '../domain/subscription.ts';
 import { saveSubscription } from '../store/changes/subscription-writes.ts';
 import { knownEventTypes } from '../store/config/event-types.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';

@@ -1,4 +1,4 @@
-import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/endpoint.ts';
+import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/config/endpoint.ts';
 import type { EndpointId, IdFactory } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';

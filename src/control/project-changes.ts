@@ -1,7 +1,7 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
+import { defaultProjectConfig, type ProjectConfig } from '../domain/config/project-config.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ProjectId } from '../domain/ids.ts';
-import { defaultProjectConfig, type ProjectConfig } from '../domain/project-config.ts';
 import { formatTime } from '../domain/time.ts';
 import { addEventTypes } from '../store/changes/event-type-writes.ts';
 import {

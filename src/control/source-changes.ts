@@ -1,7 +1,7 @@
 import { changeOf } from '../domain/audit.ts';
+import type { SourceSecrets } from '../domain/config/source.ts';
 import { found } from '../domain/errors.ts';
 import type { SourceId } from '../domain/ids.ts';
-import type { SourceSecrets } from '../domain/source.ts';
 import type { Secret } from '../platform/secret.ts';
 import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';

@@ -1,6 +1,6 @@
 import type { Secret } from '../platform/secret.ts';
 import type { CertificateSide, SeenCertificate } from './certificate.ts';
-import type { EndpointSecrets } from './endpoint.ts';
+import type { EndpointSecrets } from './config/endpoint.ts';
 
 /**
  * Alerts for the owner of an endpoint, raised once when a problem begins and cleared once when it ends.

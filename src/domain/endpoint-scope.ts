@@ -1,5 +1,5 @@
+import { isEventTypePattern } from './config/subscription.ts';
 import { AppError } from './errors.ts';
-import { isEventTypePattern } from './subscription.ts';
 
 /** The rights of a portal link beyond looking. */
 export interface PortalRights {

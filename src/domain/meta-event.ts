@@ -1,6 +1,6 @@
+import type { ProjectConfig } from './config/project-config.ts';
 import type { MetaQueueKey, QueueKey, RetryPolicy } from './delivery.ts';
 import type { MetaEventId } from './ids.ts';
-import type { ProjectConfig } from './project-config.ts';
 
 /**
  * Meta events: notifications of the service to a project. Each is stored with the change it describes, in the

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
-import { visibleHeaders } from '../domain/credential-headers.ts';
+import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { type EndpointId, firstIdAt, type IdFactory, idTime, type ProjectId } from '../domain/ids.ts';

@@ -1,4 +1,4 @@
-import { visibleHeaders } from '../domain/credential-headers.ts';
+import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../domain/delivery.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { visibleHeaders } from '../domain/credential-headers.ts';
+import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { AppError } from '../domain/errors.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';

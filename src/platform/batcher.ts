@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from './clock.ts';
 import { Tasks } from './tasks.ts';
+import { type Clock, systemClock } from './time/clock.ts';
 
 /**
  * Group commit: callers add single items and share round trips.

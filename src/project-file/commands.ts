@@ -1,4 +1,4 @@
-import { type Command, type Commands, connectionFlags } from '../remote/command.ts';
+import { type Command, type Commands, connectionFlags } from '../remote/terminal/command.ts';
 
 const file = { value: 'FILE', summary: 'The file, or - for stdin.', short: 'f' };
 const prune = { summary: 'Also delete what has a key and is not in the file.' };

@@ -1,8 +1,8 @@
 import type { EventType, Filter, Posthorn, Project, Subscription } from '../../client/src/posthorn.ts';
 import { StartupError } from '../platform/startup-error.ts';
-import type { Given } from '../remote/command.ts';
 import { clientOf, explained } from '../remote/connect.ts';
-import { note } from '../remote/output.ts';
+import type { Given } from '../remote/terminal/command.ts';
+import { note } from '../remote/terminal/output.ts';
 import { type Fields, isFields } from './document.ts';
 import { type Answers, all, type ProjectState, stateOf } from './read-project.ts';
 

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
-import { note } from '../remote/output.ts';
+import { note } from '../remote/terminal/output.ts';
 
 /*
  * The version of the config at the time of the last plan, for each service, project and file. An apply of that file is

@@ -1,9 +1,9 @@
 import { type Posthorn, PosthornError } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../platform/startup-error.ts';
-import type { Given } from '../remote/command.ts';
 import { connectionOf, withService } from '../remote/connect.ts';
-import { readInput } from '../remote/input.ts';
-import { counted, line, note } from '../remote/output.ts';
+import type { Given } from '../remote/terminal/command.ts';
+import { readInput } from '../remote/terminal/input.ts';
+import { counted, line, note } from '../remote/terminal/output.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
 import { readConvoy } from './from-convoy.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
-import { readSecret } from '../remote/input.ts';
+import { readSecret } from '../remote/terminal/input.ts';
 import { type Fields, type Item, type Kind, secretPaths, singular, valueAt, withValue } from './document.ts';
 
 /** Secrets that a new item does without: the service makes one, or there is none. */

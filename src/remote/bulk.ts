@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job, Posthorn } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
-import { line, note, printOne } from './output.ts';
+import type { Given } from './terminal/command.ts';
+import { line, note, printOne } from './terminal/output.ts';
 
 /*
  * replay, retry and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows

@@ -1,5 +1,5 @@
-import { type Commands, connectionFlags, type Flag } from './command.ts';
 import { configCommands } from './resource-commands.ts';
+import { type Commands, connectionFlags, type Flag } from './terminal/command.ts';
 import {
   bulkFlags,
   deliveryFilters,
@@ -10,7 +10,7 @@ import {
   limit,
   remote,
   secret,
-} from './shared-flags.ts';
+} from './terminal/shared-flags.ts';
 
 /*
  * The commands that call a service or work offline. They read nothing of the server: `load` reads only what the command

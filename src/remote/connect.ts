@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ClientOptions, Posthorn, PosthornError } from '../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { type Profile, readProfiles } from './profiles.ts';
+import type { Given } from './terminal/command.ts';
 
 /*
  * Where a command takes its connection from, each part from the first that has it: the flags, the environment, the

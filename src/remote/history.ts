@@ -4,11 +4,11 @@ import type {
   ListEventDeliveriesQuery,
   ListEventsQuery,
 } from '../../client/src/posthorn.ts';
-import type { Given } from './command.ts';
 import { withService } from './connect.ts';
-import { readTime } from './input.ts';
-import { printList } from './output.ts';
 import { many, one } from './resources.ts';
+import type { Given } from './terminal/command.ts';
+import { readTime } from './terminal/input.ts';
+import { printList } from './terminal/output.ts';
 import { optional } from './trigger.ts';
 
 /** The filters of events. */

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { usageError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { MAX_TIMEOUT_SECONDS } from './forward.ts';
-import { readTime } from './input.ts';
+import type { Given } from './terminal/command.ts';
+import { readTime } from './terminal/input.ts';
 
 /** What the arguments of `posthorn listen` say. */
 export interface ListenOptions {

@@ -11,13 +11,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../client/src/posthorn.ts';
-import { withQuery } from '../domain/endpoint.ts';
+import { withQuery } from '../domain/config/endpoint.ts';
 import { EXIT, StartupError, usageError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { type Connection, clientOf, connectionOf, explained } from './connect.ts';
 import { type Forwarded, forward } from './forward.ts';
 import { type ListenOptions, listenOptions } from './listen-options.ts';
-import { counted, jsonText, line, note, printable, styled } from './output.ts';
+import type { Given } from './terminal/command.ts';
+import { counted, jsonText, line, note, printable, styled } from './terminal/output.ts';
 
 interface Delivery {
   uid: string;

@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { StartupError, usageError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { clientOf, explained } from './connect.ts';
-import { line } from './output.ts';
 import { readProfiles, saveProfiles } from './profiles.ts';
+import type { Given } from './terminal/command.ts';
+import { line } from './terminal/output.ts';
 
 /** Checks a key and saves it as a profile, which commands use from then on. */
 export async function login(given: Given): Promise<undefined> {

@@ -1,7 +1,7 @@
 import type { EventType } from '../../client/src/posthorn.ts';
-import type { Given } from './command.ts';
 import { withService } from './connect.ts';
 import { type JsonSchema, referred } from './schema-example.ts';
+import type { Given } from './terminal/command.ts';
 
 /** Prints TypeScript types of the payloads of all event types with a schema. */
 export async function types(given: Given): Promise<undefined> {

@@ -1,5 +1,14 @@
-import type { Command, Commands, Flag, Run } from './command.ts';
-import { data, endpointsFlag, ID, limit, ownerFlag, queryFlag, remote, secret } from './shared-flags.ts';
+import type { Command, Commands, Flag, Run } from './terminal/command.ts';
+import {
+  data,
+  endpointsFlag,
+  ID,
+  limit,
+  ownerFlag,
+  queryFlag,
+  remote,
+  secret,
+} from './terminal/shared-flags.ts';
 
 type Verb = Pick<Command, 'summary' | 'flags' | 'examples' | 'operands'>;
 

@@ -9,10 +9,10 @@ import type {
   Subscription,
 } from '../../client/src/posthorn.ts';
 import { EXIT } from '../platform/startup-error.ts';
-import type { Given, Run } from './command.ts';
 import { withService } from './connect.ts';
-import { readObject, readSecret } from './input.ts';
-import { type Column, line, note, printList, printOne } from './output.ts';
+import type { Given, Run } from './terminal/command.ts';
+import { readObject, readSecret } from './terminal/input.ts';
+import { type Column, line, note, printList, printOne } from './terminal/output.ts';
 import { optional } from './trigger.ts';
 
 /** The first of a list, 20 or --limit. */

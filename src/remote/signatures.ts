@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { verifyWebhook, WebhookError } from '../../client/src/posthorn.ts';
 import { StartupError, usageError } from '../platform/startup-error.ts';
 import { compileSigner } from '../signing/sign-delivery.ts';
-import type { Given } from './command.ts';
-import { readData, readInput, readSecret } from './input.ts';
-import { jsonText, line } from './output.ts';
+import type { Given } from './terminal/command.ts';
+import { readData, readInput, readSecret } from './terminal/input.ts';
+import { jsonText, line } from './terminal/output.ts';
 
 /** Prints the headers that a delivery of this body would have. Nothing is sent. */
 export async function sign(given: Given): Promise<undefined> {

@@ -1,7 +1,7 @@
 import type { StreamedDelivery, StreamedEvent, StreamMessage } from '../../client/src/posthorn.ts';
-import type { Given } from './command.ts';
 import { withService } from './connect.ts';
-import { jsonText, line, note, printable, styled, styledStatus } from './output.ts';
+import type { Given } from './terminal/command.ts';
+import { jsonText, line, note, printable, styled, styledStatus } from './terminal/output.ts';
 
 /*
  * Follows a project until Ctrl-C, or until --count rows were shown. The client connects again after a break and the

@@ -1,10 +1,10 @@
 import type { BroadcastEvent, Posthorn } from '../../client/src/posthorn.ts';
 import { StartupError, usageError } from '../platform/startup-error.ts';
-import type { Given } from './command.ts';
 import { withService } from './connect.ts';
-import { readJson } from './input.ts';
-import { printOne } from './output.ts';
 import { exampleOf } from './schema-example.ts';
+import type { Given } from './terminal/command.ts';
+import { readJson } from './terminal/input.ts';
+import { printOne } from './terminal/output.ts';
 
 /** Sends an event: to every subscriber, to one endpoint, or to the endpoints of an owner. */
 export async function trigger(given: Given): Promise<undefined> {

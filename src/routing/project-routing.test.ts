@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { defaultProjectConfig } from '../domain/config/project-config.ts';
+import { noConditions, recordsFor } from '../domain/config/subscription.ts';
 import { asId } from '../domain/ids.ts';
-import { defaultProjectConfig } from '../domain/project-config.ts';
-import { noConditions, recordsFor } from '../domain/subscription.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';

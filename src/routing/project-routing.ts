@@ -1,10 +1,10 @@
 import { createPrivateKey } from 'node:crypto';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
-import { type Breaker, CLOSED } from '../domain/circuit-breaker.ts';
+import { type Breaker, CLOSED } from '../domain/config/circuit-breaker.ts';
+import type { ProjectConfig } from '../domain/config/project-config.ts';
+import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
 import type { QueueKey } from '../domain/delivery.ts';
-import type { ProjectConfig } from '../domain/project-config.ts';
-import { type RateLimit, rateLimit } from '../domain/rate-limit.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';

@@ -1,6 +1,6 @@
+import type { ProjectConfig } from '../domain/config/project-config.ts';
+import type { RetryConfig } from '../domain/config/subscription.ts';
 import type { RetryPolicy } from '../domain/delivery.ts';
-import type { ProjectConfig } from '../domain/project-config.ts';
-import type { RetryConfig } from '../domain/subscription.ts';
 
 /** The retry settings. The longest wait is a setting of the instance. */
 export type RetryBudget = Omit<RetryPolicy, 'maxRetrySeconds'>;

@@ -1,11 +1,11 @@
-import type { ProjectConfig } from '../domain/project-config.ts';
-import { type RateLimit, rateLimit } from '../domain/rate-limit.ts';
+import type { ProjectConfig } from '../domain/config/project-config.ts';
+import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
 import {
   type FilterRecord,
   filterScopes,
   isEventTypePattern,
   recordConditions,
-} from '../domain/subscription.ts';
+} from '../domain/config/subscription.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
 import { type CompiledFilter, compileFilter } from '../matcher/filter.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';

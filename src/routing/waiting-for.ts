@@ -1,7 +1,7 @@
-import { breakerState } from '../domain/circuit-breaker.ts';
+import { breakerState } from '../domain/config/circuit-breaker.ts';
+import type { RateLimit } from '../domain/config/rate-limit.ts';
 import type { DeliveryGate } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
-import type { RateLimit } from '../domain/rate-limit.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { GateSets } from '../store/history/delivery-gates.ts';
 import type { ProjectRouting } from './project-routing.ts';

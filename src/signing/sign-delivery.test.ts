@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { signatureHashes } from '../domain/signature-hash.ts';
+import { signatureHashes } from '../domain/config/signature-hash.ts';
 import { compileSigner, type SigningConfig, type SigningInput } from './sign-delivery.ts';
 
 const defaults: SigningConfig = {

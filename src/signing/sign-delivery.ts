@@ -7,7 +7,7 @@
 // A secret signs while `nowMs` is before its `expiresAt`. At that instant it no longer signs. An empty secret
 // never signs, because anyone could forge its signature. A scheme without a live secret sends no headers.
 import { createHmac, createSecretKey, type KeyObject, sign } from 'node:crypto';
-import { digestName, isSignatureHash } from '../domain/signature-hash.ts';
+import { digestName, isSignatureHash } from '../domain/config/signature-hash.ts';
 import { standardWebhooksKey } from './secrets.ts';
 
 export interface SigningSecret {

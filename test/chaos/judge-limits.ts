@@ -1,4 +1,4 @@
-import { slackMs } from '../../src/domain/rate-limit.ts';
+import { slackMs } from '../../src/domain/config/rate-limit.ts';
 import { calmStretches, type Stretch, without } from './calm.ts';
 import type { Receipt } from './chaos-receiver.ts';
 import { CHARACTERS, type Character, type Limit, profileOf } from './characters.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { signatureHashes } from '../../src/domain/signature-hash.ts';
+import { signatureHashes } from '../../src/domain/config/signature-hash.ts';
 import { parseLocation } from '../../src/ingest/source/location.ts';
 import { providerPresets } from '../../src/ingest/verify/presets.ts';
 import { signatureEncodings } from '../../src/ingest/verify/signature.ts';

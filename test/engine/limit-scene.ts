@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import { stoodStillMs } from '../../src/platform/patient-timer.ts';
+import { stoodStillMs } from '../../src/platform/time/patient-timer.ts';
 import type { App } from '../../src/start/app.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';

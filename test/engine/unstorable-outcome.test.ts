@@ -4,7 +4,7 @@ import { IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import type { AttemptRow, Finish } from '../../src/store/queue/finish-deliveries.ts';

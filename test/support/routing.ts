@@ -1,9 +1,9 @@
-import type { Breaker } from '../../src/domain/circuit-breaker.ts';
-import type { EndpointSecrets } from '../../src/domain/endpoint.ts';
+import type { Breaker } from '../../src/domain/config/circuit-breaker.ts';
+import type { EndpointSecrets } from '../../src/domain/config/endpoint.ts';
+import { defaultProjectConfig, type ProjectConfig } from '../../src/domain/config/project-config.ts';
+import { noConditions } from '../../src/domain/config/subscription.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { asId, type ProjectId } from '../../src/domain/ids.ts';
-import { defaultProjectConfig, type ProjectConfig } from '../../src/domain/project-config.ts';
-import { noConditions } from '../../src/domain/subscription.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { ProjectRouting, routeEndpoint } from '../../src/routing/project-routing.ts';
 import { routeSubscription } from '../../src/routing/routed-subscription.ts';

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { SignedIn } from '../../people/new-session.ts';
 import type { Visitor } from '../../people/people-deps.ts';
+import { sessionToken, setSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
-import { sessionToken, setSessionCookie } from '../http/session-cookie.ts';
 import { showMe } from './me.ts';
 import type { Me } from './person-schema.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/errors.ts';
 import { signInWithProvider } from '../../people/provider-sign-in.ts';
+import { cookie, setCookie, setSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
-import { cookie, setCookie, setSessionCookie } from '../http/session-cookie.ts';
 import { visitorOf } from './enter.ts';
 
 /**

@@ -6,10 +6,10 @@ import { MOST_CHARS } from '../../people/password-rules.ts';
 import { signIn, signOut } from '../../people/sign-in.ts';
 import { Type } from '../../platform/type.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
+import { refuseOtherOrigin, removeSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing, oneOf, RequiredText, Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
-import { refuseOtherOrigin, removeSessionCookie } from '../http/session-cookie.ts';
 import { enter, visitorOf } from './enter.ts';
 import { Me } from './person-schema.ts';
 

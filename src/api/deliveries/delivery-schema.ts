@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';

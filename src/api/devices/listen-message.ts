@@ -1,8 +1,8 @@
+import { type FilterConditions, noConditions } from '../../domain/config/subscription.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
 import { asId, type SourceId } from '../../domain/ids.ts';
-import { type FilterConditions, noConditions } from '../../domain/subscription.ts';
 import { readTime } from '../../domain/time.ts';
-import { parseGoDuration } from '../../platform/duration.ts';
+import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import { readConditions, type ScopeConditions } from '../subscriptions/filter-conditions.ts';
 

@@ -7,8 +7,8 @@ import type { PulledDelivery, PullResult } from '../../routing/pull-door.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import { toDevice } from '../endpoints/device-schema.ts';
 import { toPulled } from '../endpoints/pull.ts';
-import { requireAccess } from '../http/access.ts';
-import type { Authenticator } from '../http/auth.ts';
+import { requireAccess } from '../http/access/access.ts';
+import type { Authenticator } from '../http/access/auth.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type ListenMessage, readMessage } from './listen-message.ts';
 

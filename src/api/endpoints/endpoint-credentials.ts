@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Static } from 'typebox';
 import { clientAssertion } from '../../dispatch/client/client-assertion.ts';
 import type { OAuth2Config } from '../../dispatch/client/oauth2-token.ts';
-import type { EndpointAuthentication, EndpointSecrets } from '../../domain/endpoint.ts';
+import type { EndpointAuthentication, EndpointSecrets } from '../../domain/config/endpoint.ts';
 import { invalid } from '../../domain/errors.ts';
 import { generateEd25519 } from '../../signing/secrets.ts';
 import { checkUrl } from '../http/check-url.ts';

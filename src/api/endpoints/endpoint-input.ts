@@ -1,8 +1,8 @@
 import type { Static, TObject } from 'typebox';
 import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { deliveryKinds, endpointStatuses } from '../../domain/endpoint.ts';
+import { deliveryKinds, endpointStatuses } from '../../domain/config/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';

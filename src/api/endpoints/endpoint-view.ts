@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { breakerState } from '../../domain/circuit-breaker.ts';
+import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import { type EndpointRow, endpointHealth } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Endpoint, toEndpoint } from './endpoint-schema.ts';

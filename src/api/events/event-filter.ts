@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
-import { parseGoDuration } from '../../platform/duration.ts';
+import { parseGoDuration } from '../../platform/time/duration.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { EventFilter } from '../../store/history/events.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';

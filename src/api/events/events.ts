@@ -14,7 +14,7 @@ import { READING_MS } from '../../store/database/database.ts';
 import { countEvents, type EventFilter, getEvent, listEvents } from '../../store/history/events.ts';
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
-import { hidesPayload } from '../http/access.ts';
+import { hidesPayload } from '../http/access/access.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';

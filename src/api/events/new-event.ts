@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/config/project-config.ts';
 import { invalid } from '../../domain/errors.ts';
-import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/project-config.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';

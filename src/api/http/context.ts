@@ -1,8 +1,8 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { OAuth2Config, TokenResult } from '../../dispatch/client/oauth2-token.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';

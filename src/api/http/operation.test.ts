@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './access/caller.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
 import { type Operation, registerOperation } from './operation.ts';
 

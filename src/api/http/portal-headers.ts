@@ -1,7 +1,7 @@
 /**
  * The headers whose values portals see: those that a customer needs to find out what their server got and answered. All
  * others are masked, because an unknown header may hold a credential of the project. Values of these that
- * are credentials are never stored (domain/credential-headers.ts).
+ * are credentials are never stored (domain/config/credential-headers.ts).
  */
 const SHOWN: ReadonlySet<string> = new Set([
   // of our requests

@@ -8,9 +8,9 @@
  * The caller is unknown. A project that is not in memory costs one read by its key, bounded per address.
  */
 import type { FastifyInstance } from 'fastify';
+import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/config/project-config.ts';
 import { asId, isId } from '../../domain/ids.ts';
-import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/project-config.ts';
-import { CallRate } from '../http/call-rate.ts';
+import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';
 import { sendNotBuilt } from './send-file.ts';

@@ -8,7 +8,7 @@ import { Type } from '../../platform/type.ts';
 import { listAccounts, listMembers } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';
-import { isInstance } from '../http/access.ts';
+import { isInstance } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, oneOf, PageOf, pageQuery, RequiredText, Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

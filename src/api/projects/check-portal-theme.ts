@@ -1,5 +1,5 @@
+import type { PortalTheme } from '../../domain/config/project-config.ts';
 import { invalid } from '../../domain/errors.ts';
-import type { PortalTheme } from '../../domain/project-config.ts';
 import { isLoopbackHost } from '../../platform/loopback.ts';
 
 /**

@@ -1,7 +1,5 @@
 import type { Static } from 'typebox';
-import { mayBeVisible } from '../../domain/credential-headers.ts';
-import { invalid } from '../../domain/errors.ts';
-import type { IdFactory } from '../../domain/ids.ts';
+import { mayBeVisible } from '../../domain/config/credential-headers.ts';
 import {
   CircuitBreaker,
   MetaEventConfig,
@@ -9,9 +7,11 @@ import {
   ProjectConfig,
   RetentionPolicy,
   Strategy,
-} from '../../domain/project-config.ts';
-import { signatureHashes } from '../../domain/signature-hash.ts';
-import { parseGoDuration } from '../../platform/duration.ts';
+} from '../../domain/config/project-config.ts';
+import { signatureHashes } from '../../domain/config/signature-hash.ts';
+import { invalid } from '../../domain/errors.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import { parseGoDuration } from '../../platform/time/duration.ts';
 import { Type } from '../../platform/type.ts';
 import { generateSecret } from '../../signing/secrets.ts';
 import { iso, oneOf, parseTime, Text } from '../http/fields.ts';

@@ -1,4 +1,9 @@
-import { CircuitBreaker, MetaEventConfig, ProjectConfig, Strategy } from '../../domain/project-config.ts';
+import {
+  CircuitBreaker,
+  MetaEventConfig,
+  ProjectConfig,
+  Strategy,
+} from '../../domain/config/project-config.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
 import {
   DeliveryAttempt,

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { Type } from '../../platform/type.ts';
 import type { SourceFields } from '../../store/config/sources.ts';
 import { parseDatabaseUrl } from '../../store/database/database-url.ts';

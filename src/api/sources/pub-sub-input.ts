@@ -4,7 +4,7 @@ import type {
   KafkaSettings,
   SourcePubSub,
   SqsSettings,
-} from '../../domain/source.ts';
+} from '../../domain/config/source.ts';
 import type { Problems } from '../http/problems.ts';
 import type { PubSubInput } from './pub-sub-schema.ts';
 

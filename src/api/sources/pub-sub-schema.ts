@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { SourcePubSub } from '../../domain/source.ts';
+import type { SourcePubSub } from '../../domain/config/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import { oneOf, Text } from '../http/fields.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { SourceContent } from '../../control/source-changes.ts';
-import type { SourceSecrets, SourceVerifier } from '../../domain/source.ts';
+import type { SourceSecrets, SourceVerifier } from '../../domain/config/source.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
+import { signatureHashes } from '../../domain/config/signature-hash.ts';
+import { type SourceVerifier, sourceTypes } from '../../domain/config/source.ts';
 import { idTime } from '../../domain/ids.ts';
-import { signatureHashes } from '../../domain/signature-hash.ts';
-import { type SourceVerifier, sourceTypes } from '../../domain/source.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
 import { signatureEncodings } from '../../ingest/verify/signature.ts';
 import { Type } from '../../platform/type.ts';

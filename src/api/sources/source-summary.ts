@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { sourceTypes } from '../../domain/source.ts';
+import { sourceTypes } from '../../domain/config/source.ts';
 import { Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { oneOf } from '../http/fields.ts';

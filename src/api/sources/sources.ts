@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
+import { sourceTypes } from '../../domain/config/source.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
-import { sourceTypes } from '../../domain/source.ts';
 import { Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { checkFunction } from '../http/check-function.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError, found } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
-import { CallRate } from '../http/call-rate.ts';
+import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
 import { isBroker } from './source-status.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import { type FilterConditions, filterScopes } from '../../domain/config/subscription.ts';
 import { invalid } from '../../domain/errors.ts';
-import { type FilterConditions, filterScopes } from '../../domain/subscription.ts';
 import { validateFilter } from '../../matcher/filter.ts';
 import { neverMatches } from '../../matcher/never-matches.ts';
 import { Type } from '../../platform/type.ts';

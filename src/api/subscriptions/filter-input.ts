@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import { type FilterRecord, noConditions } from '../../domain/config/subscription.ts';
 import { found, invalid } from '../../domain/errors.ts';
-import { type FilterRecord, noConditions } from '../../domain/subscription.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';

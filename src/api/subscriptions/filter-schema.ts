@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import { type FilterRecord, recordConditions } from '../../domain/config/subscription.ts';
 import { invalid } from '../../domain/errors.ts';
-import { type FilterRecord, recordConditions } from '../../domain/subscription.ts';
 import { readTime, TIME_HINT } from '../../domain/time.ts';
 import { flatten } from '../../matcher/flatten.ts';
 import { Type } from '../../platform/type.ts';

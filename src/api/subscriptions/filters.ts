@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { changeFilters } from '../../control/filter-changes.ts';
+import type { FilterRecord } from '../../domain/config/subscription.ts';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
-import type { FilterRecord } from '../../domain/subscription.ts';
 import { matchesEventType } from '../../matcher/event-type.ts';
 import { Type } from '../../platform/type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';

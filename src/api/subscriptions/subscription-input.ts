@@ -1,17 +1,17 @@
 import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
-import { invalid } from '../../domain/errors.ts';
-import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import {
   type FilterConditions,
   type FilterRecord,
   filterScopes,
   noConditions,
   type RetryConfig,
-} from '../../domain/subscription.ts';
-import { parseGoDuration } from '../../platform/duration.ts';
+} from '../../domain/config/subscription.ts';
+import { invalid } from '../../domain/errors.ts';
+import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
+import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { SubscriptionFields, SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { recordsFor } from '../../domain/config/subscription.ts';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
-import { recordsFor } from '../../domain/subscription.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';

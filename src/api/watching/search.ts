@@ -12,7 +12,7 @@ import { type EventFilter, eventOfKey, getEvent } from '../../store/history/even
 import { getMetaEvent } from '../../store/history/meta-events.ts';
 import { findEvents } from '../../store/history/search-payloads.ts';
 import { searchFrom } from '../events/event-filter.ts';
-import { hidesPayload } from '../http/access.ts';
+import { hidesPayload } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChannelModel } from 'amqplib';
-import type { AmqpSettings, BrokerSettings } from '../../domain/source.ts';
+import type { AmqpSettings, BrokerSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
 import { goodbye } from '../module/goodbye.ts';

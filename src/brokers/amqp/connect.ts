@@ -1,5 +1,5 @@
 import { type ChannelModel, connect as open, type SocketOptions } from 'amqplib';
-import type { AmqpSettings } from '../../domain/source.ts';
+import type { AmqpSettings } from '../../domain/config/source.ts';
 import type { ConnectContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import { connectError } from './amqp-error.ts';

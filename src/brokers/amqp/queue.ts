@@ -1,5 +1,5 @@
 import type { Channel, ChannelModel } from 'amqplib';
-import type { AmqpSettings } from '../../domain/source.ts';
+import type { AmqpSettings } from '../../domain/config/source.ts';
 
 /** The broker closes a channel on which something failed: so each question has a channel of its own. */
 async function inChannel<T>(model: ChannelModel, ask: (channel: Channel) => Promise<T>): Promise<T> {

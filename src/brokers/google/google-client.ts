@@ -8,7 +8,7 @@ import {
   credentials,
   Metadata,
 } from '@grpc/grpc-js';
-import type { GoogleSettings } from '../../domain/source.ts';
+import type { GoogleSettings } from '../../domain/config/source.ts';
 import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import { ServiceAccount } from './service-account.ts';

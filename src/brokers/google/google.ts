@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { BrokerSettings, GoogleSettings } from '../../domain/source.ts';
+import type { BrokerSettings, GoogleSettings } from '../../domain/config/source.ts';
 import { BrokerError, type BrokerModule } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
 import { runWorkers } from '../module/run-workers.ts';

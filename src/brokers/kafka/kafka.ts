@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
-import type { BrokerSettings, KafkaSettings } from '../../domain/source.ts';
+import type { BrokerSettings, KafkaSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import {
   BrokerError,

@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Egress } from '../../dispatch/address/egress.ts';
-import type { BrokerSettings } from '../../domain/source.ts';
+import type { BrokerSettings } from '../../domain/config/source.ts';
 import type { BrokerMessage } from '../../ingest/broker-message.ts';
 import type { Lot } from '../../ingest/lot.ts';
 import type { Logger } from '../../platform/logger.ts';

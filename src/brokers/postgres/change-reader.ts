@@ -1,4 +1,4 @@
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';
 import { changeMessage, type RowChange } from './change-event.ts';
 import type { Connection } from './connect.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { type DatabaseAddress, parseDatabaseUrl } from '../../store/database/database-url.ts';
 import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
 import { parseLsn } from './change-event.ts';

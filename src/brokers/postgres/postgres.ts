@@ -1,4 +1,4 @@
-import type { BrokerSettings, ChangeStreamSettings } from '../../domain/source.ts';
+import type { BrokerSettings, ChangeStreamSettings } from '../../domain/config/source.ts';
 import {
   BrokerError,
   type BrokerModule,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { SlotRow } from '../../store/brokers/change-streams.ts';
 import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';

@@ -1,4 +1,4 @@
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';
 import { type Connection, connect } from './connect.ts';
 import { addressOf, literal } from './customer-database.ts';

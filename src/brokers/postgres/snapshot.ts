@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import type { ConsumerContext, ReceivedMessage } from '../module/broker-module.ts';
 import { BrokerError } from '../module/broker-module.ts';
 import { changeMessage, parseLsn } from './change-event.ts';

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { SqsSettings } from '../../domain/source.ts';
+import type { SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 

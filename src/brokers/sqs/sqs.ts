@@ -1,5 +1,5 @@
 import { QueueDoesNotExist, type SQSClient } from '@aws-sdk/client-sqs';
-import type { BrokerSettings, SqsSettings } from '../../domain/source.ts';
+import type { BrokerSettings, SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
 import { runWorkers } from '../module/run-workers.ts';

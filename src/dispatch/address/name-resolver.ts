@@ -2,7 +2,7 @@ import { promises as dns } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import { stoodStillMs } from '../../platform/patient-timer.ts';
+import { stoodStillMs } from '../../platform/time/patient-timer.ts';
 import { isLocalhost } from './address-guard.ts';
 import { HostsFile } from './hosts-file.ts';
 import { ResolverHealth } from './resolver-health.ts';

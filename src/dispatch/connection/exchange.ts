@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { PatientTimer } from '../../platform/patient-timer.ts';
+import { PatientTimer } from '../../platform/time/patient-timer.ts';
 import { addAbortListener, removeAbortListener } from './abort-listeners.ts';
 import type { Progress, Target } from './connector.ts';
 import { decodeBody } from './decode-body.ts';

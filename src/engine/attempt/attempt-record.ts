@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/credential-headers.ts';
+import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
 import { httpOutcome } from '../../domain/delivery.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import type { BuiltRequest } from './build-request.ts';

@@ -1,6 +1,6 @@
+import { withQuery } from '../../domain/config/endpoint.ts';
+import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/config/project-config.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
-import { withQuery } from '../../domain/endpoint.ts';
-import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/project-config.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';

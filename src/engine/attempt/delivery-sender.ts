@@ -5,8 +5,8 @@ import type {
 } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { breakerState } from '../../domain/circuit-breaker.ts';
-import { type HeaderOwner, visibleHeaders } from '../../domain/credential-headers.ts';
+import { breakerState } from '../../domain/config/circuit-breaker.ts';
+import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';

@@ -1,8 +1,8 @@
 import { EndpointAuth, type EndpointAuthentication } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
-import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { visibleHeaders } from '../../domain/config/credential-headers.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
-import { visibleHeaders } from '../../domain/credential-headers.ts';
+import { visibleHeaders } from '../../domain/config/credential-headers.ts';
+import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/config/project-config.ts';
 import type { HeldMetaEvent } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/project-config.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';

@@ -2,7 +2,7 @@ import type { ConfigChange, ConfigChanges } from '../../control/config-changes.t
 import { type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import { INSTANCE } from '../../domain/audit.ts';
-import { opensBreaker, probesToClose } from '../../domain/circuit-breaker.ts';
+import { opensBreaker, probesToClose } from '../../domain/config/circuit-breaker.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -21,7 +21,7 @@ import {
 import type { StateItem } from './state-changes.ts';
 
 /**
- * Moves circuit breakers (domain/circuit-breaker.ts has the states) and makes endpoints inactive. All
+ * Moves circuit breakers (domain/config/circuit-breaker.ts has the states) and makes endpoints inactive. All
  * findings of a project are handled together, with a fixed number of statements and at most one config
  * version. All nodes share the counts. States are written under row locks, so one of two nodes moves a
  * breaker. They reach other nodes with the project's version, like any config.

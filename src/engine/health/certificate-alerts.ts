@@ -4,7 +4,7 @@ import type { CertificateSide, SeenCertificate } from '../../domain/certificate.
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { OffsetClock } from '../../platform/offset-clock.ts';
+import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Tried } from '../attempt/sent.ts';

@@ -1,6 +1,6 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';
 import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';

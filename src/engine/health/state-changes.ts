@@ -1,8 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { Batcher } from '../../platform/batcher.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /**
  * Changes of state that outcomes of deliveries request: breakers, alerts, endpoints that become inactive.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { slackMs } from '../../domain/rate-limit.ts';
+import { slackMs } from '../../domain/config/rate-limit.ts';
 import { RateGroup } from './rate-group.ts';
 
 const LIMIT = { count: 10, durationMs: 1_000 };

@@ -1,5 +1,5 @@
-import { type RateLimit, SendWindow, slackMs } from '../../domain/rate-limit.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type RateLimit, SendWindow, slackMs } from '../../domain/config/rate-limit.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /**
  * The rate limits of one endpoint and its subscriptions, counted by this node while it has their rate lease.

@@ -1,6 +1,6 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
   type DuePlace,

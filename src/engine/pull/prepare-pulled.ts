@@ -1,4 +1,4 @@
-import { HIDDEN, isCredential, visibleHeaders } from '../../domain/credential-headers.ts';
+import { HIDDEN, isCredential, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';

@@ -1,6 +1,6 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
 import { takeFromWindows } from '../../store/limits/intake-windows.ts';

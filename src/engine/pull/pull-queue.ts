@@ -1,10 +1,10 @@
 import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { Turns } from '../../platform/turns.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /**
  * Consumers of this node that wait for deliveries. One query per tick looks for all of them, however many wait:

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
 import type { Want } from '../../store/queue/hold-due.ts';
 import type { RateGroup } from '../limits/rate-group.ts';

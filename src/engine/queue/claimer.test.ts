@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { asId, type EndpointId } from '../../domain/ids.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
 import { Lease } from './lease.ts';

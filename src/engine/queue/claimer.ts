@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';
 import { claimBatch } from '../../store/queue/claim-batch.ts';

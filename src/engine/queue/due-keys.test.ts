@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asId, type EndpointId } from '../../domain/ids.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import { type DueKey, DueKeys } from './due-keys.ts';
 
 const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({

@@ -1,5 +1,5 @@
 import type { QueueKey } from '../../domain/delivery.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /**
  * Where deliveries wait, by place (queue key and lane). States of each place:

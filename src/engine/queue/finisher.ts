@@ -1,7 +1,7 @@
 import type { Metrics } from '../../metrics/metrics.ts';
 import { Batcher } from '../../platform/batcher.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 

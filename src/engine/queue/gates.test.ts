@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NOON } from '../../../test/support/held-delivery.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/routing.ts';
-import type { Breaker } from '../../domain/circuit-breaker.ts';
+import type { Breaker } from '../../domain/config/circuit-breaker.ts';
 import { decideGate } from './gates.ts';
 
 const decide = (fields: RoutingFields, key = 'e', nowMs = NOON) =>

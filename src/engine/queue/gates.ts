@@ -1,6 +1,6 @@
-import { breakerState, halfOpenAt } from '../../domain/circuit-breaker.ts';
+import { breakerState, halfOpenAt } from '../../domain/config/circuit-breaker.ts';
+import type { RateLimit } from '../../domain/config/rate-limit.ts';
 import { LANE } from '../../domain/delivery.ts';
-import type { RateLimit } from '../../domain/rate-limit.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';

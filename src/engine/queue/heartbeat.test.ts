@@ -3,7 +3,7 @@ import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
-import { OffsetClock } from '../../platform/offset-clock.ts';
+import { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Lease } from './lease.ts';
 

@@ -1,9 +1,9 @@
 import type { Held } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { OffsetClock } from '../../platform/offset-clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Claimer } from './claimer.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { FRESH_SECONDS } from '../../store/database/node-lease.ts';
 
 /**

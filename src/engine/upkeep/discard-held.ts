@@ -1,4 +1,4 @@
-import { breakerState } from '../../domain/circuit-breaker.ts';
+import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { OffsetClock } from '../../platform/offset-clock.ts';
+import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import type { DiscardHeldDeps } from './discard-held.ts';
 import { type RetentionReport, runRetention } from './retention-run.ts';
 

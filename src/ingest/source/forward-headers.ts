@@ -1,4 +1,4 @@
-import { isNotStored, type VisibleHeaders } from '../../domain/credential-headers.ts';
+import { isNotStored, type VisibleHeaders } from '../../domain/config/credential-headers.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
 import { type VerifiedSource, verifierHeaders } from '../verify/compile-verifier.ts';
 

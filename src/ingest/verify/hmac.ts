@@ -1,4 +1,4 @@
-import { signatureHashes } from '../../domain/signature-hash.ts';
+import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import { compileSigner, signatureEncodings } from './signature.ts';
 import { readHeader, refuseAll, refused, type Verifier, verified } from './verifier.ts';
 

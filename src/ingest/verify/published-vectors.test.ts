@@ -1,6 +1,6 @@
 // Vectors that the providers and the RFCs publish. They reveal a mistake in our understanding of a scheme.
 import { describe, expect, it } from 'vitest';
-import { signatureHashes } from '../../domain/signature-hash.ts';
+import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';
 import { compileVerifier } from './compile-verifier.ts';
 import { compileSigner } from './signature.ts';

@@ -3,7 +3,7 @@
  * lenient decoder would accept several texts for one digest. No comparison stops at the first difference.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import { digestName, type SignatureHash } from '../../domain/signature-hash.ts';
+import { digestName, type SignatureHash } from '../../domain/config/signature-hash.ts';
 
 type SignatureEncoding = 'hex' | 'base64';
 

@@ -1,4 +1,4 @@
-import type { SourceVerifier } from '../../domain/source.ts';
+import type { SourceVerifier } from '../../domain/config/source.ts';
 import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 
 export type VerifyResult = { ok: true } | { ok: false; reason: string };

@@ -1,4 +1,4 @@
-import type { ChangeStreamSettings } from '../../domain/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';

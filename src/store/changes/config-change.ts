@@ -1,8 +1,8 @@
 import type { Actor, ConfigVersion } from '../../domain/audit.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { type Changed, insertAudit } from '../config/audit-entries.ts';
 import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';

@@ -1,4 +1,4 @@
-import { isEventTypePattern } from '../../domain/subscription.ts';
+import { isEventTypePattern } from '../../domain/config/subscription.ts';
 import { EVENT_TYPE_COLUMNS, type EventTypeDescription, type EventTypeRow } from '../config/event-types.ts';
 import type { Queryable } from '../database/database.ts';
 

@@ -1,5 +1,5 @@
+import { type FilterRecord, recordsFor } from '../../domain/config/subscription.ts';
 import { siblingId } from '../../domain/ids.ts';
-import { type FilterRecord, recordsFor } from '../../domain/subscription.ts';
 import { type SubscriptionFields, type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-change.ts';

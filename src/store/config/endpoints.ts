@@ -1,4 +1,4 @@
-import type { DeliveryKind, EndpointSecrets, EndpointStatus } from '../../domain/endpoint.ts';
+import type { DeliveryKind, EndpointSecrets, EndpointStatus } from '../../domain/config/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';

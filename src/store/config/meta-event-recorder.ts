@@ -1,6 +1,6 @@
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../domain/meta-event.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { stringifyWithRaw } from '../../platform/json/raw-json.ts';
 
 /** Creates meta events for the projects that want them, with the retry budget of the project. */

@@ -1,5 +1,5 @@
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { ProjectConfig } from '../../domain/project-config.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';

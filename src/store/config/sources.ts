@@ -1,6 +1,6 @@
+import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/config/source.ts';
 import type { ProjectId, SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/source.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';

@@ -1,8 +1,8 @@
+import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/config/subscription.ts';
 import type { DeliveryMode } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { EndpointId, ProjectId, SourceId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
 import { fieldNames, type VersionedRow, VersionedTable } from './config-table.ts';
 

@@ -1,7 +1,7 @@
+import { isEventTypePattern } from '../../domain/config/subscription.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import { isEventTypePattern } from '../../domain/subscription.ts';
 import type { Queryable } from './database.ts';
 
 /** Conditions of a list, collected with their values. `?` in a clause stands for its value. */

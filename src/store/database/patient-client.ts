@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { PatientTimer, stoodStillMs } from '../../platform/patient-timer.ts';
+import { PatientTimer, stoodStillMs } from '../../platform/time/patient-timer.ts';
 
 /**
  * A connection to the database that is closed if an answer takes longer than `answerMs`. The driver's own

@@ -4,7 +4,7 @@ import {
   isCredential,
   isCredentialName,
   type VisibleHeaders,
-} from '../../domain/credential-headers.ts';
+} from '../../domain/config/credential-headers.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 

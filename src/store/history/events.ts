@@ -1,7 +1,7 @@
+import { isEventTypePattern } from '../../domain/config/subscription.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { type EventId, isId, type ProjectId, type SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
-import { isEventTypePattern } from '../../domain/subscription.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, listPage, Where } from '../database/list-page.ts';
 

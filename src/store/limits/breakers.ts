@@ -1,4 +1,4 @@
-import type { Breaker } from '../../domain/circuit-breaker.ts';
+import type { Breaker } from '../../domain/config/circuit-breaker.ts';
 import type { ConfigChange } from '../changes/config-change.ts';
 import type { Database, Queryable } from '../database/database.ts';
 

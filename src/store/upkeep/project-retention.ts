@@ -1,6 +1,6 @@
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
-import { parseGoDuration } from '../../platform/duration.ts';
 import { GzipFile } from '../../platform/gzip-file.ts';
+import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { type RowFormat, rowFormat, withinBytes } from './export-rows.ts';
 import type { RemovalOptions } from './remove-partitions.ts';

@@ -1,4 +1,4 @@
-import { formatGoDuration, parseGoDuration } from '../../../platform/duration.ts';
+import { formatGoDuration, parseGoDuration } from '../../../platform/time/duration.ts';
 import type { Fields, VersionChange } from './version-change.ts';
 
 const DURATIONS = ['http_timeout', 'rate_limit_duration'];

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { nearestName } from '../platform/nearest-name.ts';
-import { usageError } from '../platform/startup-error.ts';
+import { nearestName } from '../../platform/nearest-name.ts';
+import { usageError } from '../../platform/startup-error.ts';
 
 /** A row of the table of commands. Help, the reference in docs/cli.md and the completion are made from it. */
 export interface Command {

@@ -1,6 +1,6 @@
-import { AppError } from '../../domain/errors.ts';
-import { isAtLeast, type Role } from '../../domain/role.ts';
-import type { ProjectRow } from '../../store/config/projects.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { isAtLeast, type Role } from '../../../domain/role.ts';
+import type { ProjectRow } from '../../../store/config/projects.ts';
 import type { Caller } from './caller.ts';
 
 /**

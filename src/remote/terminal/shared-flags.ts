@@ -1,4 +1,4 @@
-import { deliveryGates, deliveryStatuses } from '../domain/delivery.ts';
+import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import type { Command, Flag } from './command.ts';
 import { connectionFlags, outputFlags } from './command.ts';
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError } from '../../../domain/errors.ts';
 
 /** Calls per key in the current second, or longer window, on this node. */
 export class CallRate {

@@ -1,6 +1,6 @@
-import type { Actor } from '../../domain/audit.ts';
-import type { PortalRights } from '../../domain/endpoint-scope.ts';
-import type { Role } from '../../domain/role.ts';
+import type { Actor } from '../../../domain/audit.ts';
+import type { PortalRights } from '../../../domain/endpoint-scope.ts';
+import type { Role } from '../../../domain/role.ts';
 
 /**
  * The caller. The instance key may do anything. A project key has a role in its project. A person who is signed in has a

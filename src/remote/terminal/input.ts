@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { StartupError, usageError } from '../platform/startup-error.ts';
+import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from './command.ts';
 
 /** The bytes of --data: a text, @FILE, or - for stdin. */

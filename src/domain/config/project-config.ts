@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { Type } from '../platform/type.ts';
+import { Type } from '../../platform/type.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../../domain/errors.ts';
+import { AppError } from '../../../domain/errors.ts';
 
 /**
  * The cookie of a session, and the check that a call with it comes from a page of this service:

@@ -1,4 +1,4 @@
-import { usageError } from '../platform/startup-error.ts';
+import { usageError } from '../../platform/startup-error.ts';
 import { type Command, type Commands, type Given } from './command.ts';
 
 /*

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, test } from 'vitest';
-import { commands } from '../cli/commands.ts';
-import { progressBar } from './bulk.ts';
+import { commands } from '../../cli/commands.ts';
+import { progressBar } from '../bulk.ts';
+import { exampleOf } from '../schema-example.ts';
+import { matchesGlob } from '../tail.ts';
 import { type Command, readArguments, usageOf } from './command.ts';
 import { completionOf } from './completion.ts';
 import { commandHelp, helpText } from './help.ts';
 import { printable } from './output.ts';
-import { exampleOf } from './schema-example.ts';
-import { matchesGlob } from './tail.ts';
 
 const names = Object.keys(commands);
 

@@ -1,5 +1,5 @@
-import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { EndpointScope } from '../../../domain/endpoint-scope.ts';
+import type { ProjectRouting } from '../../../routing/project-routing.ts';
 import type { PortalCaller } from './caller.ts';
 
 /** The endpoints of each owner, found once per version of a project's config. */
