@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BROKERS, PROGRAMS, SpreadWaiting } from './test/support/spread-waiting.ts';
-import { isWholeSuite } from './test/support/whole-suite.ts';
+import { BROKERS, PROGRAMS, SpreadWaiting } from './test/support/suite/spread-waiting.ts';
+import { isWholeSuite } from './test/support/suite/whole-suite.ts';
 
 // Workers and the programs that tests start share what Node compiled. A start of the program takes 0.6 s of CPU then,
 // instead of 1.5 s.
@@ -15,7 +15,7 @@ const brokers = [`${BROKERS}/**/*.test.ts`];
 // Late: a busy machine fails no test. Files share workers, because to load the modules for each file took a third of the
 // CPU time.
 const common = { testTimeout: 300_000, hookTimeout: 300_000, isolate: false };
-const withDatabase = { ...common, globalSetup: ['test/support/global-setup.ts'] };
+const withDatabase = { ...common, globalSetup: ['test/support/suite/global-setup.ts'] };
 const withBrokers = {
   ...common,
   globalSetup: [...withDatabase.globalSetup, 'test/support/brokers/global-setup.ts'],

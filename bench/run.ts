@@ -18,9 +18,9 @@ import { soak } from './figures/soak.ts';
 import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
 import { watchers } from './figures/watchers.ts';
-import { goalsOf } from './goals.ts';
-import { machine } from './machine.ts';
-import { type Results, report } from './report.ts';
+import { goalsOf } from './report/goals.ts';
+import { machine } from './report/machine.ts';
+import { type Results, report } from './report/report.ts';
 import { Stage } from './stage.ts';
 
 const FIGURES: Figure[] = [

@@ -1,5 +1,5 @@
-import { compared } from '../compared.ts';
 import type { Figure, Sample } from '../figure.ts';
+import { compared } from '../report/compared.ts';
 import { addEndpoints } from '../scaling/grow.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';

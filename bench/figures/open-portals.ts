@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Child } from '../child.ts';
-import { compared } from '../compared.ts';
 import type { Figure, Sample } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
 import { arrived } from '../measure.ts';
 import type { OpenPortals, PortalsReport } from '../portals.ts';
+import { compared } from '../report/compared.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';

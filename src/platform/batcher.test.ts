@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock, settle } from '../../test/support/manual-clock.ts';
+import { ManualClock, settle } from '../../test/support/samples/manual-clock.ts';
 import { Batcher } from './batcher.ts';
 
 interface Item {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ManualClock, settle } from '../../test/support/manual-clock.ts';
+import { ManualClock, settle } from '../../test/support/samples/manual-clock.ts';
 import { Loop } from './loop.ts';
 
 /** A loop of 10 ms whose turns last until they are ended. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { quietLog } from '../../test/support/quiet-log.ts';
-import { routingOf } from '../../test/support/routing.ts';
+import { routingOf } from '../../test/support/samples/routing.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import { ConfigCache } from './config-cache.ts';
 

@@ -6,8 +6,8 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenHttp, listenTcp } from '../support/loopback-server.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 
 function alertOf(projectId: string, chatUrl: string): Alert {
   return {

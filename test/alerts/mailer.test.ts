@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import { Mailer } from '../../src/alerts/mailer.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { listenTcp } from '../support/loopback-server.ts';
-import { MailServer } from '../support/mail-server.ts';
 import { Program } from '../support/program.ts';
+import { listenTcp } from '../support/servers/loopback-server.ts';
+import { MailServer } from '../support/servers/mail-server.ts';
 
 type OnTestFinished = TestContext['onTestFinished'];
 

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 

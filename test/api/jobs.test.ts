@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { failedDeliveries } from '../support/many-deliveries.ts';
-import { Receiver } from '../support/receiver.ts';
+import { failedDeliveries } from '../support/samples/many-deliveries.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** The first node only serves the API; jobs run on nodes that come and go. */

@@ -3,7 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Times that come in: one rule for every place that takes one. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Results } from '../../bench/report.ts';
+import type { Results } from '../../bench/report/report.ts';
 
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-smoke-'));

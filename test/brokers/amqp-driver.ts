@@ -8,7 +8,7 @@ import {
   type RabbitMqFacts,
   RabbitMqServer,
 } from '../support/brokers/rabbitmq-server.ts';
-import { startTcpRelay } from '../support/tcp-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 export async function amqpDriver(): Promise<BrokerDriver | string> {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
-import { startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import type { BrokerDriver } from './broker-driver.ts';
 import {
   BROADCAST,

@@ -4,7 +4,7 @@ import { credentials } from '@grpc/grpc-js';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { GoogleGate } from '../support/brokers/google-gate.ts';
 import { type PubSubPorts, PubSubServer } from '../support/brokers/pstest-server.ts';
-import { startTcpRelay } from '../support/tcp-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 const PROJECT = 'tests';

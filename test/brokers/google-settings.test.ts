@@ -6,7 +6,7 @@ import { GoogleGate } from '../support/brokers/google-gate.ts';
 import type { PubSubPorts } from '../support/brokers/pstest-server.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 import { GoogleSide, googleSettings, type MessageFate, queueName, serviceAccount } from './google-driver.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Admin, Consumer, Producer } from '@platformatic/kafka';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../support/brokers/kafka-server.ts';
-import { startTcpRelay } from '../support/tcp-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 const client = { clientId: 'tests', retries: 20, retryDelay: 250 };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
-import { startTcpRelay } from '../support/tcp-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 /** The side of the customer: databases of their own, with a table whose rows are the messages. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { changeScene, dataOf, settingsOf } from './change-scene.ts';
 import { ALICE } from './postgres-driver.ts';

@@ -11,7 +11,7 @@ import {
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { ElasticMqServer } from '../support/brokers/elasticmq-server.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
-import { startTcpRelay } from '../support/tcp-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 export const SQS_KEY = { id: 'AKIDALICE', secret: 'alice+secret/key' };

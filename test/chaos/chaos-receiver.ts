@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { TestAuthority } from '../support/issue-certificate.ts';
+import { TestAuthority } from '../support/servers/issue-certificate.ts';
 import { type Answering, answer } from './answers.ts';
 import type { Character } from './characters.ts';
 import { LoopWatch } from './loop-watch.ts';

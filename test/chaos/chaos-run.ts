@@ -6,13 +6,13 @@ import type { Character } from './characters.ts';
 import { DatabaseRelays } from './database-relays.ts';
 import { type Fault, FaultInjector } from './fault-injector.ts';
 import { planFaults, type ScheduleOptions } from './fault-schedule.ts';
-import type { Strictness } from './judge-limits.ts';
+import type { Strictness } from './judges/judge-limits.ts';
+import type { Problem, Problems } from './judges/problems.ts';
+import { judge, type Verdict } from './judges/verdict.ts';
 import { createMix } from './load-mix.ts';
-import type { Problem, Problems } from './problems.ts';
 import { Service } from './service.ts';
 import { readStored } from './stored.ts';
 import { TokenServer } from './token-server.ts';
-import { judge, type Verdict } from './verdict.ts';
 
 /**
  * Nodes, a database, endpoints of every character and a load, with faults by a seeded schedule. Then the

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runChaos } from './chaos-run.ts';
 import { FAULT_KINDS } from './fault-schedule.ts';
-import { LENIENT } from './judge-limits.ts';
+import { LENIENT } from './judges/judge-limits.ts';
 
 /** The short form of `npm run chaos`: each kind of fault about once. The seed is fixed so that a failure repeats. */
 const SEED = 7;

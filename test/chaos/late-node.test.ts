@@ -20,7 +20,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 const EARLY = '00000000000000000000000001';
 const LATE = '00000000000000000000000002';

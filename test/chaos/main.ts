@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos-run.ts';
 import { FAULT_KINDS, type FaultKind } from './fault-schedule.ts';
-import { STRICT } from './judge-limits.ts';
-import { showReceipt, showTime } from './show.ts';
+import { STRICT } from './judges/judge-limits.ts';
+import { showReceipt, showTime } from './judges/show.ts';
 
 /**
  * npm run chaos -- --minutes N --nodes N --seed N

@@ -3,7 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, readCredentials } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { ChaosDatabase } from './chaos-database.ts';
 import { ChaosNode } from './chaos-node.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());

@@ -7,7 +7,7 @@ import { startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** `posthorn listen` as a process, against a service. */

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { inject } from 'vitest';
 import { Posthorn, type PosthornOptions } from '../../client/src/posthorn.ts';
 import type { TestApp } from '../support/app.ts';
-import { callLine } from '../support/operation-coverage.ts';
+import { callLine } from '../support/suite/operation-coverage.ts';
 
 /** A client of the default project. */
 export function clientOf(app: TestApp, options: Partial<PosthornOptions> = {}): Posthorn {

@@ -19,7 +19,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** The package as npm packs it, installed in an empty project. */
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Posthorn, PosthornPortal } from '../../client/src/posthorn.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/servers/receiver.ts';
 
 /** Every operation that is open to portal links. The link may manage endpoints and create events. */
 export async function portalJourney(

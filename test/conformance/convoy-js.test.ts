@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { Journey, type Send } from './journey.ts';
 

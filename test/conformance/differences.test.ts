@@ -8,7 +8,7 @@ import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Differences from Convoy that no other test is about. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callLine, missingOperations } from '../support/operation-coverage.ts';
+import { callLine, missingOperations } from '../support/suite/operation-coverage.ts';
 
 const document = {
   paths: {

@@ -5,7 +5,7 @@ import type { ApiClient } from '../support/client.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 const LISTEN = { event_types: ['device'], host_name: 'device' };
 

@@ -6,8 +6,8 @@ import { LoopWatch } from '../chaos/loop-watch.ts';
 import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenHttp } from '../support/loopback-server.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { listenHttp } from '../support/servers/loopback-server.ts';
 
 /**
  * The program that counts a rate limit is killed or stands still in the middle of its work, and another takes over.

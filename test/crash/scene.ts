@@ -5,7 +5,7 @@ import { expect, type TestContext } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, clientOf, Program, readCredentials } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** A receiver in this process and the real program in another, on a data directory that outlives it. */
 export interface Scene {

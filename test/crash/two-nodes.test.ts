@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { arrivals, expectNothingLost } from './scene.ts';
 
 const EVENTS = 1_000;

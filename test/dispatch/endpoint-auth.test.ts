@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { EndpointAuth, type EndpointAuthentication } from '../../src/dispatch/client/endpoint-auth.ts';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type { OAuth2Config } from '../../src/dispatch/client/oauth2-token.ts';
-import { type LoopbackServer, listenHttp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listenHttp } from '../support/servers/loopback-server.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

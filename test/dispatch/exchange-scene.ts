@@ -6,7 +6,7 @@ import {
   type OutgoingRequest,
 } from '../../src/dispatch/client/http-client.ts';
 import type { ErrorOutcome, Outcome, ResponseOutcome } from '../../src/dispatch/connection/outcome.ts';
-import { type LoopbackServer, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listenTcp } from '../support/servers/loopback-server.ts';
 
 /** What the tests of the HTTP client share. Clients and servers are closed after each test. */
 export function exchangeScene() {

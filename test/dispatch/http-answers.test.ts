@@ -8,7 +8,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 import { answered, exchangeScene, failed, request } from './exchange-scene.ts';
 
 const { client, started, rawServer } = exchangeScene();

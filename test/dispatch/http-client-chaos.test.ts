@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import { GIVE_UP_MS } from '../support/eventually.ts';
-import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');

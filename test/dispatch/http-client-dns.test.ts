@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
-import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/dns-server.ts';
-import { type LoopbackServer, listen, listenHttp } from '../support/loopback-server.ts';
+import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/servers/dns-server.ts';
+import { type LoopbackServer, listen, listenHttp } from '../support/servers/loopback-server.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
-import { startDnsServer } from '../support/dns-server.ts';
-import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { startDnsServer } from '../support/servers/dns-server.ts';
+import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');

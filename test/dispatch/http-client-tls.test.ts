@@ -10,7 +10,7 @@ import {
   type HttpClientOptions,
   type OutgoingRequest,
 } from '../../src/dispatch/client/http-client.ts';
-import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');

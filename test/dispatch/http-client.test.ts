@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 import { answered, exchangeScene, failed, request, textOf } from './exchange-scene.ts';
 
 const { client, started, rawServer } = exchangeScene();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { listenHttp, listenTcp } from '../support/loopback-server.ts';
+import { listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 import { answered, exchangeScene, failed, request } from './exchange-scene.ts';
 
 const { client, started } = exchangeScene();

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
-import { type LoopbackServer, listen, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listen, listenTcp } from '../support/servers/loopback-server.ts';
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');

@@ -4,7 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type { Turn } from '../../src/dispatch/connection/turn.ts';
 import { eventually } from '../support/eventually.ts';
-import { listen } from '../support/loopback-server.ts';
+import { listen } from '../support/servers/loopback-server.ts';
 
 /** Requests over HTTP/2 whose turn has not come: parked on an open connection that others use meanwhile. */
 const pem = (name: string): string =>

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startDnsServer } from '../support/dns-server.ts';
 import { Program } from '../support/program.ts';
+import { startDnsServer } from '../support/servers/dns-server.ts';
 
 /** Longer than a query may take. */
 const PAUSE_MS = 2_500;

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import { fetchToken } from '../../src/dispatch/client/oauth2-token.ts';
 import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
-import { type LoopbackServer, listen, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listen, listenTcp } from '../support/servers/loopback-server.ts';
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');

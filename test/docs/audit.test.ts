@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { actionSection } from '../../scripts/doc-sections.ts';
 import { auditActions } from '../../src/domain/audit.ts';
-import { cases } from '../api/audit-cases.ts';
+import { cases } from '../api/audit/audit-cases.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

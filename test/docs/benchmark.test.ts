@@ -19,7 +19,7 @@ test('docs/benchmark.md describes each figure and the result of one run', async 
 });
 
 test('docs/benchmark.md has every goal with what was asked and measured', async () => {
-  const [page, goals] = await Promise.all([text('docs/benchmark.md'), text('bench/goals.ts')]);
+  const [page, goals] = await Promise.all([text('docs/benchmark.md'), text('bench/report/goals.ts')]);
   const names = [...goals.matchAll(/name: (['"])(?<name>(?!\w+:)[^`]+?)\1,/g)].map(
     ({ groups }) => groups?.['name'],
   );

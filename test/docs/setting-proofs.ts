@@ -8,7 +8,7 @@ const seen = (file: string, title: string): Proof => ({ file, title });
 
 export const settingProofs: Record<string, Record<string, Proof>> = {
   Projects: {
-    max_payload_read_size: seen('test/api/events.test.ts', 'larger than the project allows is 413'),
+    max_payload_read_size: seen('test/api/events/events.test.ts', 'larger than the project allows is 413'),
     replay_attacks_prevention_enabled: seen(
       'test/engine/settings.test.ts',
       'have a timestamp if project ($project) or endpoint ($endpoint) say so',
@@ -30,19 +30,19 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'sees no payload where the project hides it, and cannot search it',
     ),
     multiple_endpoint_subscriptions: seen(
-      'test/api/subscriptions.test.ts',
+      'test/api/config/subscriptions.test.ts',
       'a project that allows one subscription per endpoint refuses a second, even at once',
     ),
     verify_dynamic_events: seen(
-      'test/api/event-calls.test.ts',
+      'test/api/events/event-calls.test.ts',
       'with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored',
     ),
     allow_unmatched_dynamic_urls: seen(
-      'test/api/event-calls.test.ts',
+      'test/api/events/event-calls.test.ts',
       'if new URLs are not allowed a dynamic event is stored as failed',
     ),
     search_policy: seen(
-      'test/api/event-calls.test.ts',
+      'test/api/events/event-calls.test.ts',
       'a payload search is paged both ways and reaches back as far as the search policy',
     ),
     'retention_policy.policy': seen(
@@ -74,7 +74,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'the strategy of the project decides number and spacing of attempts',
     ),
     'ssl.enforce_secure_endpoints': seen(
-      'test/api/endpoints.test.ts',
+      'test/api/config/endpoints.test.ts',
       'must use https if the project requires it',
     ),
     'signature.header': seen(
@@ -93,7 +93,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
     'signature.schemes': seen('test/engine/settings.test.ts', 'follow the schemes of the project: $schemes'),
     visible_headers: seen(
-      'test/api/credential-headers.test.ts',
+      'test/api/config/credential-headers.test.ts',
       'visible_headers: a header that the project lists is stored and shown in clear',
     ),
     request_id_header: seen(
@@ -118,31 +118,31 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'a meta event is signed by both schemes with the project’s meta event secret',
     ),
     'circuit_breaker.sample_rate': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'sample_rate: the interval of breaker checks',
     ),
     'circuit_breaker.error_timeout': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'error_timeout: an open breaker sends a probe only after it',
     ),
     'circuit_breaker.failure_threshold': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'failure_threshold: a smaller share of failures opens no breaker',
     ),
     'circuit_breaker.success_threshold': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'success_threshold: the share of probes that must succeed before the breaker closes',
     ),
     'circuit_breaker.minimum_request_count': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'minimum_request_count: fewer attempts open no breaker',
     ),
     'circuit_breaker.observability_window': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'observability_window: older attempts do not count',
     ),
     'circuit_breaker.consecutive_failure_threshold': seen(
-      'test/engine/breaker-settings.test.ts',
+      'test/engine/limits/breaker-settings.test.ts',
       'consecutive_failure_threshold: with disable_endpoint the breaker disables its endpoint',
     ),
     'portal.title': seen(
@@ -178,7 +178,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'have the title, logo, font, colours, corners and language of the project of the address',
     ),
     'portal.frame_origins': seen(
-      'test/api/portal-page.test.ts',
+      'test/api/portal/portal-page.test.ts',
       'may be embedded by the frame_origins of the project of the address, and by default by none',
     ),
   },
@@ -186,8 +186,11 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     name: 'label',
     description: 'label',
     url: seen('test/engine/settings.test.ts', 'the next event goes to an endpoint’s new URL'),
-    app_id: seen('test/api/events.test.ts', 'may name its endpoint by app_id, and must name one'),
-    owner_id: seen('test/api/event-calls.test.ts', 'a fan-out goes to the endpoints of its owner only'),
+    app_id: seen('test/api/events/events.test.ts', 'may name its endpoint by app_id, and must name one'),
+    owner_id: seen(
+      'test/api/events/event-calls.test.ts',
+      'a fan-out goes to the endpoints of its owner only',
+    ),
     advanced_signatures: seen(
       'test/engine/settings.test.ts',
       'have a timestamp if project ($project) or endpoint ($endpoint) say so',
@@ -289,11 +292,11 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'a form endpoint gets form fields, and the signature covers those bytes',
     ),
     http_timeout: seen(
-      'test/api/retries.test.ts',
+      'test/api/deliveries/retries.test.ts',
       'to an endpoint that answers too late is aborted at its timeout',
     ),
     rate_limit: seen(
-      'test/engine/gates.test.ts',
+      'test/engine/limits/gates.test.ts',
       'an endpoint rate limit holds in any interval, over two nodes, and uses no retry',
     ),
     rate_limit_duration: seen(
@@ -332,7 +335,7 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/cli/project-file.test.ts',
       'export, apply into an empty project, export again: the same file',
     ),
-    endpoint_id: seen('test/api/matching.test.ts', 'globs and exact names match as subscribed'),
+    endpoint_id: seen('test/api/events/matching.test.ts', 'globs and exact names match as subscribed'),
     app_id: seen(
       'test/engine/settings.test.ts',
       'a subscription that names its endpoint by app_id sends there',
@@ -378,15 +381,15 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'the retry_config of a subscription overrides the project’s strategy',
     ),
     'filter_config.event_types': seen(
-      'test/api/matching.test.ts',
+      'test/api/events/matching.test.ts',
       'globs and exact names match as subscribed',
     ),
     'filter_config.filter.body': seen(
-      'test/api/matching.test.ts',
+      'test/api/events/matching.test.ts',
       'only subscriptions whose body filter holds get an event',
     ),
     'filter_config.filter.headers': seen(
-      'test/api/matching.test.ts',
+      'test/api/events/matching.test.ts',
       'only subscriptions whose header filter holds get an event, in any case of the name',
     ),
     'filter_config.filter.query': seen(
@@ -399,8 +402,14 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     ),
   },
   Filters: {
-    event_type: seen('test/api/matching.test.ts', 'the most specific enabled record for a type decides'),
-    enabled_at: seen('test/api/matching.test.ts', 'the most specific enabled record for a type decides'),
+    event_type: seen(
+      'test/api/events/matching.test.ts',
+      'the most specific enabled record for a type decides',
+    ),
+    enabled_at: seen(
+      'test/api/events/matching.test.ts',
+      'the most specific enabled record for a type decides',
+    ),
     body: seen(
       'test/ingest/incoming-webhooks.test.ts',
       'a filter applies its own conditions on body, headers, query and path to webhooks',
@@ -420,47 +429,50 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
     is_flattened: 'label',
   },
   'Event types': {
-    name: seen('test/api/filters.test.ts', 'a filter can be created for a type once the type exists'),
+    name: seen('test/api/config/filters.test.ts', 'a filter can be created for a type once the type exists'),
     category: 'label',
     description: 'label',
-    json_schema: seen('test/api/event-types.test.ts', 'a type with %s is refused'),
+    json_schema: seen('test/api/events/event-types.test.ts', 'a type with %s is refused'),
   },
   'Portal links': {
     name: 'label',
     owner_id: seen(
-      'test/api/portal-api.test.ts',
+      'test/api/portal/portal-api.test.ts',
       'show only data of the owner, even if the query asks for more',
     ),
     endpoints: seen(
-      'test/api/portal-links.test.ts',
+      'test/api/portal/portal-links.test.ts',
       'assigns endpoints without an owner to its owner and shows all endpoints of the owner',
     ),
-    can_manage_endpoint: seen('test/api/portal-api.test.ts', 'of endpoints need a link that may manage them'),
+    can_manage_endpoint: seen(
+      'test/api/portal/portal-api.test.ts',
+      'of endpoints need a link that may manage them',
+    ),
     event_types: seen(
-      'test/api/portal-event-types.test.ts',
+      'test/api/portal/portal-event-types.test.ts',
       'event_types: a link sees events, deliveries and attempts of its types alone',
     ),
     can_retry: seen(
-      'test/api/portal-look-only.test.ts',
+      'test/api/portal/portal-look-only.test.ts',
       'a link with can_retry false is refused every send, and takes what waits',
     ),
     can_see_secrets: seen(
-      'test/api/portal-look-only.test.ts',
+      'test/api/portal/portal-look-only.test.ts',
       'secrets show by can_see_secrets, which is as can_manage_endpoint unless it is set',
     ),
     can_edit_functions: seen(
-      'test/api/portal-look-only.test.ts',
+      'test/api/portal/portal-look-only.test.ts',
       'functions are changed by can_edit_functions, which is as can_manage_endpoint unless it is set',
     ),
     can_create_events: seen(
-      'test/api/portal-look-only.test.ts',
+      'test/api/portal/portal-look-only.test.ts',
       'new events need can_create_events, changes need can_manage_endpoint, and neither implies the other',
     ),
     auth_type: seen(
-      'test/api/portal-links.test.ts',
+      'test/api/portal/portal-links.test.ts',
       'each read of a refresh link creates a new token; all are valid, the static one is not',
     ),
-    expires_at: seen('test/api/portal-links.test.ts', 'a link stops working at its expires_at'),
+    expires_at: seen('test/api/portal/portal-links.test.ts', 'a link stops working at its expires_at'),
   },
   Sources: {
     name: 'label',

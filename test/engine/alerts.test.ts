@@ -5,8 +5,8 @@ import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.t
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { MailServer } from '../support/mail-server.ts';
-import { Receiver } from '../support/receiver.ts';
+import { MailServer } from '../support/servers/mail-server.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Answers deliveries as `status` says, and is Slack, Teams and the meta listener too. */

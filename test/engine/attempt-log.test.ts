@@ -5,7 +5,7 @@ import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {

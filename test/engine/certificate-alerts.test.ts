@@ -7,9 +7,9 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Issued, TestAuthority } from '../support/issue-certificate.ts';
-import { MailServer } from '../support/mail-server.ts';
-import { Receiver } from '../support/receiver.ts';
+import { type Issued, TestAuthority } from '../support/servers/issue-certificate.ts';
+import { MailServer } from '../support/servers/mail-server.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const authority = new TestAuthority();

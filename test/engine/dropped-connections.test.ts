@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type LoopbackServer, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listenTcp } from '../support/servers/loopback-server.ts';
 import { shared } from '../support/shared.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** The engine delivers before the start is over. A start that fails then ends as a stop does. */

@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());

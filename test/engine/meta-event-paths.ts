@@ -2,7 +2,7 @@ import type { MetaEventType } from '../../src/domain/meta-event.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/servers/receiver.ts';
 
 /**
  * Every way to cause a change with a meta event. Each makes some changes and returns the ids of the changed

@@ -3,7 +3,7 @@ import { metaEventTypes } from '../../src/domain/meta-event.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import {
   boolean,
   type Check,

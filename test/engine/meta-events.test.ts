@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());

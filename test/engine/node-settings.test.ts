@@ -7,8 +7,8 @@ import { afterEach, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { listen, listenTcp } from '../support/loopback-server.ts';
-import { Receiver } from '../support/receiver.ts';
+import { listen, listenTcp } from '../support/servers/loopback-server.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** Settings of a node (POSTHORN_*) that show in what it sends. test/docs/setting-proofs.ts names these tests. */
 const open: (() => Promise<void>)[] = [];

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** authentication.oauth2 as a caller gives it, seen by the token server and by the endpoint. */

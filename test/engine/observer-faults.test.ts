@@ -9,7 +9,7 @@ import { SpanExporter } from '../../src/tracing/span-exporter.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** A fault in each observer, put in where the service makes it: events are accepted and delivered all the same. */
 const open: (() => Promise<void>)[] = [];

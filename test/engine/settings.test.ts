@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Received, Receiver } from '../support/receiver.ts';
+import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Settings of a project and of an endpoint that show in what is sent. test/docs/setting-proofs.ts names these tests. */

@@ -11,8 +11,8 @@ import type { AttemptRow, Finish } from '../../src/store/queue/finish-deliveries
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenTcp } from '../support/loopback-server.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { listenTcp } from '../support/servers/loopback-server.ts';
 import { shared } from '../support/shared.ts';
 
 const NODE = '00000000000000000000000001';

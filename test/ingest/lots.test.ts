@@ -5,9 +5,9 @@ import type { NewEvent } from '../../src/ingest/new-event.ts';
 import type { App } from '../../src/start/app.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { type DatabaseRelay, startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Lots of brokers through the one door, without a broker: what is stored, what is dropped, what may be acknowledged. */

@@ -4,7 +4,7 @@ import type { ProjectId, SourceId } from '../../src/domain/ids.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());

@@ -3,7 +3,7 @@ import { metricTable } from '../../src/metrics/metrics.ts';
 import { processMetrics } from '../../src/metrics/process-metrics.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { type Scrape, scrape } from './scrape.ts';
 

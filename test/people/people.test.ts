@@ -3,7 +3,7 @@ import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { MailServer } from '../support/mail-server.ts';
+import { MailServer } from '../support/servers/mail-server.ts';
 import {
   cookieOf,
   member,

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { IdentityProvider } from '../support/identity-provider.ts';
 import { freePort } from '../support/program.ts';
+import { IdentityProvider } from '../support/servers/identity-provider.ts';
 import { cookieOf, PASSWORD, SessionClient, signIn, tokenOf, use } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 

@@ -5,7 +5,7 @@ import type { Role } from '../../src/domain/role.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 

@@ -15,7 +15,7 @@ import {
   takeForConsumer,
 } from '../../src/store/queue/pull-deliveries.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { heldDelivery } from '../support/held-delivery.ts';
+import { heldDelivery } from '../support/samples/held-delivery.ts';
 import { shared } from '../support/shared.ts';
 
 /**

@@ -7,10 +7,10 @@ import type { ApiClient } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { CONTRACT, EXPAND } from '../support/made-up-migrations.ts';
-import { madeUpVersion } from '../support/made-up-version.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
-import { Receiver } from '../support/receiver.ts';
+import { CONTRACT, EXPAND } from '../support/samples/made-up-migrations.ts';
+import { madeUpVersion } from '../support/samples/made-up-version.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** Real processes of this version and of two made-up ones that follow it, on one database. */
 interface Node {

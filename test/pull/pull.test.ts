@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { PullScene, resultOf } from './consumer.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../src/platform/logger.ts';
 import { startTestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Received, Receiver } from '../support/receiver.ts';
+import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { dump } from './dump.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import {

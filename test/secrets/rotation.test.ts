@@ -5,7 +5,7 @@ import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { keyIdOf, Sealer } from '../../src/platform/sealer.ts';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Received, Receiver } from '../support/receiver.ts';
+import { type Received, Receiver } from '../support/servers/receiver.ts';
 import {
   cookieOf,
   PASSWORD,

@@ -5,7 +5,7 @@ import type { TestApp } from '../support/app.ts';
 import { subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/servers/receiver.ts';
 import {
   cookieOf,
   SessionClient,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type LoopbackServer, listenTcp } from '../support/loopback-server.ts';
+import { type LoopbackServer, listenTcp } from '../support/servers/loopback-server.ts';
 
 /**
  * Enough of a PostgreSQL server to be asked for its version: it lets everybody in and answers every query with

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import { startDatabaseRelay } from '../support/database-relay.ts';
-import { listenTcp } from '../support/loopback-server.ts';
 import { Program } from '../support/program.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { listenTcp } from '../support/servers/loopback-server.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 /** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */

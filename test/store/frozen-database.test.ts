@@ -5,10 +5,10 @@ import { ChaosNode } from '../chaos/chaos-node.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** A database that neither answers nor closes: only our own limits end the waiting. */
 test('statements to a frozen server hit their limit, close the connection and work again once it thaws', async ({

@@ -8,8 +8,8 @@ import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deli
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { heldDelivery } from '../support/held-delivery.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { heldDelivery } from '../support/samples/held-delivery.ts';
 
 const DAY_MS = 86_400_000;
 

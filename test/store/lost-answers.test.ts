@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { type DatabaseRelay, startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** The errors for callers when the database did the work and its answer was lost, and when it did not. */
 let app: TestApp;

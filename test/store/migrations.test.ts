@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CONTRACT, EXPAND, REBUILD } from '../support/made-up-migrations.ts';
+import { CONTRACT, EXPAND, REBUILD } from '../support/samples/made-up-migrations.ts';
 import { brokenRules } from './migration-rules.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -10,7 +10,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';
 

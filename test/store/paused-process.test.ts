@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import { startDatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 
 /** Longer than an answer to a heartbeat, and the wait for its connection, may take. */
 const PAUSE_MS = 4_000;

@@ -11,9 +11,9 @@ import { createTestDatabase } from '../support/database.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
-import { CONTRACT, EXPAND, REBUILD } from '../support/made-up-migrations.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { Receiver } from '../support/receiver.ts';
+import { CONTRACT, EXPAND, REBUILD } from '../support/samples/made-up-migrations.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /**
  * The node of the test is the older one. A newer version would bring a migration that this node does not know, so the

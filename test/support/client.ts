@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
-import { callLine } from './operation-coverage.ts';
+import { callLine } from './suite/operation-coverage.ts';
 
 /** A caller of the API. Every call names its expected status, so a test cannot miss an error. */
 export type Json = ReturnType<typeof JSON.parse>;

@@ -4,9 +4,9 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
 import { SpanExporter } from '../../src/tracing/span-exporter.ts';
 import { Tracer } from '../../src/tracing/tracer.ts';
-import { Collector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { Collector } from '../support/servers/collector.ts';
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {

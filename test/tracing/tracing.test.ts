@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { type CollectedSpan, Collector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
-import { listenTcp } from '../support/loopback-server.ts';
-import { Receiver } from '../support/receiver.ts';
+import { type CollectedSpan, Collector } from '../support/servers/collector.ts';
+import { listenTcp } from '../support/servers/loopback-server.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { violations } from './axe.ts';
 import type { World } from './world.ts';
 

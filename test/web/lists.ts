@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { failedDeliveries } from '../support/many-deliveries.ts';
+import { failedDeliveries } from '../support/samples/many-deliveries.ts';
 import { expectAllInSight } from './out-of-sight.ts';
 import type { World } from './world.ts';
 

@@ -3,7 +3,7 @@ import { Listener } from '../pull/listener.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { violations } from './axe.ts';
 import { watchedPage } from './browser.ts';
 import type { World } from './world.ts';

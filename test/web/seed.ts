@@ -1,6 +1,6 @@
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/receiver.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 
 /** A project with realistic traffic: real endpoints that answer, fail, hang up or are paused, and events for them. */
 export interface Seed {

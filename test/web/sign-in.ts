@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { MailServer } from '../support/mail-server.ts';
+import { MailServer } from '../support/servers/mail-server.ts';
 import { member, PASSWORD, signIn } from '../support/session-client.ts';
 import { fresh, type World } from './world.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type DnsAnswer, startDnsServer } from '../../../test/support/dns-server.ts';
+import { type DnsAnswer, startDnsServer } from '../../../test/support/servers/dns-server.ts';
 import { parseHosts } from './hosts-file.ts';
 import { NameResolver } from './name-resolver.ts';
 

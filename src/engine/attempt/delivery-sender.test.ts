@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
-import { answered, unanswered } from '../../../test/support/outcomes.ts';
-import { OneProject, type RoutingFields, routingOf } from '../../../test/support/routing.ts';
+import { heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { answered, unanswered } from '../../../test/support/samples/outcomes.ts';
+import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import type { AuthResult } from '../../dispatch/client/endpoint-auth.ts';
 import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type HeldFields, heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
-import { answered, unanswered } from '../../../test/support/outcomes.ts';
+import { type HeldFields, heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { answered, unanswered } from '../../../test/support/samples/outcomes.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
 import { deliveryModes, LANE, transitions } from '../../domain/delivery.ts';
 import { judgeOutcome } from './judge-outcome.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery } from '../../../test/support/held-delivery.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { answered } from '../../../test/support/outcomes.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { OneProject, type RoutingFields, routingOf } from '../../../test/support/routing.ts';
+import { heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
+import { answered } from '../../../test/support/samples/outcomes.ts';
+import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { handedBack, type Tried } from '../attempt/sent.ts';
 import type { Finding } from './breaker-changes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { slackMs } from '../../domain/config/rate-limit.ts';
 import { RateGroup } from './rate-group.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { RateGroup } from '../limits/rate-group.ts';
 import { ClaimChoice } from './claim-choice.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type HeldFields, heldDelivery } from '../../../test/support/held-delivery.ts';
-import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
-import { answered } from '../../../test/support/outcomes.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
+import { type HeldFields, heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
+import { answered } from '../../../test/support/samples/outcomes.ts';
 import { type HeldMetaEvent, LANE } from '../../domain/delivery.ts';
 import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';

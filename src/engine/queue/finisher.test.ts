@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery } from '../../../test/support/held-delivery.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
+import { heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery, NOON } from '../../../test/support/held-delivery.ts';
-import { ManualClock, settle } from '../../../test/support/manual-clock.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
+import { heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { Heartbeat } from './heartbeat.ts';

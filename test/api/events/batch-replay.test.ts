@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { firstIdAt } from '../../../src/domain/ids.ts';
+import { ensurePartitions } from '../../../src/store/upkeep/partitions.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import type { ApiClient, Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { linesOf } from '../../support/log-lines.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { shared } from '../../support/shared.ts';
+
+const { log, lines } = linesOf('debug');
+const app = await shared(startTestApp({}, log));
+const receiver = await shared(Receiver.start());
+
+async function start(
+  client: ApiClient,
+  path: string,
+  body?: object,
+): Promise<{ answer: Json; location: string }> {
+  const response = await client.raw('POST', path, { body });
+  expect(response.ok).toBe(true);
+  return { answer: await response.json(), location: response.headers.get('location') ?? '' };
+}
+
+const ended = (client: ApiClient, job: Json) =>
+  eventually(
+    () => client.get(`/jobs/${job.uid}`),
+    ({ status }) => status !== 'queued' && status !== 'running',
+  );
+
+test('a batch replay returns null and the job, other jobs return the job; all name its path', async () => {
+  const client = await app.newProject();
+  const replay = await start(client, '/events/batchreplay');
+  expect(replay.answer).toMatchObject({ status: true, data: null, job: { type: 'batch_replay' } });
+  const jobs = [
+    { ...replay, job: replay.answer.job },
+    ...(await Promise.all(
+      [
+        start(client, '/eventdeliveries/batchretry'),
+        start(client, '/eventdeliveries/cancel'),
+        start(client, '/onboard', { items: [{ name: 'n', url: receiver.url }] }),
+      ].map(async (started) => ({ ...(await started), job: (await started).answer.data })),
+    )),
+  ];
+  for (const { job, location } of jobs) {
+    expect(location).toBe(`/api/v1/projects/${client.projectId}/jobs/${job.uid}`);
+    const read = await fetch(`${app.url}${location}`, { headers: { authorization: client.key } });
+    expect(await read.json()).toMatchObject({ data: { uid: job.uid } });
+  }
+});
+
+test('with only_endpoint a batch replay sends to the endpoints of the filter alone', async () => {
+  const client = await app.newProject();
+  const [one] = [
+    await subscribe(client, `${receiver.url}/one`),
+    await subscribe(client, `${receiver.url}/two`),
+  ];
+  const event = await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  const sentTo = async () =>
+    (await client.get(`/eventdeliveries?eventId=${event.uid}`)).content.map(
+      ({ endpoint_metadata: endpoint }: Json) => new URL(endpoint.url).pathname,
+    );
+  const replay = async (query: string) =>
+    ended(client, (await start(client, `/events/batchreplay?${query}`)).answer.job);
+  await replay(`endpointId=${one.endpoint.uid}&only_endpoint=true`);
+  expect((await sentTo()).sort()).toEqual(['/one', '/one', '/two']);
+  await replay(`endpointId=${one.endpoint.uid}`);
+  expect((await sentTo()).sort()).toEqual(['/one', '/one', '/one', '/two', '/two']);
+  const refused = await client.post('/events/batchreplay?only_endpoint=true', undefined, 400);
+  expect(refused.message).toContain('only_endpoint');
+});
+
+test('a replay whose filter ends before uncommitted events runs at once', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url, { eventTypes: ['old'] });
+  const hourAgo = Date.now() - 3_600_000;
+  await ensurePartitions(app.app.db, hourAgo, 86_400_000);
+  await app.database.query(
+    `insert into events (id, project_id, event_type, status, is_duplicate, endpoints, payload, acknowledged_at)
+     values ($1, $2, 'old', 'Success', false, '{}', '{}', now())`,
+    [firstIdAt(hourAgo), client.projectId],
+  );
+  const endDate = new Date(hourAgo + 60_000).toISOString().slice(0, 19);
+  const { job } = (await start(client, `/events/batchreplay?endDate=${endDate}`)).answer;
+  const done = await ended(client, job);
+  expect(done).toMatchObject({ status: 'completed', total: 1, done: 1 });
+  // Both are set by the chunk that ends the job, if it is the first: one that waits comes 5 s later.
+  expect(Date.parse(done.finished_at) - Date.parse(done.started_at)).toBeLessThan(4_000);
+});
+
+test('the jobs of a deleted project are cancelled, and no error is logged', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url);
+  await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  const { job } = (await start(client, '/events/batchreplay')).answer;
+  await eventually(
+    () => client.get(`/jobs/${job.uid}`),
+    ({ status }) => status === 'running',
+  );
+  await client.delete('');
+  const state = async () =>
+    (await app.database.query('select status, error, sealed from jobs where id = $1', [job.uid]))[0];
+  const last = await eventually(state, (row) => row?.['status'] !== 'running');
+  expect(last).toEqual({ status: 'cancelled', error: 'The project was deleted.', sealed: null });
+  expect(lines().filter(({ level }) => level >= 40)).toEqual([]);
+});
+
+test('failure rates of a period count deliveries, not attempts', async () => {
+  const client = await app.newProject();
+  await client.put('', { config: { strategy: { type: 'linear', duration: 1, retry_count: 3 } } });
+  const { endpoint } = await subscribe(client, `${receiver.url}/fail`);
+  const rates = async () =>
+    (await client.get(`/endpoints/period-failure-rates?endpointId=${endpoint.uid}`))[0];
+  expect(await rates()).toMatchObject({ period_failure_rate: null, success_count: 0, failure_count: 0 });
+  receiver.answerAlways(500);
+  const event = await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  await eventually(
+    () => client.get(`/eventdeliveries?eventId=${event.uid}`),
+    ({ content }) => content[0]?.status === 'Failure',
+  );
+  receiver.answerAlways(200);
+  await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  const counted = await eventually(rates, ({ success_count }) => success_count > 0);
+  expect(counted).toEqual({
+    uid: endpoint.uid,
+    period_failure_rate: 50,
+    success_count: 1,
+    failure_count: 1,
+    retry_count: 0,
+  });
+});
+
+test('a search finds events by the name of their source, and by text and JSON together', async () => {
+  const client = await app.newProject();
+  const source = await client.post('/sources', { name: 'Billing System', type: 'rest_api' });
+  const send = (event_type: string, data: object, rest = {}) =>
+    client.post('/events/broadcast', { event_type, data, ...rest });
+  const [billed, first] = [
+    await send('a', {}, { source_id: source.uid }),
+    await send('invoice.paid', { n: 1 }),
+    await send('invoice.paid', { n: 2 }),
+    await send('order.paid', { n: 1 }),
+  ];
+  const found = async (query: string) =>
+    (await client.get(`/events?query=${encodeURIComponent(query)}`)).content.map(({ uid }: Json) => uid);
+  expect(await found('billing')).toEqual([billed.uid]);
+  for (const query of ['invoice {"n":1}', '{"n":1} invoice', 'invoice{"n":1}'])
+    expect([query, await found(query)]).toEqual([query, [first.uid]]);
+  expect(await found('{"n":1}')).toHaveLength(2);
+  expect(await found('invoice')).toHaveLength(2);
+  expect(await found('no {json')).toEqual([]);
+  await client.get(`/events?query=${encodeURIComponent('{"n":')}`, 400);
+});

@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { shared } from '../../support/shared.ts';
+
+/** Every operation of openapi.json, called with a link that has no right beyond looking. */
+const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../openapi.json'), 'utf8')) as Json;
+const METHODS = ['get', 'post', 'put', 'delete'];
+
+/** Operations of a read-only link other than GET: testing, repeating an earlier send, and taking deliveries that wait. */
+const OPEN = new Set([
+  'testEndpoint',
+  'pullEndpoint',
+  'reportResults',
+  'testFilter',
+  'testSubscriptionFunction',
+  'tryFilters',
+  'previewSubscription',
+  'replayEvent',
+  'batchReplayEvents',
+  'resendEventDelivery',
+  'forceResendEventDeliveries',
+  'batchRetryEventDeliveries',
+]);
+
+/** Those of them that need can_retry. */
+const SENDING = new Set([
+  'testEndpoint',
+  'replayEvent',
+  'batchReplayEvents',
+  'resendEventDelivery',
+  'forceResendEventDeliveries',
+  'batchRetryEventDeliveries',
+]);
+
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+let looker: ApiClient;
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  const { endpoint, subscription } = await subscribe(app.project, receiver.url, {
+    endpoint: { owner_id: 'own' },
+  });
+  const link = await app.project.post('/portal-links', { name: 'look', owner_id: 'own' });
+  looker = new ApiClient(app.url, link.token);
+  ids = { projectID: app.projectId, endpointID: endpoint.uid, subscriptionID: subscription.uid };
+});
+
+const operations = Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
+  Object.entries(methods as Json)
+    .filter(([method]) => METHODS.includes(method))
+    .map(([method, { operationId }]: [string, Json]) => ({ path, method, id: operationId as string })),
+);
+
+const isOfApi = ({ path }: { path: string }) => /^\/(api|portal-api)\//.test(path);
+
+const config = () =>
+  app.database.query(
+    `select (select json_agg(e) from endpoints e) as endpoints, (select json_agg(s) from subscriptions s) as subscriptions,
+       (select json_agg(l) from portal_links l) as links, (select version from projects where id = $1) as version,
+       (select count(*) from events) as events`,
+    [app.projectId],
+  );
+
+test('a read-only link is refused every operation that changes something or sends an event', async () => {
+  const changing = operations.filter(
+    (one) => isOfApi(one) && one.method !== 'get' && !OPEN.has(one.id.replace(/InPortal$/, '')),
+  );
+  expect(changing.length).toBeGreaterThan(50);
+  const before = await config();
+  for (const { path, method, id } of changing) {
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
+    const response = await looker.raw(method.toUpperCase(), url, { body: {} });
+    expect(`${response.status} ${id}`).toBe(`403 ${id}`);
+  }
+  expect(await config()).toEqual(before);
+});
+
+test('its allowed operations other than reads exist, and are not refused', async () => {
+  const open = operations.filter((one) => isOfApi(one) && OPEN.has(one.id));
+  expect(new Set(open.map(({ id }) => id))).toEqual(OPEN);
+  for (const { path, method, id } of open) {
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
+    const { status } = await looker.raw(method.toUpperCase(), url, { body: {} });
+    expect(status, id).not.toBe(403);
+  }
+});
+
+const client = async (rights: object) => {
+  const link = await app.project.post('/portal-links', { name: 'l', owner_id: 'own', ...rights });
+  return new ApiClient(`${app.url}/portal-api`, link.token);
+};
+
+test('a link with can_retry false is refused every send, and takes what waits', async () => {
+  const { key } = await client({ can_retry: false, can_manage_endpoint: true });
+  const link = new ApiClient(app.url, key);
+  const open = operations.filter((one) => isOfApi(one) && OPEN.has(one.id));
+  for (const { path, method, id } of open) {
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
+    const { status } = await link.raw(method.toUpperCase(), url, { body: {} });
+    expect(`${id} ${status === 403}`).toBe(`${id} ${SENDING.has(id)}`);
+  }
+});
+
+test('secrets show by can_see_secrets, which is as can_manage_endpoint unless it is set', async () => {
+  const manage = { can_manage_endpoint: true };
+  for (const [rights, shown] of [
+    [{}, false],
+    [manage, true],
+    [{ ...manage, can_see_secrets: false }, false],
+    [{ can_see_secrets: true }, true],
+  ] as const) {
+    const { secrets, standard_webhooks_secret } = await (await client(rights)).get(
+      `/endpoints/${ids['endpointID']}`,
+    );
+    expect([secrets.length > 0, standard_webhooks_secret !== '']).toEqual([shown, shown]);
+  }
+});
+
+test('a link that may manage and not see secrets rolls none, and sends no stored credentials elsewhere', async () => {
+  const authentication = { type: 'api_key', api_key: { header_name: 'X-Mine', header_value: 'hush' } };
+  const body = { name: 'with a key', url: `${receiver.url}/first`, owner_id: 'own', authentication };
+  const { uid } = await app.project.post('/endpoints', body);
+  const link = await client({ can_manage_endpoint: true, can_see_secrets: false });
+  const url = `${receiver.url}/elsewhere`;
+  const received = receiver.requests.length;
+  await link.put(`/endpoints/${uid}/expire_secret`, { expiration: 60 }, 403);
+  await link.put(`/endpoints/${uid}`, { secret: 'one of mine' }, 403);
+  expect((await link.put(`/endpoints/${uid}`, { url }, 403)).code).toBe('portal_forbidden');
+  await link.post('/endpoints/test', { endpoint_id: uid, endpoint: { url } }, 403);
+  expect(receiver.requests.length).toBe(received);
+  expect((await link.put(`/endpoints/${uid}`, { name: 'renamed', url: body.url })).name).toBe('renamed');
+  const own = { type: 'api_key', api_key: { header_name: 'X-Mine', header_value: 'known' } };
+  const changed = await link.put(`/endpoints/${uid}`, { url, authentication: own });
+  expect([changed.url, changed.authentication, changed.secrets]).toEqual([url, null, []]);
+});
+
+test('functions are changed by can_edit_functions, which is as can_manage_endpoint unless it is set', async () => {
+  const code = (name: string) => `function transform(payload) { return payload; } // ${name}`;
+  const path = `/subscriptions/${ids['subscriptionID']}`;
+  const editor = await client({ can_manage_endpoint: true });
+  expect((await editor.put(path, { function: code('first') })).function).toBe(code('first'));
+  const other = await client({ can_manage_endpoint: true, can_edit_functions: false });
+  expect((await other.put(path, { function: code('next') }, 403)).code).toBe('portal_forbidden');
+  const made = { name: 's', endpoint_id: ids['endpointID'] };
+  await other.post('/subscriptions', { ...made, function: code('new') }, 403);
+  await other.post('/subscriptions', { ...made, function: '' });
+  // A client may send back all that it has read.
+  expect((await other.put(path, { name: 'renamed', function: code('first') })).name).toBe('renamed');
+  await editor.put(path, { function: '' });
+  await (await client({ can_edit_functions: true })).put(path, { function: code('next') }, 403);
+});
+
+test('new events need can_create_events, changes need can_manage_endpoint, and neither implies the other', async () => {
+  const event = { endpoint_id: ids['endpointID'], event_type: 'a', data: {} };
+  const subscription = { name: 's', endpoint_id: ids['endpointID'] };
+  const sender = await client({ can_create_events: true });
+  await sender.post('/events', event);
+  expect((await sender.post('/subscriptions', subscription, 403)).code).toBe('portal_forbidden');
+  const manager = await client({ can_manage_endpoint: true });
+  await manager.post('/subscriptions', subscription);
+  expect((await manager.post('/events', event, 403)).message).toContain('new events');
+});
+
+test('a read-only link tests its own endpoint, and a test creates no subscription for it', async () => {
+  const own = new ApiClient(`${app.url}/portal-api`, looker.key);
+  const attempt = await own.post(`/endpoints/${ids['endpointID']}/test`, undefined, 200);
+  expect(attempt.status).toBe(true);
+  expect(attempt.request_http_header['Content-Type']).toBe('application/json');
+  const other = await subscribe(app.project, receiver.url, { endpoint: { owner_id: 'other' } });
+  await own.post(`/endpoints/${other.endpoint.uid}/test`, undefined, 404);
+  const bare = await app.project.post('/endpoints', { name: 'bare', url: receiver.url, owner_id: 'own' });
+  const received = receiver.requests.length;
+  expect((await own.post(`/endpoints/${bare.uid}/test`, undefined, 400)).code).toBe('wrong_state');
+  expect((await app.project.get(`/subscriptions?endpointId=${bare.uid}`)).content).toEqual([]);
+  expect(receiver.requests.length).toBe(received);
+});

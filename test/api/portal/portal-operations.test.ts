@@ -1,0 +1,262 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { shared } from '../../support/shared.ts';
+
+/** What the holder of a portal link does with deliveries, subscriptions and filters of its own, and cannot do else. */
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+let portal: ApiClient;
+const caller = (key: string) => new ApiClient(`${app.url}/portal-api`, key);
+const uids = (page: Json): string[] => page.content.map((each: Json) => each.uid);
+let own: { endpoint: Json; subscription: Json };
+let others: { endpoint: Json; subscription: Json };
+
+beforeAll(async () => {
+  const make = (owner: string) =>
+    subscribe(app.project, receiver.url, {
+      endpoint: { owner_id: owner },
+      subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
+    });
+  own = await make('own');
+  others = await make('others');
+  const body = { name: 'link', owner_id: 'own', can_manage_endpoint: true };
+  const link = await app.project.post('/portal-links', body);
+  portal = caller(link.token);
+});
+
+/** A delivery to an endpoint, in the state its receiver puts it. */
+async function delivered(endpointId: string, answer: number): Promise<Json> {
+  receiver.answerAlways(answer);
+  const event = await app.project.post('/events', { endpoint_id: endpointId, event_type: 'x', data: {} });
+  const { content } = await eventually(
+    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
+    (page) => page.content[0]?.status === (answer === 200 ? 'Success' : 'Failure'),
+  );
+  receiver.answerAlways(200);
+  return content[0];
+}
+
+const state = async (delivery: Json): Promise<string> =>
+  (await app.project.get(`/eventdeliveries/${delivery.uid}`)).status;
+
+describe('through a portal', () => {
+  test('a broadcast is replayed to own endpoints alone; events of others are not found', async () => {
+    const event = await app.project.post('/events/broadcast', { event_type: 'replayed', data: {} });
+    const foreign = await app.project.post('/events', {
+      endpoint_id: others.endpoint.uid,
+      event_type: 'x',
+      data: {},
+    });
+    const deliveriesTo = async (endpoint: Json) =>
+      (await app.project.get(`/eventdeliveries?eventId=${event.uid}&endpointId=${endpoint.uid}`)).content
+        .length;
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([1, 1]);
+    await portal.put(`/events/${event.uid}/replay`, undefined, 200);
+    await portal.put(`/events/${foreign.uid}/replay`, undefined, 404);
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([2, 1]);
+
+    const { num } = await portal.get('/events/countbatchreplayevents');
+    expect(num).toBe((await portal.get('/events?perPage=1000')).content.length);
+    expect((await portal.get(`/events/countbatchreplayevents?endpointId=${others.endpoint.uid}`)).num).toBe(
+      0,
+    );
+    const { job } = (await (await portal.raw('POST', '/events/batchreplay')).json()) as Json;
+    await eventually(
+      () => app.project.get(`/jobs/${job.uid}`),
+      (found) => found.status === 'completed',
+    );
+    expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([3, 1]);
+    await portal.get('/events/countbatchreplayevents?startDate=never', 400);
+    await portal.post('/events/batchreplay?startDate=never', undefined, 400);
+  });
+
+  test('an own failed delivery is sent again; one of others is not found', async () => {
+    const mine = await delivered(own.endpoint.uid, 500);
+    const theirs = await delivered(others.endpoint.uid, 500);
+    await portal.put(`/eventdeliveries/${theirs.uid}/resend`, undefined, 404);
+    await portal.put(`/eventdeliveries/${mine.uid}/resend`, undefined, 200);
+    await eventually(
+      () => state(mine),
+      (status) => status === 'Success',
+    );
+    expect(await state(theirs)).toBe('Failure');
+  });
+
+  test('own successful deliveries are sent again; naming one of others sends none', async () => {
+    const mine = await delivered(own.endpoint.uid, 200);
+    const theirs = await delivered(others.endpoint.uid, 200);
+    const before = receiver.requests.length;
+    await portal.post('/eventdeliveries/forceresend', { ids: 'all' }, 400);
+    await portal.post('/eventdeliveries/forceresend', { ids: [mine.uid, theirs.uid] }, 400);
+    expect((await state(mine)) + (await state(theirs))).toBe('SuccessSuccess');
+    await portal.post('/eventdeliveries/forceresend', { ids: [mine.uid] }, 200);
+    await receiver.received(before + 1);
+    const { num_trials } = (await app.project.get(`/eventdeliveries/${theirs.uid}`)).metadata;
+    expect(num_trials).toBe(1);
+  });
+
+  test('a batch retry counts and takes own deliveries only', async () => {
+    const mine = await delivered(own.endpoint.uid, 500);
+    const theirs = await delivered(others.endpoint.uid, 500);
+    const { num } = await portal.get('/eventdeliveries/countbatchretryevents?status=Failure');
+    expect(num).toBe(1);
+    await portal.get('/eventdeliveries/countbatchretryevents?startDate=soon', 400);
+    await portal.post('/eventdeliveries/batchretry?startDate=soon', undefined, 400);
+    const job = await portal.post('/eventdeliveries/batchretry?status=Failure', undefined, 200);
+    const seen = await eventually(
+      () => portal.get(`/jobs/${job.uid}`),
+      ({ status }) => status === 'completed',
+    );
+    expect(seen).toMatchObject({ total: 1, done: 1 });
+    // Jobs that others have started are not found, also those of another link of the same owner.
+    const { token } = await app.project.post('/portal-links', { name: 'other', owner_id: 'own' });
+    await new ApiClient(portal.base, token).get(`/jobs/${job.uid}`, 404);
+    const other = await app.project.post('/eventdeliveries/batchretry?eventType=none', undefined, 200);
+    await portal.get(`/jobs/${other.uid}`, 404);
+    await eventually(
+      () => state(mine),
+      (status) => status === 'Success',
+    );
+    expect(await state(theirs)).toBe('Failure');
+  });
+
+  test('filters are made and changed in one go, on own subscriptions', async () => {
+    await app.project.post('/event-types', { name: 'more' });
+    const base = `/subscriptions/${own.subscription.uid}/filters`;
+    const [made] = await portal.post(`${base}/bulk`, [{ event_type: 'more', body: { a: 1 } }]);
+    for (const method of ['PUT', 'POST']) {
+      const body = [{ uid: made.uid, body: { a: method } }];
+      const [changed] = await portal.call(method, `${base}/bulk_update`, { body, expected: 200 });
+      expect(changed.raw_body).toEqual({ a: method });
+    }
+    await portal.post(
+      `/subscriptions/${others.subscription.uid}/filters/bulk`,
+      [{ event_type: 'more' }],
+      404,
+    );
+  });
+
+  test('own subscriptions are switched off and on, and deleted', async () => {
+    const path = (subscription: Json) => `/subscriptions/${subscription.uid}`;
+    const toggle = () => portal.put(`${path(own.subscription)}/toggle_status`);
+    await toggle();
+    expect((await portal.get(path(own.subscription))).status).toBe('inactive');
+    await toggle();
+    await portal.put(`${path(others.subscription)}/toggle_status`, undefined, 404);
+    const body = { name: 'spare', endpoint_id: own.endpoint.uid };
+    const spare = await portal.post('/subscriptions', body);
+    await portal.delete(path(spare));
+    await portal.get(path(spare), 404);
+    await portal.delete(path(others.subscription), 404);
+    await app.project.get(path(others.subscription));
+  });
+
+  test('operations that are not for portals are 403', async () => {
+    const direct = new ApiClient(app.project.base, portal.key);
+    for (const [method, path] of [
+      ['POST', '/events/broadcast'],
+      ['POST', '/endpoints/oauth2/test'],
+      ['GET', '/portal-links'],
+      ['POST', '/portal-links'],
+      ['GET', '/keys'],
+      ['POST', '/keys'],
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+    ] as const) {
+      const refused = await direct.call(method, path, {
+        ...(method !== 'GET' && { body: {} }),
+        expected: 403,
+      });
+      expect(refused.code).toBe('portal_forbidden');
+    }
+    const anywhere = new ApiClient(`${app.url}/api/v1`, portal.key);
+    await anywhere.get('/projects', 403);
+    await anywhere.post('/projects', { name: 'mine', type: 'outgoing' }, 403);
+  });
+
+  test('operations not open to portals have no path under /portal-api', async () => {
+    await portal.post('/events/broadcast', {}, 405);
+    await portal.get('/portal-links', 404);
+    await portal.get('/keys', 404);
+  });
+});
+
+describe('who may call', () => {
+  test('no caller without a token, with a revoked or with an expired one, on any path', async () => {
+    const link = await app.project.post('/portal-links', {
+      name: 'l',
+      owner_id: 'own',
+      can_manage_endpoint: true,
+    });
+    const expired = await app.project.post('/portal-links', { name: 'l', owner_id: 'own' });
+    await app.project.put(`/portal-links/${link.uid}/revoke`, undefined, 200);
+    await app.database.query("update portal_links set expires_at = now() - interval '1 s' where id = $1", [
+      expired.uid,
+    ]);
+    const delivery = '/eventdeliveries/any';
+    const one = `/endpoints/${own.endpoint.uid}`;
+    const routes = [
+      ['GET', '/portal_link'],
+      ['GET', '/configuration'],
+      ['GET', '/configuration/auth'],
+      ['GET', '/license/features'],
+      ['GET', '/dashboard/summary'],
+      ['GET', '/endpoints'],
+      ['GET', one],
+      ['GET', '/endpoints/period-failure-rates'],
+      ['POST', '/endpoints'],
+      ['PUT', one],
+      ['DELETE', one],
+      ['PUT', `${one}/pause`],
+      ['POST', `${one}/activate`],
+      ['PUT', `${one}/expire_secret`],
+      ['GET', '/events'],
+      ['POST', '/events'],
+      ['GET', '/events/any'],
+      ['GET', '/eventdeliveries'],
+      ['GET', '/eventdeliveries/statustotals'],
+      ['GET', delivery],
+      ['GET', `${delivery}/deliveryattempts`],
+      ['GET', `${delivery}/deliveryattempts/any`],
+      ['GET', '/subscriptions'],
+      ['POST', '/subscriptions'],
+      ['GET', `/subscriptions/${own.subscription.uid}`],
+      ['GET', '/event-types'],
+      ['POST', '/subscriptions/test_filter'],
+      ['POST', '/subscriptions/test_function'],
+      ['GET', '/eventdeliveries/countbatchretryevents'],
+      ['POST', '/eventdeliveries/batchretry'],
+    ] as const;
+    for (const key of ['', 'no token', link.token, expired.token]) {
+      for (const [method, path] of routes) {
+        const refused = await caller(key).call(method, path, { expected: 401 });
+        expect(refused).toMatchObject({ status: false });
+      }
+    }
+  });
+
+  test('an API key, which sees its whole project; the instance key has none', async () => {
+    const key = caller(app.project.key);
+    expect(uids(await key.get('/endpoints')).sort()).toContain(others.endpoint.uid);
+    await key.get('/portal_link', 404);
+    expect((await caller(app.instance.key).get('/endpoints', 400)).code).toBe('project_required');
+  });
+
+  test('a link not in another project', async () => {
+    const { project } = await app.instance.post('/projects', { name: 'other', type: 'outgoing' });
+    const other = new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, portal.key);
+    expect((await other.get('/endpoints', 403)).code).toBe('project_forbidden');
+  });
+
+  test('an endpoint with a new owner is visible to the new owner at once', async () => {
+    const moving = await app.project.post('/endpoints', { name: 'm', url: receiver.url, owner_id: 'own' });
+    await portal.get(`/endpoints/${moving.uid}`);
+    await app.project.put(`/endpoints/${moving.uid}`, { name: 'm', url: receiver.url, owner_id: 'others' });
+    await portal.get(`/endpoints/${moving.uid}`, 404);
+    expect(uids(await portal.get('/endpoints'))).not.toContain(moving.uid);
+  });
+});

@@ -1,0 +1,126 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { samples } from '../../../web/src/portal/verify/samples.ts';
+import { startTestApp } from '../../support/app.ts';
+import { eventually } from '../../support/eventually.ts';
+import { shared } from '../../support/shared.ts';
+
+interface Program {
+  language: string;
+  file: string;
+  /** Succeeds where the language is installed. */
+  probe: [command: string, ...options: string[]];
+  /** Makes a program of the file, for languages that need it. */
+  build?(file: string): [command: string, ...options: string[]];
+  run(file: string, port: number): [command: string, ...options: string[]];
+  /** Code around a sample that is no program by itself. */
+  rest?: string;
+}
+
+const RUBY_SERVER = String.raw`
+require 'socket'
+server = TCPServer.new('127.0.0.1', ENV['PORT'].to_i)
+loop do
+  socket = server.accept
+  head = +''
+  head << socket.gets until head.end_with?("\r\n\r\n")
+  lines = head.split("\r\n").drop(1)
+  headers = lines.to_h { |line| line.split(': ', 2) }.transform_keys(&:downcase)
+  body = socket.read(headers['content-length'].to_i)
+  status = verify(headers, body, ENV['WEBHOOK_SECRET']) ? 200 : 401
+  socket.write("HTTP/1.1 #{status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+  socket.close
+end
+`;
+
+const PROGRAMS: Program[] = [
+  {
+    language: 'Node.js',
+    file: 'sample.mjs',
+    probe: [process.execPath, '--version'],
+    run: (file) => [process.execPath, file],
+  },
+  {
+    language: 'Python',
+    file: 'sample.py',
+    probe: ['python3', '--version'],
+    run: (file) => ['python3', file],
+  },
+  {
+    language: 'Go',
+    file: 'sample.go',
+    probe: ['go', 'version'],
+    build: (file) => ['go', 'build', '-o', `${file}.out`, file],
+    run: (file) => [`${file}.out`],
+  },
+  {
+    language: 'PHP',
+    file: 'sample.php',
+    probe: ['php', '--version'],
+    run: (file, port) => ['php', '-S', `127.0.0.1:${port}`, file],
+  },
+  {
+    language: 'Ruby',
+    file: 'sample.rb',
+    probe: ['ruby', '--version'],
+    run: (file) => ['ruby', file],
+    rest: RUBY_SERVER,
+  },
+];
+
+const succeeds = ([command, ...options]: [string, ...string[]], cwd?: string): boolean =>
+  spawnSync(command, options, { cwd, stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
+
+const app = await shared(startTestApp());
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('every sample of the portal is run', () => {
+  expect(PROGRAMS.map(({ language }) => language)).toEqual(samples.map(({ language }) => language));
+});
+
+describe.each(PROGRAMS)('the sample of the portal in $language', (program) => {
+  // A machine without the language skips it.
+  it.runIf(succeeds(program.probe))('accepts a right signature and refuses a wrong one', async () => {
+    const { language, build, run, rest = '' } = program;
+    const folder = mkdtempSync(join(tmpdir(), 'posthorn-sample-'));
+    const file = join(folder, program.file);
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const endpoint = await app.project.post('/endpoints', { name: language, url });
+    writeFileSync(file, (samples.find((one) => one.language === language)?.code ?? '') + rest);
+    expect(build === undefined || succeeds(build(file), folder)).toBe(true);
+    const [command, ...options] = run(file, port);
+    const started = spawn(command, options, {
+      env: {
+        PATH: process.env['PATH'],
+        PORT: String(port),
+        WEBHOOK_SECRET: endpoint.standard_webhooks_secret,
+      },
+      stdio: 'ignore',
+    });
+    try {
+      const send = (changed: object) =>
+        app.project.post('/endpoints/test', { endpoint_id: endpoint.uid, endpoint: changed }, 200);
+      const right = await eventually(
+        () => send({}),
+        ({ http_status }) => http_status !== '',
+      );
+      expect(right.http_status).toMatch(/^200/);
+      expect((await send({ secret: 'another secret of the same length' })).http_status).toMatch(/^401/);
+    } finally {
+      started.kill();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

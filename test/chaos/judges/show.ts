@@ -1,0 +1,12 @@
+import type { Receipt } from '../chaos-receiver.ts';
+import type { Fault } from '../fault-injector.ts';
+
+/** Times as seconds since the first entry of the schedule, like those of the faults. */
+export function showTime(at: number, { faults }: { faults: Fault[] }): string {
+  return `${((at - (faults[0]?.from ?? 0)) / 1000).toFixed(2)} s`;
+}
+
+export function showReceipt(receipt: Receipt, run: { faults: Fault[] }): string {
+  const { character, sender, at, isAcknowledged } = receipt;
+  return `${showTime(at, run)} at ${character} by ${sender.pid}${isAcknowledged ? ', acknowledged' : ''}`;
+}

@@ -1,0 +1,48 @@
+import { type HeldDelivery, LANE } from '../../../src/domain/delivery.ts';
+import { firstIdAt } from '../../../src/domain/ids.ts';
+
+/** The time of unit tests that own their clock. */
+export const NOON = Date.parse('2026-06-01T12:00:00Z');
+
+type Ids = 'id' | 'key' | 'projectId' | 'eventId' | 'endpointId' | 'target' | 'subscriptionId';
+/** Tests name ids as they like. */
+export type HeldFields = Partial<Omit<HeldDelivery, Ids> & Record<Exclude<Ids, 'subscriptionId'>, string>> & {
+  subscriptionId?: string | null;
+};
+
+/** A delivery of endpoint `e` in project `p`, accepted at NOON and never tried. It has three tries, 10 s apart. */
+export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
+  const delivery: Required<HeldFields> = {
+    kind: 'delivery',
+    id: firstIdAt(NOON),
+    fence: 1,
+    key: 'e',
+    lane: LANE.first,
+    projectId: 'p',
+    eventId: firstIdAt(NOON),
+    endpointId: 'e',
+    target: 'e',
+    subscriptionId: 's',
+    eventType: 'order.paid',
+    deliveryMode: 'at_least_once',
+    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },
+    numTrials: 0,
+    budgetFrom: 0,
+    body: Buffer.from('{"a":1}'),
+    hasOwnBody: false,
+    isStarted: false,
+    pulled: null,
+    isSecondRequest: false,
+    probeFence: null,
+    contentType: null,
+    headers: null,
+    urlQueryParams: null,
+    idempotencyKey: null,
+    sourceId: null,
+    acknowledgedAtMs: NOON,
+    acceptedAtMs: NOON,
+    dueAt: null,
+    ...fields,
+  };
+  return delivery as HeldDelivery;
+}
