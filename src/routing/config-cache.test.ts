@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { quietLog } from '../../test/support/quiet-log.ts';
 import { routingOf } from '../../test/support/samples/routing.ts';
+import { asId } from '../domain/ids.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import { ConfigCache } from './config-cache.ts';
 
@@ -22,7 +23,7 @@ test('a change of many endpoints leaves turns of the event loop to others', asyn
     if (!isRead) setImmediate(count);
   };
   setImmediate(count);
-  const routing = await cache.refresh('p');
+  const routing = await cache.refresh(asId('p'));
   isRead = true;
   expect(routing.endpoints.size).toBe(10_000);
   expect(turns).toBeGreaterThanOrEqual(40);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
-import { asId } from '../domain/ids.ts';
+import type { ProjectId } from '../domain/ids.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Turns } from '../platform/turns.ts';
@@ -41,14 +41,14 @@ export class ConfigCache {
   readonly #sources: SourceStore;
   readonly #log: Logger;
   readonly #onChange: ConfigListener | undefined;
-  readonly #projects = new BoundedMap<string, ProjectRouting>(MAX_PROJECTS);
+  readonly #projects = new BoundedMap<ProjectId, ProjectRouting>(MAX_PROJECTS);
   /** Projects found to be deleted. */
-  readonly #gone = new BoundedMap<string, true>(MAX_PROJECTS);
+  readonly #gone = new BoundedMap<ProjectId, true>(MAX_PROJECTS);
   readonly #turns = new Turns(MAX_LOADS);
   readonly #quietTurns = new Turns(MAX_QUIET_LOADS);
   /** Projects that wait to be brought up to date. */
-  readonly #behind = new Map<string, Promise<void>>();
-  readonly #loading = new Map<string, Promise<ProjectRouting>>();
+  readonly #behind = new Map<ProjectId, Promise<void>>();
+  readonly #loading = new Map<ProjectId, Promise<ProjectRouting>>();
 
   constructor(deps: {
     db: Database;
@@ -66,20 +66,20 @@ export class ConfigCache {
     this.#onChange = deps.onChange;
   }
 
-  peek(projectId: string): ProjectRouting | undefined {
+  peek(projectId: ProjectId): ProjectRouting | undefined {
     return this.#projects.get(projectId);
   }
 
-  isGone(projectId: string): boolean {
+  isGone(projectId: ProjectId): boolean {
     return this.#gone.has(projectId);
   }
 
-  async get(projectId: string): Promise<ProjectRouting> {
+  async get(projectId: ProjectId): Promise<ProjectRouting> {
     return this.#projects.get(projectId) ?? this.refresh(projectId);
   }
 
   /** Reads changed rows. Concurrent callers share one read that began after their call. */
-  async refresh(projectId: string): Promise<ProjectRouting> {
+  async refresh(projectId: ProjectId): Promise<ProjectRouting> {
     const running = this.#loading.get(projectId);
     if (running !== undefined) await running.catch(() => undefined);
     const shared = this.#loading.get(projectId);
@@ -94,7 +94,7 @@ export class ConfigCache {
   /** Refreshes the cached projects whose version changed. */
   async refreshChanged(): Promise<void> {
     if (this.#projects.size === 0) return;
-    const rows = await this.#db.query<{ id: string; version: number }>(
+    const rows = await this.#db.query<{ id: ProjectId; version: number }>(
       'select id, version from projects where id = any($1)',
       [[...this.#projects.keys()]],
     );
@@ -103,12 +103,12 @@ export class ConfigCache {
   }
 
   /** For notifications about projects in use. */
-  async refreshQuietly(projectId: string): Promise<void> {
+  async refreshQuietly(projectId: ProjectId): Promise<void> {
     if (this.#projects.has(projectId)) await this.load(projectId);
   }
 
   /** Refreshes a project. A failure is logged and left to the next poll. */
-  load(projectId: string): Promise<void> {
+  load(projectId: ProjectId): Promise<void> {
     const known = this.#behind.get(projectId);
     if (known !== undefined) return known;
     // The turn may come at once, and takes the entry out again: it comes after the entry is there.
@@ -119,7 +119,7 @@ export class ConfigCache {
     return loading;
   }
 
-  async #loadQuietly(projectId: string): Promise<void> {
+  async #loadQuietly(projectId: ProjectId): Promise<void> {
     // A notice from now on asks for another read.
     this.#behind.delete(projectId);
     try {
@@ -130,8 +130,8 @@ export class ConfigCache {
     }
   }
 
-  async #load(projectId: string): Promise<ProjectRouting> {
-    const project = await this.#projectStore.get(this.#db, asId(projectId));
+  async #load(projectId: ProjectId): Promise<ProjectRouting> {
+    const project = await this.#projectStore.get(this.#db, projectId);
     if (project === undefined) {
       this.#projects.delete(projectId);
       this.#gone.set(projectId, true);

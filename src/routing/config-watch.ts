@@ -1,3 +1,4 @@
+import { asId } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
@@ -70,7 +71,7 @@ export class ConfigWatch {
       }
       this.#deps.onNotice(payload);
       if (channel === PEOPLE_CHANNEL) return;
-      void this.#deps.cache.refreshQuietly(payload);
+      void this.#deps.cache.refreshQuietly(asId(payload));
     });
     try {
       await client.query(`listen ${CONFIG_CHANNEL}; listen ${DUE_CHANNEL}; listen ${PEOPLE_CHANNEL}`);

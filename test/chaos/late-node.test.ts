@@ -168,7 +168,11 @@ test('an event stored again with another match gets no second set of deliveries'
   expect(await app.database.query('select delivery_id as id from delivery_queue')).toEqual([{ id: first }]);
 });
 
-function eventRow(id: EventId, project: { id: ProjectId; version: number }, endpointId: string): EventRow {
+function eventRow(
+  id: EventId,
+  project: { id: ProjectId; version: number },
+  endpointId: EndpointId,
+): EventRow {
   return {
     id,
     projectId: project.id,

@@ -77,7 +77,7 @@ beforeAll(async () => {
       urlPath: null,
       metadata: null,
     });
-  await Promise.all([app.projectId, other].map((projectId) => cache.get(projectId)));
+  await Promise.all([app.projectId, other].map((projectId) => cache.get(asId(projectId))));
 });
 
 /** Nothing can be stored meanwhile. */

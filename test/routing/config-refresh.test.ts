@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { asId, type ProjectId } from '../../src/domain/ids.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { EndpointStore } from '../../src/store/config/endpoints.ts';
@@ -22,10 +23,10 @@ test('a refresh rebuilds only changed parts: a project may have 100,000 subscrip
     log: quietLog,
   });
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['a'] });
-  const before = await cache.refresh(app.projectId);
+  const before = await cache.refresh(asId(app.projectId));
 
   await app.project.put(`/endpoints/${endpoint.uid}/pause`, {});
-  const paused = await cache.refresh(app.projectId);
+  const paused = await cache.refresh(asId(app.projectId));
   expect(paused.version).toBeGreaterThan(before.version);
   expect(paused.endpoints.get(endpoint.uid)?.row.status).toBe('paused');
   expect(before.endpoints.get(endpoint.uid)?.row.status).toBe('active');
@@ -37,7 +38,7 @@ test('a refresh rebuilds only changed parts: a project may have 100,000 subscrip
     endpoint_id: endpoint.uid,
     filter_config: { event_types: ['b'] },
   });
-  const more = await cache.refresh(app.projectId);
+  const more = await cache.refresh(asId(app.projectId));
   expect([before.subscriptions.size, more.subscriptions.size]).toEqual([1, 2]);
   expect(more.endpoints).toBe(paused.endpoints);
 });
@@ -60,7 +61,7 @@ test('changes of a hundred projects at once are read a few at a time, and each i
     sources: new SourceStore(sealer),
     log: quietLog,
   });
-  const ids: string[] = [];
+  const ids: ProjectId[] = [];
   for (let n = 0; n < PROJECTS; n += 1)
     ids.push((await app.instance.post('/projects', { name: `p ${n}`, type: 'outgoing' })).project.uid);
   let mostWaiting = 0;

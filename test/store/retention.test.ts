@@ -114,7 +114,7 @@ test('an event that is being replayed stays, and one that was removed is not rep
   await database.query(`update events set project_id = 'short' where id in ($1, $2)`, [first, second]);
   const replay = (tx: Queryable, id: string) =>
     insertReplay(tx, {
-      event: { id: asId(id), projectId: asId('short'), endpointIds: ['e'] },
+      event: { id: asId(id), projectId: asId('short'), endpointIds: [asId('e')] },
       deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: asId(id) }],
       lane: 0,
     });

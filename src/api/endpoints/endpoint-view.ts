@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { breakerState } from '../../domain/config/circuit-breaker.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { type EndpointRow, endpointHealth } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
@@ -10,7 +11,7 @@ import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
  */
 export async function endpointView(
   { db, cache, now }: ApiContext,
-  projectId: string,
+  projectId: ProjectId,
   ids: readonly string[],
 ): Promise<(row: EndpointRow) => Static<typeof Endpoint>> {
   const routing = await cache.get(projectId);

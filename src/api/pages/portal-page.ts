@@ -9,7 +9,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/config/project-config.ts';
-import { asId, isId } from '../../domain/ids.ts';
+import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';
@@ -40,14 +40,16 @@ export function registerPortalPage(
 
 async function themeOf(
   { cache, db, projects }: PortalPageDeps,
-  id: unknown,
+  given: unknown,
   countRead: () => void,
 ): Promise<PortalTheme> {
-  if (typeof id !== 'string' || !isId(id) || cache.isGone(id)) return DEFAULT_PORTAL_THEME;
+  if (typeof given !== 'string' || !isId(given)) return DEFAULT_PORTAL_THEME;
+  const id: ProjectId = asId(given);
+  if (cache.isGone(id)) return DEFAULT_PORTAL_THEME;
   const known = cache.peek(id)?.project;
   if (known !== undefined) return known.config.portal;
   countRead();
-  return (await projects.get(db, asId(id)))?.config.portal ?? DEFAULT_PORTAL_THEME;
+  return (await projects.get(db, id))?.config.portal ?? DEFAULT_PORTAL_THEME;
 }
 
 /** Hosts of stored URLs have only letters that end no part of a policy: checkPortalTheme. */

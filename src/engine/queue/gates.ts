@@ -1,6 +1,7 @@
 import { breakerState, halfOpenAt } from '../../domain/config/circuit-breaker.ts';
 import type { RateLimit } from '../../domain/config/rate-limit.ts';
 import { LANE } from '../../domain/delivery.ts';
+import { asId, type ProjectId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';
@@ -35,9 +36,11 @@ type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
 /** A deleted or inactive endpoint has an open gate: its deliveries are claimed and end as discarded. */
 export function decideGate(
   cache: Config,
-  { projectId, key, lane }: { projectId: string; key: string; lane: number },
+  place: { projectId: string; key: string; lane: number },
   nowMs: number,
 ): GateDecision {
+  const { key, lane } = place;
+  const projectId: ProjectId = asId(place.projectId);
   const routing = cache.peek(projectId);
   // Waiting deliveries of a deleted project are claimed and end as discarded.
   if (cache.isGone(projectId))

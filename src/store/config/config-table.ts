@@ -94,8 +94,12 @@ export class VersionedTable<Row extends VersionedRow> extends ConfigTable<Row> {
     this.saved = saved;
   }
 
-  /** Deleted ones too: history names them. */
-  async byIds(db: Queryable, projectId: ProjectId, ids: readonly string[]): Promise<Map<string, Row>> {
+  /** Deleted ones too: history names them. An empty id names none. */
+  async byIds(
+    db: Queryable,
+    projectId: ProjectId,
+    ids: readonly (Row['id'] | '')[],
+  ): Promise<Map<Row['id'] | '', Row>> {
     const wanted = [...new Set(ids)].filter((id) => id !== '');
     if (wanted.length === 0) return new Map();
     const rows = await this.select(db, 'project_id = $1 and id = any($2)', [projectId, wanted]);

@@ -1,6 +1,6 @@
 import { isEventTypePattern } from '../../domain/config/subscription.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { type EventId, isId, type ProjectId, type SourceId } from '../../domain/ids.ts';
+import { type EndpointId, type EventId, isId, type ProjectId, type SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, listPage, Where } from '../database/list-page.ts';
@@ -21,7 +21,7 @@ export interface StoredEvent {
    */
   duplicate_of: string | null;
   idempotency_key: string | null;
-  endpoints: string[];
+  endpoints: EndpointId[];
   headers: string | null;
   payload: Buffer;
   content_type: string | null;

@@ -1,5 +1,5 @@
 import { LANE } from '../../domain/delivery.ts';
-import type { EventId, ProjectId, SourceId } from '../../domain/ids.ts';
+import type { EndpointId, EventId, ProjectId, SourceId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -38,7 +38,7 @@ export interface EventRow {
   /** A replay runs the functions of its source again. */
   sourceFunctionFailed: boolean;
   idempotencyKey: string | null;
-  endpointIds: readonly string[];
+  endpointIds: readonly EndpointId[];
   headers: string | null;
   /** The headers of deliveries, if they are not all headers. */
   forwardedHeaders: string | null;

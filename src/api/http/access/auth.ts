@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../domain/errors.ts';
+import { asId, type ProjectId } from '../../../domain/ids.ts';
 import { readRole } from '../../../domain/role.ts';
 import { Batcher } from '../../../platform/batcher.ts';
 import { BoundedMap } from '../../../platform/bounded-map.ts';
@@ -209,7 +210,7 @@ export class Authenticator {
    * Paths of the portal have no project: it is the caller's own.
    */
   async #openProject(request: FastifyRequest, caller: Caller): Promise<void> {
-    const id = (request.params as { projectID?: string }).projectID ?? portalProject(request, caller);
+    const id = (request.params as { projectID?: ProjectId }).projectID ?? portalProject(request, caller);
     if (id === undefined) return;
     if (roleOf(caller, id) === null && !(caller.kind === 'portal' && caller.projectId === id)) {
       throw new AppError('project_forbidden', { project: id });
@@ -220,10 +221,10 @@ export class Authenticator {
   }
 }
 
-function portalProject(request: FastifyRequest, caller: Caller): string | undefined {
+function portalProject(request: FastifyRequest, caller: Caller): ProjectId | undefined {
   if (request.routeOptions.url?.startsWith('/portal-api/') !== true) return undefined;
   if (caller.kind === 'instance' || caller.kind === 'person') throw new AppError('project_required');
-  return caller.projectId;
+  return asId(caller.projectId);
 }
 
 function keyOf(header: string | undefined): string {
