@@ -85,7 +85,7 @@ create table subscriptions (
   key text not null default '',
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
-  -- one record per event type; see src/domain/subscription.ts
+  -- one record per event type; see src/domain/config/subscription.ts
   filters json not null default '[]'
 );
 create index subscriptions_list on subscriptions (project_id, id) where deleted_at is null;

@@ -1,6 +1,6 @@
-import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '../domain/errors.ts';
+import { maxHeaderSize, STATUS_CODES } from '../platform/node-http.ts';
 
 /** Answers an invalid HTTP request with the usual error envelope, and closes the connection. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {

@@ -17,7 +17,7 @@ test('libraries of brokers and of rare features are loaded when they are first n
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-packages-'));
   const file = join(directory, 'packages');
   const program = new Program({
-    command: [process.execPath, '--import', './test/support/record-packages.ts', 'src/main.ts'],
+    command: [process.execPath, '--import', './test/support/suite/record-packages.ts', 'src/main.ts'],
     args: ['serve'],
     env: {
       PACKAGES_FILE: file,

@@ -1,8 +1,9 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { AppError } from '../../domain/errors.ts';
+import { ServerResponse } from '../../platform/node-http.ts';
 
 /**
  * WebSocket upgrades as requests of a route. An upgrade goes through the hooks of the route like any request, so a caller

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { STATUS_CODES } from '../../platform/node-http.ts';
 import { PatientTimer } from '../../platform/time/patient-timer.ts';
 import { addAbortListener, removeAbortListener } from './abort-listeners.ts';
 import type { Progress, Target } from './connector.ts';
