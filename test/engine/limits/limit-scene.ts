@@ -97,7 +97,8 @@ export function shareOfLimit(
   limit: { count: number; durationMs: number },
   stillMs = 0,
 ): number {
-  const spanMs = (times.at(-1) as number) - (times[limit.count - 1] as number) - stillMs;
+  // They may have been held up for longer than the span, by what they did before it.
+  const spanMs = Math.max(0, (times.at(-1) as number) - (times[limit.count - 1] as number) - stillMs);
   return (((times.length - limit.count) / limit.count) * limit.durationMs) / spanMs;
 }
 
