@@ -176,7 +176,8 @@ test('a node waits for the migration of another without a limit, and logs it', a
     expect(line).toMatchObject({ pid, msg: expect.stringContaining('waiting for another node') });
   // A statement that waited would end with the 60 seconds that a statement may take.
   const waiting = await app.database.query(
-    "select pid from pg_locks where locktype = 'advisory' and not granted",
+    `select pid from pg_locks l join pg_database d on d.oid = l.database
+     where d.datname = current_database() and l.objid = 7305501 and not granted`,
   );
   expect(waiting).toEqual([]);
   await other.query('commit');
