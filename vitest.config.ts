@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BROKERS, PROGRAMS, SpreadWaiting } from './test/support/suite/spread-waiting.ts';
-import { isWholeSuite } from './test/support/suite/whole-suite.ts';
+import { LongFirst, MORE } from './test/support/suite/sets.ts';
+import { SkipReporter } from './test/support/suite/skip-reporter.ts';
 
 // Workers and the programs that tests start share what Node compiled. A start of the program takes 0.6 s of CPU then,
 // instead of 1.5 s.
@@ -10,35 +10,35 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // .ci/run names a file here to get the counts as JSON.
 const report = process.env['TEST_REPORT'];
 
-const slow = PROGRAMS.map((folder) => `${folder}/**/*.test.ts`);
-const brokers = [`${BROKERS}/**/*.test.ts`];
 // Late: a busy machine fails no test. Files share workers, because to load the modules for each file took a third of the
 // CPU time.
-const common = { testTimeout: 300_000, hookTimeout: 300_000, isolate: false };
-const withDatabase = { ...common, globalSetup: ['test/support/suite/global-setup.ts'] };
-const withBrokers = {
-  ...common,
-  globalSetup: [...withDatabase.globalSetup, 'test/support/brokers/global-setup.ts'],
-};
-const all = ['test/**/*.test.ts', ...slow];
-const exclude = [...slow, ...brokers];
+const common = { testTimeout: 600_000, hookTimeout: 600_000, isolate: false };
+const database = 'test/support/suite/global-setup.ts';
 
-/** No database, no process. */
-const unit = { ...common, exclude, name: 'unit', include: ['{src,client/src,web/src}/**/*.test.ts'] };
-const sets = [
-  { ...withDatabase, exclude, name: 'service', include: ['test/**/*.test.ts'] },
-  { ...withDatabase, name: 'slow', include: slow },
-  { ...withBrokers, name: 'brokers', include: brokers },
+const projects = [
+  /** No database, no process. */
+  { ...common, name: 'unit', include: ['{src,client/src,web/src}/**/*.test.ts'], exclude: MORE },
+  /** The service, in the process of the test wherever possible. */
+  { ...common, name: 'service', include: ['test/**/*.test.ts'], exclude: MORE, globalSetup: [database] },
+  /** Whole programs, browsers and brokers, and what takes minutes. */
+  {
+    ...common,
+    name: 'more',
+    include: MORE,
+    globalSetup: [database, 'test/support/brokers/global-setup.ts'],
+  },
 ];
-// A worker is kept only while the next file is of its project, so the whole suite is one.
-const whole = [{ ...withBrokers, name: 'whole', include: all }];
 
 export default defineConfig({
   test: {
     // Five files at a time keep two cores busy, because many tests wait.
     maxWorkers: 5,
-    sequence: { sequencer: SpreadWaiting },
-    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    projects: [unit, ...(isWholeSuite ? whole : sets)].map((test) => ({ test })),
+    sequence: { sequencer: LongFirst },
+    reporters: [
+      'default',
+      ...(report === undefined ? [] : [['json', { outputFile: report }] as ['json', { outputFile: string }]]),
+      new SkipReporter(),
+    ],
+    projects: projects.map((test) => ({ test })),
   },
 });

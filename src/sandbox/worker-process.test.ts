@@ -9,6 +9,8 @@ import { Sandbox } from './sandbox.ts';
 
 /** Processes are looked up in /proc. */
 const onLinux = process.platform === 'linux';
+/** No machine is so slow that a short function uses this. */
+const PLENTY_MS = 10_000;
 const endless = 'function transform() { for (;;); }';
 
 function callOf(code: string, cpuMs: number): FunctionCall {
@@ -59,10 +61,10 @@ describe.runIf(onLinux)('a sandbox process', () => {
   it('that fails to start three times fails its calls, and the next call tries again', async () => {
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
-    const lost = sandbox.run(callOf('const transform = () => 1', 100));
+    const lost = sandbox.run(callOf('const transform = () => 1', PLENTY_MS));
     for (let i = 0; i < 3; i += 1) process.kill(await newChild(before, () => true), 'SIGKILL');
     expect(await lost).toMatchObject({ ok: false, error: 'sandbox_lost', ours: true });
-    expect(await sandbox.run(callOf('const transform = () => 1', 100))).toMatchObject({ ok: true });
+    expect(await sandbox.run(callOf('const transform = () => 1', PLENTY_MS))).toMatchObject({ ok: true });
     await sandbox.close();
   });
 
@@ -71,7 +73,7 @@ describe.runIf(onLinux)('a sandbox process', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
-    await sandbox.run(callOf('const transform = () => 1', 100));
+    await sandbox.run(callOf('const transform = () => 1', PLENTY_MS));
     const pid = await newChild(before, () => true);
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
     expect(environment).toContain('TZ=UTC');
@@ -82,18 +84,20 @@ describe.runIf(onLinux)('a sandbox process', () => {
   it('that gets no CPU for long fails no function', async () => {
     const sandbox = new Sandbox({ processes: 1 });
     const before = new Set(childrenOf('self'));
-    await sandbox.run(callOf('const transform = () => 1', 100));
+    await sandbox.run(callOf('const transform = () => 1', PLENTY_MS));
     const pid = await newChild(before, () => true);
     const code = 'function transform() { let n = 0; for (let i = 0; i < 4e7; i++) n += i % 7; return n }';
     const progress = { ended: false };
-    const result = sandbox.run(callOf(code, 300)).finally(() => {
+    const result = sandbox.run(callOf(code, 500)).finally(() => {
       progress.ended = true;
     });
+    // It needs about a hundredth of a second of CPU ten times, and stands still in between for twice its limit.
     while (!progress.ended) {
       process.kill(pid, 'SIGSTOP');
-      await wait(60);
+      await wait(100);
+      const ticks = cpuTicks(pid);
       process.kill(pid, 'SIGCONT');
-      await wait(15);
+      while (!progress.ended && cpuTicks(pid) === ticks) await wait(2);
     }
     expect(await result).toMatchObject({ ok: true, output: '119999995' });
     await sandbox.close();

@@ -78,6 +78,12 @@ export const settings = {
     doc: 'Maximum connections to the database, divided among the processes: at least 7 for each. Default: 14 for each.',
     parse: optional(integer(LEAST_CONNECTIONS, 1000)),
   },
+  searchSeconds: {
+    env: 'POSTHORN_SEARCH_SECONDS',
+    fallback: '5',
+    doc: 'Longest time of a list or search in seconds. A longer one is answered with 504.',
+    parse: integer(1, 60),
+  },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
     fallback: '',

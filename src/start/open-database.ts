@@ -66,7 +66,12 @@ export async function connectDatabase(
   log: Logger,
 ): Promise<OpenDatabase> {
   const share = Math.floor(config.databaseConnections / config.processes);
-  const db = new Database({ connection, connections: share - SESSIONS, log });
+  const db = new Database({
+    connection,
+    connections: share - SESSIONS,
+    readingMs: config.searchSeconds * 1000,
+    log,
+  });
   const problem = await db.problem();
   if (problem === null) return { db, connection, close: () => db.close() };
   await db.close();

@@ -72,6 +72,17 @@ test('a node opens no more connections than POSTHORN_DATABASE_CONNECTIONS', asyn
   expect(many).toBeLessThanOrEqual(30);
 });
 
+test('a list that takes longer than POSTHORN_SEARCH_SECONDS is answered with 504', async () => {
+  const node = await app.addNode({ POSTHORN_SEARCH_SECONDS: '1' });
+  // The list waits for the lock, however fast the machine is.
+  await app.database.query('begin; lock table events in access exclusive mode');
+  const answer = await at(node).raw('GET', '/events');
+  await app.database.query('rollback');
+  expect(answer.status).toBe(504);
+  expect(await answer.json()).toMatchObject({ code: 'search_timeout' });
+  expect((await at(node).raw('GET', '/events')).status).toBe(200);
+});
+
 test('a node with another POSTHORN_SECRET_KEY than the one in use does not start', async () => {
   const node = app.addNode({ POSTHORN_SECRET_KEY: 'another secret key, of 32 characters too' });
   await expect(node).rejects.toThrow('which this node does not have');

@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signatureCases } from '../docs/signature-cases.ts';
+import { chromiumPath, needs } from '../support/suite/parts.ts';
 
 /** The build of the client verifies the same requests in every runtime that this machine has. */
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-const isHere = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
 const SCHEME = { standard: 'standard', ed25519: 'standard', convoy: 'convoy', simple: 'convoy-simple' };
 
 // A Request takes no header values outside of Latin-1.
@@ -44,21 +44,19 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const runtimes: [name: string, command: string, args: string[]][] = [
-  ['Node', process.execPath, []],
-  ['Bun', 'bun', ['run']],
-  ['Deno', 'deno', ['run', '--no-prompt']],
+const runtimes = [
+  { name: 'Node', command: process.execPath, args: [], part: {} },
+  { name: 'Bun', command: 'bun', args: ['run'], part: needs('bun') },
+  { name: 'Deno', command: 'deno', args: ['run', '--no-prompt'], part: needs('deno') },
 ];
 
-// Bun, Deno and Chromium are no dependencies of the project. Without them this machine checks Node alone.
-it.each(runtimes.filter(([, command]) => isHere(command)))('%s', async (_name, command, args) => {
-  const { stdout } = await run(command, [...args, 'main.js'], { cwd: folder });
-  expect(named(JSON.parse(stdout) as unknown[])).toEqual(expected);
-});
+for (const { name, command, args, part } of runtimes)
+  it(name, part, async () => {
+    const { stdout } = await run(command, [...args, 'main.js'], { cwd: folder });
+    expect(named(JSON.parse(stdout) as unknown[])).toEqual(expected);
+  });
 
-const chromium = ['chromium-headless-shell', 'chromium'].find(isHere);
-
-it.runIf(chromium !== undefined)('Chromium', async () => {
+it('Chromium', needs('chromium'), async () => {
   const page = `<script type="module">
     import { verifyWebhook } from './dist/posthorn.js';
     import { acceptedRequests } from './check-signatures.js';
@@ -85,7 +83,9 @@ it.runIf(chromium !== undefined)('Chromium', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const profile = join(folder, 'profile');
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
-  const browser = spawn(chromium ?? '', [...flags, '--remote-debugging-port=0', url], { stdio: 'ignore' });
+  const browser = spawn(chromiumPath ?? '', [...flags, '--remote-debugging-port=0', url], {
+    stdio: 'ignore',
+  });
   const ended = new Promise((resolve) => browser.once('exit', resolve));
   try {
     const failed = ended.then(() => Promise.reject(new Error('Chromium ended before it had a result')));

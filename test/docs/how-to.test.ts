@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
+import { needs } from '../support/suite/parts.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/how-to');
 const START_PAGE = 'README.md';
@@ -37,12 +38,7 @@ function savedFiles(page: string): [name: string, text: string][] {
   );
 }
 
-// curl and openssl are no dependencies of the project. Without them the pages go unchecked on this machine.
-const toolsAreHere = ['curl --version', 'openssl version'].every(
-  (command) => spawnSync('sh', ['-c', command]).status === 0,
-);
-
-describe.runIf(toolsAreHere)('the how-tos', () => {
+describe('the how-tos', needs('curl', 'openssl'), () => {
   let folder: string;
   let service: TestApp;
   let receiver: ChildProcess;

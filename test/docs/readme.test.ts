@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -7,10 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { needs } from '../support/suite/parts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const START = 'npm ci && npm start\n';
+const TEST = 'npm test\n';
 const RECEIVE = 'node receiver.mjs\n';
 
 interface Program {
@@ -49,10 +51,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-// curl is not a dependency of the project: without it the tour goes unchecked on this machine.
-const curlIsHere = spawnSync('curl', ['--version']).status === 0;
-
-describe.runIf(curlIsHere)('the tour of the README', () => {
+describe('the tour of the README', needs('curl'), () => {
   let folder: string;
   let receiverUrl: string;
   let service: Program;
@@ -68,8 +67,8 @@ describe.runIf(curlIsHere)('the tour of the README', () => {
       text: text.replaceAll('5005', String(servicePort)).replaceAll('4000', String(receiverPort)),
     }));
     const shell = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
-    expect(shell.slice(0, 2)).toEqual([START, RECEIVE]);
-    const tour = shell.slice(2).join('\necho\n');
+    expect(shell.slice(0, 3)).toEqual([START, TEST, RECEIVE]);
+    const tour = shell.slice(3).join('\necho\n');
 
     const env = {
       ...process.env,

@@ -597,6 +597,10 @@ export const settingProofs: Record<string, Record<string, Proof>> = {
       'test/api/settings.test.ts',
       'a node opens no more connections than POSTHORN_DATABASE_CONNECTIONS',
     ),
+    POSTHORN_SEARCH_SECONDS: seen(
+      'test/api/settings.test.ts',
+      'a list that takes longer than POSTHORN_SEARCH_SECONDS is answered with 504',
+    ),
     POSTHORN_SECRET_KEY: seen(
       'test/secrets/rotation.test.ts',
       'a start is refused with a key that running nodes lack, or without a key that the data needs',

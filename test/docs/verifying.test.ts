@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standardWebhooksSecret } from '../../src/signing/secrets.ts';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
+import { needs } from '../support/suite/parts.ts';
 import { type SignatureCase, signatureCases } from './signature-cases.ts';
 
 const page = readFileSync(path.join(import.meta.dirname, '../../docs/verifying.md'), 'utf8');
@@ -47,11 +48,7 @@ describe('the Node.js sample', () => {
   });
 });
 
-// Python is not a dependency of the project: without it the sample goes unchecked on this machine.
-const pythonIsHere =
-  spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
-
-describe.runIf(pythonIsHere)('the Python sample', () => {
+describe('the Python sample', needs('python'), () => {
   const driver = `
 import json, sys
 answers = []

@@ -10,6 +10,7 @@ import {
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { StartupError } from '../../src/platform/startup-error.ts';
+import { needs } from '../support/suite/parts.ts';
 import { isRoot, NOBODY, query, start, startNode, temporaryDirectory, untilDead } from './support.ts';
 
 it('creates a database on the first start and keeps its data over a restart', async () => {
@@ -118,7 +119,7 @@ it('removes the leftovers of an interrupted first start', async () => {
   expect(readdirSync(dataDir).filter((name) => name.startsWith('postgres.'))).toEqual(['postgres.log']);
 });
 
-it.runIf(isRoot)('refuses, as an ordinary user, a data directory that user may not write', async () => {
+it('refuses, as an ordinary user, a data directory that user may not write', needs('root'), async () => {
   const node = await startNode(temporaryDirectory(), { as: NOBODY });
   expect(node.said.error).toMatch(/^cannot use data directory .*permission denied.*POSTHORN_DATA_DIR/);
 });

@@ -17,6 +17,7 @@ import { locateBinaries } from '../../src/embedded-postgres/binaries.ts';
 import { chooseIdentity } from '../../src/embedded-postgres/choose-identity.ts';
 import { prepareCluster } from '../../src/embedded-postgres/cluster.ts';
 import type { EmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { needs } from '../support/suite/parts.ts';
 import { isRoot, later, NOBODY, query, start, startNode, temporaryDirectory } from './support.ts';
 
 /** A directory that only root may enter. */
@@ -47,8 +48,6 @@ async function capabilities(connection: EmbeddedPostgres['connection']): Promise
   const [row] = await query(connection, `SELECT pg_read_file('/proc/self/status', 0, 10000)`);
   return Number.parseInt(/CapEff:\s*([0-9a-f]+)/.exec(String(row?.[0]))?.[1] ?? '', 16);
 }
-
-const canUnshare = spawnSync('unshare', ['--user', '--map-user=1', 'true']).status === 0;
 
 describe('a data directory with a path too long for a socket', () => {
   it('gets a private socket directory elsewhere, noted in a file and removed after use', async () => {
@@ -83,7 +82,7 @@ describe('a data directory with a path too long for a socket', () => {
   });
 });
 
-describe.runIf(isRoot)('run by root', () => {
+describe('run by root', needs('root'), () => {
   it('runs the server as nobody below a directory that only root may enter', async () => {
     const dataDir = path.join(rootOnlyDirectory(), 'data');
     const first = await startNode(dataDir, { env: { PATH: pathWithoutNamespaces() } });
@@ -115,7 +114,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect(statSync(path.join(dataDir, 'postgres')).uid).toBe(daemon.uid);
   });
 
-  it.runIf(canUnshare)('runs a cluster that root owns without root privileges', async () => {
+  it('runs a cluster that root owns without root privileges', needs('unshare'), async () => {
     const dataDir = await clusterOfRoot();
     const server = await start(dataDir);
     expect(server.logged[0]?.fields).toMatchObject({ runs: 'namespace' });
@@ -162,7 +161,7 @@ describe.runIf(isRoot)('run by root', () => {
     expect(other.said.error).toMatch(/belongs to uid 1: run Posthorn as that user/);
   });
 
-  it.runIf(canUnshare)('serves a user id that has no name', async () => {
+  it('serves a user id that has no name', needs('unshare'), async () => {
     const dataDir = temporaryDirectory();
     const nameless = { uid: 43_210, gid: 43_210 };
     chownSync(dataDir, nameless.uid, nameless.gid);

@@ -149,7 +149,7 @@ test('a lost sandbox uses no retry: the delivery is sent later, at its first att
   await listen(
     '/lost',
     'lost',
-    'function transform() { let n = 0; while (n < 3e7) n++; return { fine: true } }',
+    'function transform() { let n = 0; while (n < 1e7) n++; return { fine: true } }',
     {
       retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 },
     },
@@ -213,29 +213,27 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
     ]);
     expect(ended.find(({ status }) => status === 'Success').endpoint_id).toBe(endpoint.uid);
   }
-  const { answered, failed } = await served();
-  expect([load.refused.size, failed]).toEqual([0, 0]);
-  expect(answered).toBeGreaterThan(100);
+  expect([load.refused.size, await served()]).toEqual([0, 'answered all']);
   expect(at('/loop').length + at('/bomb').length).toBe(0);
   const numbers = at('/healthy').map((request) => request.json.n);
   expect(new Set(numbers).size).toBe(load.accepted.size + hostile);
 });
 
-/** Asks the API again and again; tells how often it answered. */
-function countServed(): () => Promise<{ answered: number; failed: number }> {
-  const stop = new AbortController();
-  const counts = { answered: 0, failed: 0 };
-  const asking = (async () => {
-    while (!stop.signal.aborted) {
+/** Asks the API again and again, at least once. The result waits for the answer under way. */
+function countServed(): () => Promise<string> {
+  let isOver = false;
+  const ask = async (): Promise<string> => {
+    for (;;) {
       const answer = await app.project.raw('GET', '/endpoints');
       await answer.text();
-      if (answer.status === 200) counts.answered += 1;
-      else counts.failed += 1;
+      if (answer.status !== 200) return `answered ${answer.status}`;
+      if (isOver) return 'answered all';
     }
-  })();
-  return async () => {
-    stop.abort();
-    await asking;
-    return counts;
+  };
+  // A test that fails before it asks for the result leaves no rejection behind.
+  const asking = ask().catch((error: unknown) => `failed: ${String(error)}`);
+  return () => {
+    isOver = true;
+    return asking;
   };
 }

@@ -10,15 +10,18 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Runs a command of the program to its end. Only the given environment is set, so no profile of the user is read. */
+/**
+ * Runs a command of the program to its end. Only the given environment is set, so no profile of the user is read. It runs
+ * at the root of the file system, where no service was started: a folder with `.posthorn` gives commands their defaults.
+ */
 export async function runPosthorn(
   args: readonly string[],
-  { env = {}, input = '', cwd }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
+  { env = {}, input = '', cwd = '/' }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
 ): Promise<CommandResult> {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '', TMPDIR = '' } = process.env;
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', ...env },
-    ...(cwd !== undefined && { cwd }),
+    env: { PATH, NODE_COMPILE_CACHE, ...(TMPDIR !== '' && { TMPDIR }), HOME: '/nonexistent', ...env },
+    cwd,
   });
   const result = { stdout: '', stderr: '' };
   child.stdout.on('data', (text: Buffer) => {

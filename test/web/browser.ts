@@ -1,29 +1,11 @@
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-
-/** The shell is Chromium without the windows. Its browser process takes half the CPU time: 15 s in the tests of the dashboard. */
-const PLACES = [
-  process.env['CHROMIUM_PATH'] ?? '',
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-
-/** A real Chromium. Null: this machine has none. The whole suite does not pass without one. */
-export const chromiumPath: string | null = PLACES.find((path) => path !== '' && existsSync(path)) ?? null;
-
-export const NO_CHROMIUM =
-  'no Chromium: install it (Debian: apt-get install chromium-headless-shell) or set CHROMIUM_PATH';
-
-export const isWholeSuite = process.env['WHOLE_SUITE'] === '1';
+import { chromiumPath } from '../support/suite/parts.ts';
 
 /** Each page is new to V8, and gone before optimised code pays: a fifth of the CPU time of the pages was spent on making it. */
 const NO_OPTIMISING = '--js-flags=--no-opt,--no-maglev';
 
 export function launch(): Promise<Browser> {
-  if (chromiumPath === null) throw new Error(NO_CHROMIUM);
+  if (chromiumPath === null) throw new Error('this machine has no Chromium');
   return chromium.launch({
     executablePath: chromiumPath,
     args: ['--no-sandbox', '--disable-dev-shm-usage', NO_OPTIMISING],

@@ -1,8 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, isWholeSuite, NO_CHROMIUM } from './browser.ts';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { needs } from '../support/suite/parts.ts';
 import { endpointFormTests } from './endpoint-form.ts';
 import { listTests } from './lists.ts';
-import { momentTests } from './moments.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
 import { putRightTests } from './put-right.ts';
@@ -10,11 +9,7 @@ import { roleTests } from './roles.ts';
 import { signInTests } from './sign-in.ts';
 import { makeWorld, type World } from './world.ts';
 
-it.runIf(chromiumPath === null && isWholeSuite)('the whole suite has a Chromium', () => {
-  expect.fail(NO_CHROMIUM);
-});
-
-describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () => {
+describe('the dashboard in a real Chromium', needs('chromium'), () => {
   let world: World;
   beforeAll(async () => {
     world = await makeWorld();
@@ -25,7 +20,6 @@ describe.skipIf(chromiumPath === null)('the dashboard in a real Chromium', () =>
   });
 
   pageTests(() => world);
-  momentTests(() => world);
   putRightTests(() => world);
   endpointFormTests(() => world);
   listTests(() => world);

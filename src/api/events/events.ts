@@ -10,7 +10,6 @@ import type { BatchReplay } from '../../ingest/event-replayer.ts';
 import { Type } from '../../platform/type.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { READING_MS } from '../../store/database/database.ts';
 import { countEvents, type EventFilter, getEvent, listEvents } from '../../store/history/events.ts';
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
@@ -142,7 +141,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
       const events = await db.reading(project.id, (tx) =>
         patterns.length === 0
           ? listEvents(tx, project.id, { ...filter, page })
-          : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: READING_MS }),
+          : searchPayloads(tx, project.id, { filter, page, patterns, limitMs: db.readingMs }),
       );
       const routing = await context.cache.get(project.id);
       return mapPage(events, (row) => toEvent(row, routing));

@@ -60,8 +60,7 @@ const LEASE = { settings: LEASE_SETTINGS, answerMs: 2_500, connectMs: 2_500 };
 /** Readiness checks need a quick result. */
 const READY_MS = 2_000;
 
-/** The time limit of one statement of a list or search. */
-export const READING_MS = 5_000;
+const READING_MS = 5_000;
 /** So many lists of a project may wait for a connection. */
 const MOST_WAITING = 100;
 
@@ -69,9 +68,12 @@ export interface DatabaseOptions {
   connection: Connection;
   connections: number;
   log: Logger;
+  /** The time limit of one statement of a list or search. */
+  readingMs?: number;
 }
 
 export class Database implements HotQueryable {
+  readonly readingMs: number;
   readonly #general: pg.Pool;
   readonly #hot: pg.Pool;
   readonly #lease: pg.Pool;
@@ -82,6 +84,7 @@ export class Database implements HotQueryable {
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.readingMs = options.readingMs ?? READING_MS;
     const hot = Math.max(2, Math.floor(options.connections / 3));
     this.#hot = this.#pool(hot, HOT);
     const general = Math.max(2, options.connections - hot - 1);
@@ -188,13 +191,13 @@ export class Database implements HotQueryable {
   async #read<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const reading = this.transaction(async (tx) => {
       await tx.query(
-        `set transaction read only; set local statement_timeout = ${READING_MS}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
+        `set transaction read only; set local statement_timeout = ${this.readingMs}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
       );
       return work(tx);
     });
     return reading.catch((error: unknown) => {
       if (!isTimeout(error)) throw error;
-      throw new AppError('search_timeout', { seconds: READING_MS / 1000 }, { cause: error });
+      throw new AppError('search_timeout', { seconds: this.readingMs / 1000 }, { cause: error });
     });
   }
 

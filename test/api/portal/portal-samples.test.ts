@@ -8,12 +8,13 @@ import { samples } from '../../../web/src/portal/verify/samples.ts';
 import { startTestApp } from '../../support/app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { shared } from '../../support/shared.ts';
+import { needs, type PartKey } from '../../support/suite/parts.ts';
 
 interface Program {
   language: string;
   file: string;
-  /** Succeeds where the language is installed. */
-  probe: [command: string, ...options: string[]];
+  /** Null: npm brings it. */
+  part: PartKey | null;
   /** Makes a program of the file, for languages that need it. */
   build?(file: string): [command: string, ...options: string[]];
   run(file: string, port: number): [command: string, ...options: string[]];
@@ -41,32 +42,32 @@ const PROGRAMS: Program[] = [
   {
     language: 'Node.js',
     file: 'sample.mjs',
-    probe: [process.execPath, '--version'],
+    part: null,
     run: (file) => [process.execPath, file],
   },
   {
     language: 'Python',
     file: 'sample.py',
-    probe: ['python3', '--version'],
+    part: 'python',
     run: (file) => ['python3', file],
   },
   {
     language: 'Go',
     file: 'sample.go',
-    probe: ['go', 'version'],
+    part: 'go',
     build: (file) => ['go', 'build', '-o', `${file}.out`, file],
     run: (file) => [`${file}.out`],
   },
   {
     language: 'PHP',
     file: 'sample.php',
-    probe: ['php', '--version'],
+    part: 'php',
     run: (file, port) => ['php', '-S', `127.0.0.1:${port}`, file],
   },
   {
     language: 'Ruby',
     file: 'sample.rb',
-    probe: ['ruby', '--version'],
+    part: 'ruby',
     run: (file) => ['ruby', file],
     rest: RUBY_SERVER,
   },
@@ -90,8 +91,8 @@ test('every sample of the portal is run', () => {
 });
 
 describe.each(PROGRAMS)('the sample of the portal in $language', (program) => {
-  // A machine without the language skips it.
-  it.runIf(succeeds(program.probe))('accepts a right signature and refuses a wrong one', async () => {
+  const part = program.part === null ? {} : needs(program.part);
+  it('accepts a right signature and refuses a wrong one', part, async () => {
     const { language, build, run, rest = '' } = program;
     const folder = mkdtempSync(join(tmpdir(), 'posthorn-sample-'));
     const file = join(folder, program.file);

@@ -43,10 +43,10 @@ const receipt = (deliveryId: string, character: Character, at: number): Receipt 
   isAcknowledged: true,
 });
 
-const recorded = ({ deliveryId, sentAt }: Receipt): StoredTry => ({
+const recorded = ({ deliveryId, sentAt, at }: Receipt): StoredTry => ({
   delivery_id: deliveryId,
   sent: sentAt / 1000,
-  started: sentAt,
+  started: at,
   is_stale: false,
   is_answered: true,
   error: null,
@@ -95,11 +95,19 @@ test('a limit that is met is neither exceeded nor starved, with the slack of eac
   expect(figures).toMatchObject({ most: 10, limit: 10, shares: { '20 ms': '280 of 280 (100 %)' } });
 });
 
+const burst = (from: number): Made[] => Array.from({ length: 6 }, (_, n) => ({ at: 0, sent: [from + n] }));
+
 test('one request too many in an interval that spans two seconds is found', () => {
-  const burst = (from: number) => Array.from({ length: 6 }, (_, n) => ({ at: 0, sent: [from + n] }));
   const { stored, seen, problems } = run({ limited: [...burst(900), ...burst(1_500)] });
   judgeLimits(stored, seen, problems);
   expect(problems.list.map(({ promise }) => promise)).toEqual(['a limit is exact']);
+});
+
+test('requests that began apart and arrived together are within the limit', () => {
+  const { stored, seen, problems } = run({ limited: [...burst(900), ...burst(1_500)] });
+  for (const one of stored.tries) if (one.started < 1_500) one.started -= 600;
+  judgeLimits(stored, seen, problems);
+  expect(problems.list).toEqual([]);
 });
 
 test('a request that we may have noticed late does not count as over the limit', () => {

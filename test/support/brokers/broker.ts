@@ -2,14 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
+import { isStrict } from '../suite/parts.ts';
 
 const POLL_MS = 100;
 /** With a cold cache what a broker needs is fetched first. */
 const MAX_WAIT_MS = 900_000;
 
 /**
- * What the broker of this run says of itself, once it is ready. A string: why there is none on this machine. In the
- * whole suite a missing broker is an error.
+ * What the broker of this run says of itself, once it is ready. A string: why there is none on this machine. In a
+ * strict run a missing broker is an error.
  */
 export async function brokerFacts<Facts>(kind: string): Promise<Facts | string> {
   const file = join(inject('brokersDir'), `${kind}.json`);
@@ -21,6 +22,6 @@ export async function brokerFacts<Facts>(kind: string): Promise<Facts | string> 
   const { facts, problem } = JSON.parse(readFileSync(file, 'utf8')) as { facts?: Facts; problem?: string };
   if (facts !== undefined) return facts;
   const reason = `the broker ${kind} cannot be started: ${problem}`;
-  if (process.env['WHOLE_SUITE'] === '1') throw new Error(reason);
+  if (isStrict) throw new Error(reason);
   return reason;
 }

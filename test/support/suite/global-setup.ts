@@ -11,7 +11,6 @@ import { migrate } from '../../../src/store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../../../src/store/upkeep/partitions.ts';
 import { quietLog } from '../quiet-log.ts';
 import { missingOperations } from './operation-coverage.ts';
-import { isWholeSuite } from './whole-suite.ts';
 
 /**
  * One real server for the whole run, with a migrated template database that each test file clones. Durability
@@ -28,6 +27,8 @@ declare module 'vitest' {
 }
 
 const SOURCES = join(import.meta.dirname, '../../../src');
+/** The sets of `npm test`: together they call every operation. */
+const EVERY_OPERATION = 'unit service';
 export const TEMPLATE = 'posthorn_template';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -67,7 +68,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop();
     const calls = (await readFile(callLog, 'utf8')).split('\n');
     await rm(dataDir, { recursive: true, force: true });
-    if (isWholeSuite) await requireEveryOperation(calls);
+    if (process.env['TEST_SETS'] === EVERY_OPERATION) await requireEveryOperation(calls);
   };
 }
 

@@ -1,0 +1,18 @@
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { needs } from '../support/suite/parts.ts';
+import { momentTests } from './moments.ts';
+import { makeWorld, type World } from './world.ts';
+
+/** The main ways through the dashboard. `npm test` has them where there is a browser. */
+describe('the dashboard in a real Chromium', needs('chromium'), () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await makeWorld();
+  });
+  afterAll(() => world?.stop());
+  afterEach(() => {
+    expect(world.wrongs.splice(0)).toEqual([]);
+  });
+
+  momentTests(() => world);
+});
