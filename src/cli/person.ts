@@ -37,12 +37,17 @@ export async function resetPersonCommand(config: Config, values: Values): Promis
 }
 
 export async function signInLinkCommand(config: Config, values: Values): Promise<void> {
-  print(await makeSignInLink(config, values['email']));
+  print(await makeSignInLink(config, values));
 }
 
-/** A link that signs a person in once, within 15 minutes. Without an address: the first administrator. */
-export async function makeSignInLink(config: Config, email?: string): Promise<string> {
-  const body = { purpose: 'sign_in', ...(email !== undefined && { email }) };
+/** A link that signs a person in once, within 15 minutes. Without an address: an administrator of the instance. */
+export async function makeSignInLink(config: Config, values: Values = {}): Promise<string> {
+  const { email } = values;
+  const body = {
+    purpose: 'sign_in',
+    ...(email !== undefined && { email }),
+    remove_second_factor: values['second-factor'] === 'true',
+  };
   const { link } = (await callApi(config, '/api/v1/sign-in-links', body)) as WithLink;
   return link ?? '';
 }

@@ -102,7 +102,8 @@ const declared: Record<string, Declared> = {
   'sign-in-link': {
     summary: 'Prints a link that signs a person in once, within 15 minutes.',
     flags: {
-      email: { value: 'EMAIL', summary: 'The person; the first administrator of the instance by default.' },
+      email: { value: 'EMAIL', summary: 'The person; an administrator of the instance by default.' },
+      'second-factor': { summary: 'Also remove the second factor, so that the link needs no code.' },
     },
     load: async () => (await import('./person.ts')).signInLinkCommand,
   },

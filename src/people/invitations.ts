@@ -1,13 +1,12 @@
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
-import { AppError, found } from '../domain/errors.ts';
+import { AppError } from '../domain/errors.ts';
 import type { Role } from '../domain/role.ts';
-import { audited, insertAudit } from '../store/config/audit-entries.ts';
+import { audited } from '../store/config/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import {
-  findPersonByEmail,
-  firstAdministrator,
   insertPerson,
+  lockPersonByEmail,
   membershipsOf,
   type PersonRow,
   setMembership,
@@ -17,9 +16,7 @@ import type { LinkPurpose } from '../store/people/sign-in-links.ts';
 import { makeLink } from './links.ts';
 import { mailLink } from './mails.ts';
 import { normalEmail, type PeopleDeps } from './people-deps.ts';
-
-/** The account of the first start. Its owner gives it another address. */
-const FIRST = { email: 'admin@localhost', name: 'Administrator' };
+import { takeOver } from './take-over.ts';
 
 export interface Inviter {
   actor: Actor;
@@ -42,30 +39,46 @@ export interface Invited {
 
 /**
  * Gives a person a role and, where there is none, an account with an invitation. Projects do not trust each other, and an
- * address is a claim until its owner or an administrator of the instance confirms it:
- * - An administrator of a project cannot add an account that exists and whose address was never confirmed. An
- *   administrator of another project may have made it, and may have its password.
+ * address is a claim until its owner or an administrator of the instance confirms it. An administrator of a project may
+ * have made an account for the address of another, and may have its password:
+ * - An administrator of another project cannot add an account whose address was never confirmed.
+ * - The instance key and administrators of the instance confirm the address. The account is taken over for its owner,
+ *   who needs the new invitation.
  * - The link of an account is shown to an administrator of a project only if the account was made by the same call.
  */
 export async function invite(deps: PeopleDeps, by: Inviter, wanted: Invitation): Promise<Invited> {
   const projectId = wanted.membership?.projectId ?? null;
   const { person, link } = await audited(deps, { projectId, actor: by.actor }, async (tx) => {
-    const email = normalEmail(wanted.email);
-    const known = await findPersonByEmail(tx, email);
-    if (known !== undefined) await refuseKnown(tx, known, by, wanted);
-    const created = known ?? (await insertPerson(tx, deps.ids.next(), newFields(email, by, wanted)));
-    const notes = known === undefined ? [changeOf('person.created', null, created)] : [];
-    const given = await giveRole(tx, created, wanted, known !== undefined);
-    const isNew = known === undefined || (by.isInstance && known.last_sign_in_at === null);
-    const made = isNew ? await makeInvitation(tx, deps, given.person) : null;
+    const account = await accountFor(tx, deps, by, wanted);
+    const given = await giveRole(tx, account.person, wanted);
+    const made = account.needsLink ? await makeInvitation(tx, deps, given.person) : null;
     return {
       result: { person: given.person, link: made?.link ?? null },
-      audit: [...notes, ...given.notes, ...(made?.notes ?? [])],
+      audit: [...account.notes, ...given.notes, ...(made?.notes ?? [])],
     };
   });
   deps.forgetCallers(person.id);
   if (link !== null) mailLink(deps, person, 'invitation', link);
   return { person, link: by.isInstance || deps.sendMail === null ? link : null };
+}
+
+async function accountFor(
+  tx: Queryable,
+  deps: PeopleDeps,
+  by: Inviter,
+  wanted: Invitation,
+): Promise<{ person: PersonRow; needsLink: boolean; notes: AuditNote[] }> {
+  const email = normalEmail(wanted.email);
+  const known = await lockPersonByEmail(tx, email);
+  if (known === undefined) {
+    const person = await insertPerson(tx, deps.ids.next(), newFields(email, by, wanted));
+    return { person, needsLink: true, notes: [changeOf('person.created', null, person)] };
+  }
+  await refuseKnown(tx, known, by, wanted);
+  if (known.is_email_verified)
+    return { person: known, needsLink: by.isInstance && known.last_sign_in_at === null, notes: [] };
+  const person = await takeOver(tx, known.id);
+  return { person, needsLink: true, notes: [changeOf('person.updated', known, person)] };
 }
 
 function newFields(email: string, by: Inviter, { name, membership }: Invitation) {
@@ -92,11 +105,10 @@ async function giveRole(
   tx: Queryable,
   person: PersonRow,
   { membership }: Invitation,
-  isKnown: boolean,
 ): Promise<{ person: PersonRow; notes: AuditNote[] }> {
   await notifyOfPerson(tx, person.id);
   if (membership === null) {
-    if (!isKnown) return { person, notes: [] };
+    if (person.is_instance_admin) return { person, notes: [] };
     const raised = await updatePerson(tx, person.id, { ...person, is_instance_admin: true, isActive: true });
     return { person: raised, notes: [changeOf('person.updated', person, raised)] };
   }
@@ -106,7 +118,8 @@ async function giveRole(
   return { person, notes: [{ action: 'person.joined', resourceId: person.id, before: null, after }] };
 }
 
-async function makeInvitation(
+/** Ends earlier invitations. */
+export async function makeInvitation(
   tx: Queryable,
   deps: PeopleDeps,
   person: PersonRow,
@@ -117,31 +130,4 @@ async function makeInvitation(
 
 export function linkMade(person: PersonRow, purpose: LinkPurpose): AuditNote {
   return { action: 'person.link_made', resourceId: person.id, before: null, after: { purpose } };
-}
-
-/**
- * A link for an account, for the holder of the instance key or an administrator of the instance. Without an address it
- * is for the first administrator, who is created if there is none.
- */
-export async function makeLinkFor(
-  deps: PeopleDeps,
-  actor: Actor,
-  wanted: { email: string | undefined; purpose: LinkPurpose; endsSecondFactor: boolean },
-): Promise<Invited & { link: string }> {
-  const { email, purpose, endsSecondFactor } = wanted;
-  return deps.db.transaction(async (tx) => {
-    const place = { ids: deps.ids, projectId: null, actor };
-    const known = await (email === undefined
-      ? firstAdministrator(tx)
-      : findPersonByEmail(tx, normalEmail(email)).then((row) => found(row, 'person', email)));
-    if (known !== undefined && known.deactivated_at !== null)
-      throw new AppError('person_deactivated', { email: known.email });
-    const isFirst = known === undefined;
-    const fields = { ...FIRST, is_email_verified: false, is_instance_admin: true };
-    const person = known ?? (await insertPerson(tx, deps.ids.next(), fields));
-    if (isFirst) await insertAudit(tx, place, [changeOf('person.created', null, person)]);
-    const link = await makeLink(tx, deps, person, { purpose, wasMailed: false, endsSecondFactor });
-    await insertAudit(tx, place, [linkMade(person, purpose)]);
-    return { person, link };
-  });
 }

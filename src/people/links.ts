@@ -28,6 +28,7 @@ import { personOf, type SignedIn, signingIn, startSession } from './new-session.
 import { checkPassword } from './password-rules.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
 import { isOn, takeCode } from './second-factor.ts';
+import { takeOver } from './take-over.ts';
 
 /**
  * Links that work once. The token stands after the # of the address, so that no server or proxy logs it. Only its keyed
@@ -81,9 +82,11 @@ export function needsPassword(deps: PeopleDeps, link: SignInLinkRow): boolean {
  * the account set up.
  */
 export function needsCode(link: SignInLinkRow, person: PersonWithCredentials): boolean {
-  const isFirstProof = link.was_mailed && !person.is_email_verified;
-  return isOn(person) && !link.ends_second_factor && !isFirstProof;
+  return isOn(person) && !link.ends_second_factor && !isFirstProof(link, person);
 }
+
+const isFirstProof = (link: SignInLinkRow, person: PersonRow): boolean =>
+  link.was_mailed && !person.is_email_verified;
 
 export interface LinkUse {
   token: string;
@@ -105,17 +108,18 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
     passwordHash = await deps.hasher.hash(use.password);
   }
   const signedIn = await signingIn(deps, visitor, async (tx) => {
+    // The account is locked first, as changes of it do.
+    const locked = await lockPerson(tx, person.id);
     const taken = await takeLink(tx, deps.sealer.lookupHash(use.token));
-    const locked = taken === undefined ? undefined : await lockPerson(tx, taken.person_id);
     if (taken === undefined || locked === undefined || locked.deactivated_at !== null)
       throw new AppError('link_rejected');
     const hasSecondFactor = needsCode(taken, locked);
     if (hasSecondFactor) await takeCode(tx, deps, locked, use.code);
     else if (isOn(locked)) await removeTotp(tx, locked.id);
     if (keys !== null) await attemptSucceeded(tx, keys);
+    const owned = isFirstProof(taken, locked) ? await takeOver(tx, locked.id) : locked;
     if (passwordHash !== null) await replacePassword(tx, locked, passwordHash);
-    const is_email_verified = locked.is_email_verified || taken.was_mailed;
-    const named = await updatePerson(tx, locked.id, { ...locked, name, is_email_verified, isActive: true });
+    const named = await updatePerson(tx, owned.id, { ...owned, name, isActive: true });
     const how = { person: named, method: 'link', hasSecondFactor };
     const started = await startSession(tx, deps, how, visitor);
     const place = { ids: deps.ids, projectId: null, actor: personOf(started.session) };

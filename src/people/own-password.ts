@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { insertAudit } from '../store/config/audit-entries.ts';
-import { findPersonByEmail, getPerson, lockPerson } from '../store/people/people.ts';
+import { getPerson, lockPerson, lockPersonByEmail } from '../store/people/people.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';
 import { linkMade } from './invitations.ts';
@@ -61,12 +61,12 @@ export async function requestReset(deps: PeopleDeps, email: string, visitor: Vis
 }
 
 async function mailReset(deps: PeopleDeps, account: string): Promise<void> {
-  const person = await findPersonByEmail(deps.db, account);
-  if (person === undefined || person.deactivated_at !== null) return;
-  const link = await deps.db.transaction(async (tx) => {
+  const made = await deps.db.transaction(async (tx) => {
+    const person = await lockPersonByEmail(tx, account);
+    if (person === undefined || person.deactivated_at !== null) return null;
     const actor = { type: 'person', id: person.id } as const;
     await insertAudit(tx, { ids: deps.ids, projectId: null, actor }, [linkMade(person, 'reset')]);
-    return makeLink(tx, deps, person, { purpose: 'reset', wasMailed: true });
+    return { person, link: await makeLink(tx, deps, person, { purpose: 'reset', wasMailed: true }) };
   });
-  mailLink(deps, person, 'reset', link);
+  if (made !== null) mailLink(deps, made.person, 'reset', made.link);
 }

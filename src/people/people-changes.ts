@@ -15,8 +15,10 @@ import {
 } from '../store/people/people.ts';
 import { endSessions } from '../store/people/sessions.ts';
 import { removeLinks } from '../store/people/sign-in-links.ts';
-import { mailChange } from './mails.ts';
+import { type Invited, makeInvitation } from './invitations.ts';
+import { mailChange, mailLink } from './mails.ts';
 import { endingRights, normalEmail, type PeopleDeps } from './people-deps.ts';
+import { takeOver } from './take-over.ts';
 
 export interface AccountChange {
   email?: string | undefined;
@@ -25,38 +27,59 @@ export interface AccountChange {
   isActive?: boolean | undefined;
 }
 
-/** A change of an account. Deactivation ends every session and link. An administrator's word confirms a new address. */
+/**
+ * A change of an account by the instance key or an administrator of the instance. Deactivation ends every session and
+ * link. An account is taken over for the owner of its address, with a new invitation:
+ * - If it becomes an administrator of the instance and its address was never confirmed.
+ * - If it gets another address. Only the own account keeps its credentials then, because it keeps its holder.
+ */
 export async function changeAccount(
   deps: PeopleDeps,
   { actor, id }: { actor: Actor; id: string },
   wanted: AccountChange,
-): Promise<PersonRow> {
-  const { before, after } = await endingRights(deps, id, () =>
+): Promise<Invited> {
+  const { before, person, link } = await endingRights(deps, id, () =>
     audited(deps, { projectId: null, actor }, async (tx) => {
-      const person = found(await lockPerson(tx, id), 'person', id);
-      const isActive = wanted.isActive ?? person.deactivated_at === null;
-      const email = wanted.email === undefined ? person.email : normalEmail(wanted.email);
-      const result = await refusingTakenEmail(email, () =>
-        updatePerson(tx, id, {
-          email,
-          is_email_verified: person.is_email_verified || wanted.email !== undefined,
-          name: wanted.name ?? person.name,
-          is_instance_admin: wanted.isInstanceAdmin ?? person.is_instance_admin,
-          isActive,
-        }),
+      const before = found(await lockPerson(tx, id), 'person', id);
+      const fields = accountFields(before, wanted);
+      const isTaken = isTakenOver(before, fields, actor);
+      const { is_email_verified } = isTaken ? await takeOver(tx, id) : before;
+      const person = await refusingTakenEmail(fields.email, () =>
+        updatePerson(tx, id, { ...fields, is_email_verified }),
       );
-      // A link that was mailed to the earlier address must not confirm the new one.
-      if (!isActive || email !== person.email) await removeLinks(tx, id);
-      if (!isActive) await endSessions(tx, id);
+      // A link that was mailed to the earlier address must not open the account of the new one.
+      if (!fields.isActive || person.email !== before.email) await removeLinks(tx, id);
+      if (!fields.isActive) await endSessions(tx, id);
       await notifyOfPerson(tx, id);
+      const made = isTaken && fields.isActive ? await makeInvitation(tx, deps, person) : null;
       return {
-        result: { before: person, after: result },
-        audit: [changeOf('person.updated', person, result)],
+        result: { before, person, link: made?.link ?? null },
+        audit: [changeOf('person.updated', before, person), ...(made?.notes ?? [])],
       };
     }),
   );
-  if (after.email !== before.email) mailChange(deps, before.email, 'email');
-  return after;
+  if (person.email !== before.email) mailChange(deps, before.email, 'email');
+  if (link !== null) mailLink(deps, person, 'invitation', link);
+  return { person, link };
+}
+
+function accountFields(before: PersonRow, wanted: AccountChange) {
+  return {
+    email: wanted.email === undefined ? before.email : normalEmail(wanted.email),
+    name: wanted.name ?? before.name,
+    is_instance_admin: wanted.isInstanceAdmin ?? before.is_instance_admin,
+    isActive: wanted.isActive ?? before.deactivated_at === null,
+  };
+}
+
+function isTakenOver(
+  before: PersonRow,
+  { email, is_instance_admin }: ReturnType<typeof accountFields>,
+  actor: Actor,
+): boolean {
+  const isOwn = actor.type === 'person' && actor.id === before.id;
+  const isRaised = is_instance_admin && !before.is_instance_admin;
+  return (email !== before.email && !isOwn) || (isRaised && !before.is_email_verified);
 }
 
 async function refusingTakenEmail<T>(email: string, save: () => Promise<T>): Promise<T> {

@@ -7,27 +7,24 @@ import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import { findIdentity, insertIdentity } from '../store/people/identities.ts';
 import {
-  findPersonByEmail,
   insertPerson,
   lockPerson,
+  lockPersonByEmail,
   membershipsOf,
   type PersonRow,
   type PersonWithCredentials,
   removeMembership,
   setMembership,
-  setPassword,
   updatePerson,
 } from '../store/people/people.ts';
-import { removeTotp } from '../store/people/second-factors.ts';
-import { endSessions } from '../store/people/sessions.ts';
-import { removeLinks } from '../store/people/sign-in-links.ts';
 import { type SignedIn, signingIn, startSession } from './new-session.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
 import type { Identity, Provider } from './provider.ts';
+import { takeOver } from './take-over.ts';
 
 /**
  * Signs in the person that a provider has identified. The account is found by issuer and subject, at the first sign-in by
- * the confirmed address. The groups of the person set the roles that the settings of the provider name, at each sign-in.
+ * the confirmed address, whose first proof takes the account from others who set it up. The groups of the person set the roles that the settings of the provider name, at each sign-in.
  */
 export async function signInWithProvider(
   deps: PeopleDeps,
@@ -64,13 +61,11 @@ async function findPerson(
   const knownId = await findIdentity(tx, identity);
   const known = knownId === undefined ? undefined : await lockPerson(tx, knownId);
   if (known !== undefined) return known;
-  const invited = await findPersonByEmail(tx, identity.email);
+  const invited = await lockPersonByEmail(tx, identity.email);
   if (invited === undefined && !provider.createsAccounts) throw new AppError('provider_no_account');
   const id = invited?.id ?? (await createPerson(tx, deps, identity)).id;
-  const person = (await lockPerson(tx, id)) as PersonWithCredentials;
+  if (invited?.is_email_verified === false) await takeOver(tx, id);
   await insertIdentity(tx, { ...identity, person_id: id });
-  if (person.is_email_verified) return person;
-  await takeOver(tx, person);
   return (await lockPerson(tx, id)) as PersonWithCredentials;
 }
 
@@ -81,20 +76,6 @@ async function createPerson(tx: Queryable, deps: PeopleDeps, identity: Identity)
   const place = { ids: deps.ids, projectId: null, actor: INSTANCE };
   await insertAudit(tx, place, [changeOf('person.created', null, person)]);
   return person;
-}
-
-/** The address is proved for the first time. Credentials that an earlier holder of the account set up are removed. */
-async function takeOver(tx: Queryable, person: PersonWithCredentials): Promise<void> {
-  await setPassword(tx, person.id, null);
-  await removeTotp(tx, person.id);
-  await endSessions(tx, person.id);
-  await removeLinks(tx, person.id);
-  await updatePerson(tx, person.id, {
-    ...person,
-    is_email_verified: true,
-    isActive: person.deactivated_at === null,
-  });
-  await notifyOfPerson(tx, person.id);
 }
 
 /** Sets the roles that the provider's settings name. A role that no group gives any more is taken back. */

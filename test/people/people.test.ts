@@ -86,12 +86,17 @@ describe('the people of a project', () => {
 describe('projects do not trust each other', () => {
   test('an account of one project, with an address that was never confirmed, is not added by another', async () => {
     const [mine, theirs] = [await app.newProject(), await app.newProject()];
-    const { link, person } = await mine.post('/people', { email: 'victim@example.com', role: 'viewer' });
+    const { link } = await mine.post('/people', { email: 'victim@example.com', role: 'viewer' });
     await use(app.url, { token: tokenOf(link), password: PASSWORD });
     const refused = await theirs.post('/people', { email: 'victim@example.com', role: 'admin' }, 409);
     expect(refused.code).toBe('person_unverified');
-    // The word of an administrator of the instance counts.
-    await app.instance.put(`/people/${person.uid}`, { email: 'victim@example.com' });
+    // The word of an administrator of the instance counts. The link is for that administrator alone.
+    const { projectId } = await app.newProject();
+    const raised = await app.instance.post(`/projects/${projectId}/people`, {
+      email: 'victim@example.com',
+      role: 'viewer',
+    });
+    expect([typeof raised.link, raised.person.status]).toEqual(['string', 'invited']);
     const added = await theirs.post('/people', { email: 'victim@example.com', role: 'viewer' });
     expect([added.link, added.person.email_verified]).toEqual([null, true]);
   });
@@ -168,6 +173,7 @@ describe('an account', () => {
       instance_admin: true,
     });
     expect(changed).toMatchObject({ name: 'New', email: `new-${email}`, instance_admin: true });
+    expect((await use(app.url, { token: tokenOf(changed.link), password: PASSWORD })).status).toBe(200);
     await instance.put(`/people/${uid}`, { email: boss.email }, 409);
     await instance.put(`/people/${uid}`, { email: 'nowhere' }, 400);
     await instance.put('/people/none', {}, 404);
@@ -342,7 +348,9 @@ describe('with a mail server', () => {
     expect(sentences.toSorted()).toEqual(
       texts.map((text) => sentences.find((one) => text.includes(one)) ?? text).toSorted(),
     );
-    expect(mails.mails.filter(({ to }) => to.includes(`new-${email}`))).toEqual([]);
+    // The new address gets its invitation, and none of these.
+    await mailTo(`new-${email}`);
+    expect(mails.mails.filter(({ to }) => to.includes(`new-${email}`)).length).toBe(1);
   });
 
   test('the owner of an address gets an account back that another set up with it', async () => {

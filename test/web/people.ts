@@ -69,6 +69,13 @@ export function peopleTests(get: () => World): void {
       await page.getByText('Boss of all').waitFor();
       expect(await violations(page)).toEqual([]);
       expect(await fitsPhone(page)).toBe(true);
+      const { person } = await app.project.post('/people', { email: `claimed-${email}`, role: 'viewer' });
+      await page.reload();
+      await page.getByRole('button', { name: `Edit: ${person.email}` }).click();
+      await page.getByLabel('Administrator of the instance').check();
+      await page.getByRole('button', { name: 'Save' }).click();
+      expect(await textOf(page, 'Link')).toContain('/sign-in#link=');
+      await page.getByRole('button', { name: 'Close' }).click();
       await page.getByRole('button', { name: `Reset: ${email}` }).click();
       await page.getByRole('button', { name: 'Make link' }).click();
       const link = await textOf(page, 'Link');

@@ -129,6 +129,7 @@ import type {
   TryFiltersBody,
   TryFiltersResult,
   UpdateAccountBody,
+  UpdateAccountResult,
   UpdateEndpoint,
   UpdateEventType,
   UpdateFilter,
@@ -900,7 +901,11 @@ export class People extends Resource {
   }
 
   /** Change an account. Deactivation ends all of its sessions at once. */
-  updateAccount(personId: string, body: UpdateAccountBody, options?: CallOptions): Promise<Person> {
+  updateAccount(
+    personId: string,
+    body: UpdateAccountBody,
+    options?: CallOptions,
+  ): Promise<UpdateAccountResult> {
     return this.scope.data('PUT', path`/api/v1/people/${personId}`, { body, repeatable: true, options });
   }
 

@@ -2921,7 +2921,7 @@ export interface InviteToProjectBody {
 
 export interface InviteToProjectResult {
   person: Person;
-  /** The invitation, a link that works once. Null: the person has an account already, or the link was mailed. */
+  /** The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed. */
   link: string | null;
 }
 
@@ -2947,16 +2947,34 @@ export interface InviteToInstanceBody {
 
 export interface InviteToInstanceResult {
   person: Person;
-  /** The invitation, a link that works once. Null: the person has an account already, or the link was mailed. */
+  /** The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed. */
   link: string | null;
 }
 
 export interface UpdateAccountBody {
+  /** A new address of another person removes the password, second factor and sessions of the account. Its owner gets an invitation. */
   email?: string;
   name?: string;
   instance_admin?: boolean;
   /** False: the person cannot sign in. */
   is_active?: boolean;
+}
+
+export interface UpdateAccountResult {
+  uid: string;
+  email: string;
+  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
+  email_verified: boolean;
+  name: string;
+  /** Whether the person may do anything in any project. */
+  instance_admin: boolean;
+  /** `invited`: has never signed in. */
+  status: 'active' | 'invited' | 'deactivated';
+  last_sign_in_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null. */
+  link: string | null;
 }
 
 export interface CreateSignInLinkBody {

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { invalid } from '../../domain/errors.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { roles } from '../../domain/role.ts';
-import { invite, makeLinkFor } from '../../people/invitations.ts';
+import { invite } from '../../people/invitations.ts';
+import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
 import { Type } from '../../platform/type.ts';
 import { listAccounts, listMembers } from '../../store/people/people.ts';
@@ -20,10 +21,18 @@ const EMAIL = /^[^\s@\0]+@[^\s@\0]+$/;
 
 const NullableLink = Type.Union([Type.String(), Type.Null()], {
   description:
-    'The invitation, a link that works once. Null: the person has an account already, or the link was mailed.',
+    'The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed.',
 });
 
 const Invited = Type.Object({ person: Person, link: NullableLink });
+
+const Changed = Type.Object({
+  ...Person.properties,
+  link: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null.',
+  }),
+});
 
 const fields = { email: RequiredText(254), name: Type.Optional(Text(256)) };
 const InviteToProject = Type.Object({ ...fields, role: oneOf(roles) });
@@ -164,14 +173,19 @@ function registerAccounts(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary: 'Change an account. Deactivation ends all of its sessions at once.',
     body: Type.Object({
-      email: Type.Optional(Text(254)),
+      email: Type.Optional(
+        Text(
+          254,
+          'A new address of another person removes the password, second factor and sessions of the account. Its owner gets an invitation.',
+        ),
+      ),
       name: Type.Optional(Text(256)),
       instance_admin: Type.Optional(Type.Boolean()),
       is_active: Type.Optional(Type.Boolean({ description: 'False: the person cannot sign in.' })),
     }),
     status: 202,
     message: 'Account updated',
-    data: Person,
+    data: Changed,
     access: 'instance',
     handle: async ({ actor, params, body }) => {
       const email = body.email === undefined || body.email === '' ? undefined : checked(body.email);
@@ -181,7 +195,8 @@ function registerAccounts(app: FastifyInstance, context: ApiContext): void {
         isInstanceAdmin: body.instance_admin,
         isActive: body.is_active,
       };
-      return toPerson(await changeAccount(people, { actor, id: params.personID }, wanted));
+      const { person, link } = await changeAccount(people, { actor, id: params.personID }, wanted);
+      return { ...toPerson(person), link };
     },
   });
 }

@@ -27,3 +27,7 @@ export async function insertIdentity(
     person_id,
   ]);
 }
+
+export async function removeIdentities(tx: Queryable, personId: string): Promise<void> {
+  await tx.query('delete from identities where person_id = $1', [personId]);
+}

@@ -64,6 +64,18 @@ export async function findPersonByEmail(
   return row;
 }
 
+/** As `lockPerson`. Nothing can give the account another address until the transaction ends. */
+export async function lockPersonByEmail(
+  tx: Queryable,
+  email: string,
+): Promise<PersonWithCredentials | undefined> {
+  const [row] = await tx.query<PersonWithCredentials>(
+    `select ${CREDENTIALS} from people where email = $1 for update`,
+    [email],
+  );
+  return row;
+}
+
 export async function getPerson(db: Queryable, id: string): Promise<PersonWithCredentials | undefined> {
   const [row] = await db.query<PersonWithCredentials>(`select ${CREDENTIALS} from people where id = $1`, [
     id,
@@ -71,7 +83,7 @@ export async function getPerson(db: Queryable, id: string): Promise<PersonWithCr
   return row;
 }
 
-/** The administrator of the instance who has been one for longest. */
+/** Of the administrators of the instance who can sign in, the one with the oldest account. */
 export async function firstAdministrator(tx: Queryable): Promise<PersonWithCredentials | undefined> {
   const [row] = await tx.query<PersonWithCredentials>(
     `select ${CREDENTIALS} from people where is_instance_admin and deactivated_at is null order by id limit 1`,
@@ -93,8 +105,19 @@ export async function updatePerson(
   return row as PersonRow;
 }
 
-export async function setPassword(tx: Queryable, id: string, hash: string | null): Promise<void> {
+export async function setPassword(tx: Queryable, id: string, hash: string): Promise<void> {
   await tx.query('update people set password_hash = $2, updated_at = now() where id = $1', [id, hash]);
+}
+
+/** The next holder of the address starts without credentials and has never signed in. */
+export async function clearCredentials(tx: Queryable, id: string): Promise<PersonWithCredentials> {
+  const [row] = await tx.query<PersonWithCredentials>(
+    `update people set is_email_verified = true, password_hash = null, sealed_totp = null, totp_confirmed_at = null,
+       totp_step = 0, recovery_hashes = '{}', last_sign_in_at = null, updated_at = now()
+     where id = $1 returning ${CREDENTIALS}`,
+    [id],
+  );
+  return row as PersonWithCredentials;
 }
 
 /** Replaces a hash by a stronger one of the same password, unless the password was changed meanwhile. */

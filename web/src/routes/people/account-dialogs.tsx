@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Account } from 'posthorn-client';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
@@ -15,15 +15,25 @@ interface Props {
 
 export function EditAccount({ account, onClose }: Props) {
   const queries = useQueryClient();
-  const save = async (form: FormData) => {
-    const email = formText(form, 'email');
-    await apiOf().people.updateAccount(account.uid, {
+  const [saved, setSaved] = useState<{ email: string; link: string }>();
+  if (saved !== undefined)
+    return (
+      <LinkDialog email={saved.email} link={saved.link} within="7 days" onClose={onClose}>
+        The password, second factor and sessions of the account are removed, because others may have set them
+        up.
+      </LinkDialog>
+    );
+  const save = async (form: FormData): Promise<void> => {
+    const { email, link } = await apiOf().people.updateAccount(account.uid, {
       name: formText(form, 'name'),
       instance_admin: form.get('admin') !== null,
-      // To send an address is to confirm it.
-      ...(email === account.email ? {} : { email }),
+      email: formText(form, 'email'),
     });
-    await queries.invalidateQueries();
+    if (link === null) return queries.invalidateQueries();
+    void queries.invalidateQueries();
+    setSaved({ email, link });
+    // The dialog stays open with the link.
+    return new Promise<never>(() => undefined);
   };
   return (
     <FormDialog
@@ -39,6 +49,7 @@ export function EditAccount({ account, onClose }: Props) {
         inputMode="email"
         required
         defaultValue={account.email}
+        hint="A new address of another person removes the password. You get a link for its owner."
       />
       <TextField label="Name" name="name" defaultValue={account.name} />
       <Check
@@ -51,19 +62,33 @@ export function EditAccount({ account, onClose }: Props) {
   );
 }
 
+interface LinkProps {
+  email: string;
+  link: string;
+  within: string;
+  onClose(): void;
+  /** Why they need it. */
+  children?: ReactNode;
+}
+
+function LinkDialog({ email, link, within, onClose, children }: LinkProps) {
+  return (
+    <Dialog title={`A link for ${email}`} onClose={onClose}>
+      <div className="grid gap-3">
+        {children !== undefined && <p>{children}</p>}
+        <p>Send them this link. It works once, within {within}, and is not shown again.</p>
+        <CodeBlock label="Link" text={link} />
+      </div>
+    </Dialog>
+  );
+}
+
 /** A link for a new password. Those who have it can sign in as the person. */
 export function MakeLink({ account, onClose }: Props) {
   const queries = useQueryClient();
   const [link, setLink] = useState<string>();
   if (link !== undefined)
-    return (
-      <Dialog title={`A link for ${account.email}`} onClose={onClose}>
-        <div className="grid gap-3">
-          <p>Send them this link. It works once, within an hour, and is not shown again.</p>
-          <CodeBlock label="Link" text={link} />
-        </div>
-      </Dialog>
-    );
+    return <LinkDialog email={account.email} link={link} within="an hour" onClose={onClose} />;
   const make = async (form: FormData): Promise<never> => {
     const made = await apiOf().people.createSignInLink({
       email: account.email,
