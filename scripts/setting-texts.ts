@@ -156,7 +156,7 @@ export const settingTexts: Record<string, Record<string, string>> = {
     endpoints: 'Endpoints without an owner to assign to this owner.',
     can_manage_endpoint: 'The holder may change endpoints, subscriptions and filters.',
     can_see_secrets:
-      'The holder sees the secrets and credentials of endpoints, and may roll secrets with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
+      'The holder sees the secrets and credentials of endpoints and the code of functions, and may roll secrets with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
     can_edit_functions:
       'The holder may change functions of subscriptions, with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
     can_retry: 'The holder may send earlier events again, and test events.',

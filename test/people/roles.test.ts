@@ -236,6 +236,7 @@ describe('a viewer', () => {
         authentication: { type: 'basic_auth', basic_auth: { username: 'u', password: `${HUSH} basic` } },
         slack_webhook_url: `${receiver.url}/${HUSH}`,
       },
+      subscription: { function: `function transform(input) { return input; } // ${HUSH} subscription` },
     });
     const source = await project.post('/sources', {
       name: 's',
@@ -244,6 +245,8 @@ describe('a viewer', () => {
         type: 'hmac',
         hmac: { header: 'X-Sig', hash: 'SHA256', encoding: 'hex', secret: `${HUSH} hmac` },
       },
+      body_function: `function transform(input) { return input; } // ${HUSH} body`,
+      header_function: `function transform(input) { return input; } // ${HUSH} header`,
     });
     const broker = await project.post('/sources', {
       name: 'b',
@@ -359,12 +362,28 @@ describe('a viewer', () => {
     const seen = await readings(viewer);
     expect([...seen].filter(([, text]) => text.includes(HUSH)).map(([name]) => name)).toEqual([]);
     const shown = [...(await readings(developer)).values()].join('\n');
-    for (const secret of ['meta', 'signing', 'basic', 'hmac', 'sqs'])
+    for (const secret of ['meta', 'signing', 'basic', 'hmac', 'sqs', 'subscription', 'body', 'header'])
       expect(shown).toContain(`${HUSH} ${secret}`);
     expect(shown).toContain(`${receiver.url}/${HUSH}`);
     // What is not secret stays.
     expect(seen.get('broker')).toContain('eu-west-1');
     expect([...seen.values()].join()).toContain(PAYLOAD);
+  });
+
+  test('sees whether there is a function; a developer who writes back what a viewer saw keeps it', async () => {
+    const { subscriptionID, sourceID } = walks[0] as Record<string, string>;
+    for (const [path, names] of [
+      [`/subscriptions/${subscriptionID}`, ['function']],
+      [`/sources/${sourceID}`, ['body_function', 'header_function']],
+    ] as const) {
+      const before = await developer.get(path);
+      const seen = await viewer.get(path);
+      for (const name of names) expect(seen[name]).toBe('***');
+      const masked = Object.fromEntries(names.map((name) => [name, seen[name]]));
+      const after = await developer.put(path, masked);
+      for (const name of names) expect(after[name]).toBe(before[name]);
+    }
+    await developer.post('/sources', { name: 'masked', type: 'http', body_function: '***' }, 400);
   });
 
   test('sees no payload where the project hides it, and cannot search it', async () => {

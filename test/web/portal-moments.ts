@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -110,6 +111,35 @@ export function portalMomentTests(get: () => PortalWorld): void {
       expect(wrongs).toEqual([]);
       await close();
       await receiver.stop();
+    });
+
+    it('replaces a function whose code the link does not show, and only by code', async () => {
+      const { visit, link, app } = get();
+      const owner_id = 'customer-blind';
+      const code = 'function transform(p) { return p; } // hush';
+      const { endpoint, subscription } = await subscribe(app.project, app.url, {
+        endpoint: { owner_id },
+        eventTypes: ['invoice.hidden'],
+        subscription: { function: code },
+      });
+      const stored = async () => (await app.project.get(`/subscriptions/${subscription.uid}`)).function;
+      const { url } = await link({ owner_id, can_manage_endpoint: true, can_see_secrets: false });
+      const { page, wrongs, close } = await visit(url);
+      await goTo(page, `#/endpoints/${endpoint.uid}`);
+      const replace = page.getByRole('button', { name: 'Replace function…' });
+      await replace.click();
+      await page.getByText('This link does not show the code').waitFor();
+      expect(await page.getByLabel('Code').inputValue()).not.toContain('***');
+      await page.getByRole('button', { name: 'Save function' }).click();
+      await page.getByLabel('Code').waitFor({ state: 'detached' });
+      expect(await stored()).toBe(code);
+      await replace.click();
+      await page.getByLabel('Code').fill('function transform(p) { return p; } // next');
+      await page.getByRole('button', { name: 'Save function' }).click();
+      await page.getByLabel('Code').waitFor({ state: 'detached' });
+      expect(await stored()).toContain('// next');
+      expect(wrongs).toEqual([]);
+      await close();
     });
 
     it('activates a disabled endpoint and sends what it missed', async () => {

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { member } from '../support/session-client.ts';
 import { violations } from './axe.ts';
@@ -23,7 +24,7 @@ export function roleTests(get: () => World): void {
   describe('a role', () => {
     it('viewer sees everything of the project, and nothing that it may not do', async () => {
       const { app, seed } = get();
-      const { client } = await member(app, 'viewer');
+      const { client, email } = await member(app, 'viewer');
       const { page, wrongs, close } = await fresh(get());
       const [name = '', value = ''] = client.cookie.split('=');
       await page.context().addCookies([{ name, value, url: app.url }]);
@@ -59,6 +60,14 @@ export function roleTests(get: () => World): void {
         'Overview, Failures, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',
       );
       await open('keys', 'You may not see this');
+      const hidden = await app.newProject();
+      const { subscription } = await subscribe(hidden, app.url, {
+        subscription: { function: 'function transform(p) { return p; } // hush' },
+      });
+      await app.instance.post(`/projects/${hidden.projectId}/people`, { email, role: 'viewer' });
+      await goTo(page, `${app.url}/p/${hidden.projectId}/subscriptions/${subscription.uid}`);
+      await page.getByText('Your role does not see its code').waitFor();
+      expect(await page.locator('main').getByText('***').count()).toBe(0);
       expect(wrongs).toEqual([]);
       await close();
     });

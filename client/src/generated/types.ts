@@ -949,7 +949,7 @@ export interface CreatePortalLink {
   can_create_events?: boolean;
   /** Whether the holder may send earlier events again, and test events. True by default. */
   can_retry?: boolean;
-  /** Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
   can_see_secrets?: boolean | null;
   /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
   can_edit_functions?: boolean | null;
@@ -1001,7 +1001,7 @@ export interface UpdatePortalLink {
   can_create_events?: boolean;
   /** Whether the holder may send earlier events again, and test events. True by default. */
   can_retry?: boolean;
-  /** Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
   can_see_secrets?: boolean | null;
   /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
   can_edit_functions?: boolean | null;

@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../../domain/errors.ts';
 import type { ApiContext } from './context.ts';
+import { MASK } from './portal-view.ts';
 
 /** Refuses a function that does not compile or defines no `transform`, with the line of the mistake. */
 export async function checkFunction(
@@ -12,4 +13,12 @@ export async function checkFunction(
   if (check.ok) return;
   if (check.ours) throw new AppError('overloaded', { retry: 1 });
   throw invalid(field, check.line === undefined ? check.message : `line ${check.line}: ${check.message}`);
+}
+
+const CODE = new Set(['function', 'body_function', 'header_function']);
+
+/** Callers who may not see code get it masked. If they write it back, it counts as not named: the function stays. */
+export function withoutMaskedCode<Body extends object>(body: Body): Body {
+  const named = Object.entries(body).filter(([name, value]) => !(CODE.has(name) && value === MASK));
+  return Object.fromEntries(named) as Body;
 }

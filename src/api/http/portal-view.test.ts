@@ -67,6 +67,47 @@ describe('a portal view', () => {
     });
   });
 
+  test('hides each field that can hold a secret and is not listed', () => {
+    const schema = Type.Object({
+      name: Type.String(),
+      new_text: Type.String(),
+      new_empty: Type.String(),
+      new_or_null: Type.Union([Type.String(), Type.Null()]),
+      new_list: Type.Array(Type.String()),
+      new_record: Type.Record(Type.String(), Type.String()),
+      new_any: Type.Unsafe<unknown>({}),
+      new_group: Type.Object({ new_text: Type.String(), new_count: Type.Integer() }),
+      new_time: Type.String({ format: 'date-time' }),
+      new_word: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+      new_flag: Type.Boolean(),
+    });
+    const plain = {
+      name: 'a',
+      new_empty: '',
+      new_time: '2026-01-01T00:00:00Z',
+      new_word: 'on',
+      new_flag: true,
+    };
+    const data = {
+      ...plain,
+      new_text: 's',
+      new_or_null: 's',
+      new_list: ['s'],
+      new_record: { a: 's' },
+      new_any: { a: 's' },
+      new_group: { new_text: 's', new_count: 1 },
+    };
+    expect(compilePortalView(schema)(data, viewer(true))).toEqual({
+      ...plain,
+      new_text: '***',
+      new_or_null: '***',
+      new_list: [],
+      new_record: null,
+      new_any: null,
+      new_group: { new_text: '***', new_count: 1 },
+    });
+  });
+
   test('refuses to guess between two shapes that both hold something to hide', () => {
     const one = Type.Object({ secrets: Type.Array(Type.String()) });
     const other = Type.Object({ client_key: Type.String() });

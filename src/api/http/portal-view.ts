@@ -1,12 +1,15 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { SHOWN } from './portal-fields.ts';
 import { isHarmless } from './portal-headers.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
  * What portal callers see of a response, for every operation in one place. It is compiled from the response's
- * schema. Payloads have no schema and stay unchanged.
+ * schema.
+ * - A field that can hold a secret is masked, unless portal-fields.ts lists it. So a new one is hidden by default.
  * - Header values are masked, except signatures and those that are known to be harmless (portal-headers.ts).
- * - Secrets of endpoints show only if the link may see them, the key of a client certificate never.
+ * - Secrets of endpoints and the code of functions show only if the link may see secrets, the key of a client
+ *   certificate never.
  * - Ids and summaries of other owners' endpoints are removed.
  * - Sources are removed.
  */
@@ -29,14 +32,37 @@ const views: FieldViews<PortalViewer> = {
   authentication: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
   slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   teams_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
+  function: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : masked(value)),
   client_key: () => () => MASK,
   endpoints: (schema) => (isListOf(schema, 'string') ? ownIds : undefined),
   endpoint_metadata: (schema) => (isListOf(schema, 'object') ? ownEndpoints(schema) : undefined),
   source_metadata: () => () => null,
 };
 
+const fallback = (name: string, schema: Schema): PortalView | undefined =>
+  SHOWN.has(name) || !canHoldSecret(schema) ? undefined : masked;
+
 export function compilePortalView(schema: object): PortalView {
-  return compileView(schema, views) ?? ((value) => value);
+  return compileView(schema, { views, fallback }) ?? ((value) => value);
+}
+
+/** Free text and values without a schema. Numbers, times and words of a fixed list hold no secret. */
+function canHoldSecret(schema: Schema): boolean {
+  if (schema.properties !== undefined) return false;
+  if (schema.anyOf !== undefined) return schema.anyOf.some(canHoldSecret);
+  if (schema.items !== undefined) return canHoldSecret(schema.items);
+  if (schema.patternProperties !== undefined || schema.type === undefined) return true;
+  return (
+    schema.type === 'string' &&
+    schema.enum === undefined &&
+    schema.const === undefined &&
+    schema.format !== 'date-time'
+  );
+}
+
+function masked(value: unknown): unknown {
+  if (typeof value === 'string') return value === '' ? '' : MASK;
+  return Array.isArray(value) ? [] : null;
 }
 
 /** Only records of texts are headers. Conditions of a filter on headers are not. */
@@ -63,7 +89,7 @@ const ownIds: PortalView = (value, { scope }) =>
   (value as string[]).filter((id) => scope.endpointIds.has(id));
 
 function ownEndpoints(schema: Schema): PortalView {
-  const each = compileView(schema.items ?? {}, views) ?? ((value) => value);
+  const each = compileView(schema.items ?? {}, { views, fallback }) ?? ((value) => value);
   return (value, viewer) =>
     (value as { uid: string }[])
       .filter(({ uid }) => viewer.scope.endpointIds.has(uid))

@@ -1,9 +1,12 @@
 /**
  * What a kind of caller sees of a response, compiled once from the response's schema. `views` says by name which fields
- * change. Values without a schema, such as payloads, stay unchanged.
+ * change, and `fallback` decides on all others. Values without a schema, such as payloads, stay unchanged.
  */
 export interface Schema {
   type?: unknown;
+  enum?: unknown;
+  const?: unknown;
+  format?: unknown;
   properties?: Record<string, Schema>;
   patternProperties?: Record<string, Schema>;
   items?: Schema;
@@ -13,15 +16,20 @@ export interface Schema {
 export type View<Viewer> = (value: unknown, viewer: Viewer) => unknown;
 export type FieldViews<Viewer> = Readonly<Record<string, (schema: Schema) => View<Viewer> | undefined>>;
 
+interface Rules<Viewer> {
+  views: FieldViews<Viewer>;
+  fallback?(name: string, schema: Schema): View<Viewer> | undefined;
+}
+
 /** Undefined if nothing below needs a change. */
-export function compileView<Viewer>(schema: Schema, views: FieldViews<Viewer>): View<Viewer> | undefined {
-  if (schema.properties !== undefined) return objectView(schema.properties, views);
+export function compileView<Viewer>(schema: Schema, rules: Rules<Viewer>): View<Viewer> | undefined {
+  if (schema.properties !== undefined) return objectView(schema.properties, rules);
   if (schema.items !== undefined) {
-    const item = compileView(schema.items, views);
+    const item = compileView(schema.items, rules);
     return item && ((value, viewer) => (value as unknown[]).map((each) => item(each, viewer)));
   }
   const branches = (schema.anyOf ?? [])
-    .map((branch) => compileView(branch, views))
+    .map((branch) => compileView(branch, rules))
     .filter((view) => view !== undefined);
   const [branch] = branches;
   if (branches.length > 1) throw new Error('a view cannot know which branch of a union it has');
@@ -30,11 +38,11 @@ export function compileView<Viewer>(schema: Schema, views: FieldViews<Viewer>): 
 
 function objectView<Viewer>(
   properties: Record<string, Schema>,
-  views: FieldViews<Viewer>,
+  rules: Rules<Viewer>,
 ): View<Viewer> | undefined {
   const fields = Object.entries(properties).flatMap(([name, schema]) => {
-    const own = Object.hasOwn(views, name) ? views[name]?.(schema) : undefined;
-    const view = own ?? compileView(schema, views);
+    const own = Object.hasOwn(rules.views, name) ? rules.views[name]?.(schema) : undefined;
+    const view = own ?? rules.fallback?.(name, schema) ?? compileView(schema, rules);
     return view === undefined ? [] : [[name, view] as const];
   });
   if (fields.length === 0) return undefined;

@@ -50,6 +50,10 @@ const views: FieldViews<RoleViewer> = {
   password: maskedText,
   token: maskedText,
   auth_key: maskedText,
+  // Code may hold credentials of the services that it writes for.
+  function: maskedText,
+  body_function: maskedText,
+  header_function: maskedText,
   verifier: sealed,
   pub_sub: sealed,
   db_change_stream: sealed,
@@ -65,7 +69,7 @@ const views: FieldViews<RoleViewer> = {
 };
 
 export function compileViewerView(schema: object): RoleView {
-  return compileView(schema, views) ?? ((value) => value);
+  return compileView(schema, { views }) ?? ((value) => value);
 }
 
 function maskSealed(value: unknown, name: string): unknown {

@@ -58,7 +58,7 @@ const fields = {
   can_see_secrets: Type.Optional(
     Type.Union([Type.Boolean(), Type.Null()], {
       description:
-        'Whether the holder sees the secrets and credentials of endpoints. Null, the default: as can_manage_endpoint.',
+        'Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint.',
     }),
   ),
   can_edit_functions: Type.Optional(

@@ -7,7 +7,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
-import { checkFunction } from '../http/check-function.ts';
+import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, oneOf, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -97,7 +97,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       message: 'Source updated',
       data: Source,
       access: 'developer',
-      handle: async ({ by, params, body }) => {
+      handle: async ({ by, params, body: given }) => {
+        const body = withoutMaskedCode(given);
         await checkFunctions(context, by.projectId, body);
         const one = { ...by, id: params.sourceID };
         return show(await updateSource(changes, one, (known) => changedSource(known, body)));

@@ -17,7 +17,7 @@ import {
   type SubscriptionRow,
   subscriptions,
 } from '../../store/config/subscriptions.ts';
-import { checkFunction } from '../http/check-function.ts';
+import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -120,7 +120,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
     access: 'developer',
-    handle: async ({ project, by, params, scope, body }) => {
+    handle: async ({ project, by, params, scope, body: given }) => {
+      const body = withoutMaskedCode(given);
       await check(project, body.function);
       const one = { ...by, id: params.subscriptionID, scope };
       const make = (row: SubscriptionRow) => {

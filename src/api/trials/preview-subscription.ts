@@ -13,7 +13,7 @@ import { runFunction } from '../../routing/run-function.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
-import { checkFunction } from '../http/check-function.ts';
+import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, oneOf } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
@@ -90,7 +90,7 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
 
 async function preview(
   context: ApiContext,
-  { project, params, body, scope }: Call<Static<typeof PreviewSubscription>, typeof path>,
+  { project, params, body: given, scope }: Call<Static<typeof PreviewSubscription>, typeof path>,
 ): Promise<Static<typeof Preview>> {
   const { db, cache, now } = context;
   const id = params.subscriptionID;
@@ -100,6 +100,7 @@ async function preview(
     'subscription',
     id,
   );
+  const body = withoutMaskedCode(given);
   await checkFunction(context, 'function', { projectId: project.id, code: body.function ?? '' });
   const fields = changedSubscriptionFields(row, body, project.config);
   const uid = () => context.ids.next();

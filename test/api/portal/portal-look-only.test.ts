@@ -155,6 +155,39 @@ test('functions are changed by can_edit_functions, which is as can_manage_endpoi
   await (await client({ can_edit_functions: true })).put(path, { function: code('next') }, 403);
 });
 
+test('the code of functions shows by can_see_secrets, and is kept when it is written back masked', async () => {
+  const code = "function transform(payload) { return { ...payload, by: 'hush' }; }";
+  const path = `/subscriptions/${ids['subscriptionID']}`;
+  const manage = { can_manage_endpoint: true };
+  await app.project.put(path, { function: code });
+  for (const [rights, shown] of [
+    [{}, '***'],
+    [manage, code],
+    [{ ...manage, can_see_secrets: false }, '***'],
+    [{ can_see_secrets: true }, code],
+  ] as const) {
+    const link = await client(rights);
+    expect((await link.get(path)).function).toBe(shown);
+    const { content } = await link.get('/subscriptions?perPage=100');
+    expect(content.find((one: Json) => one.uid === ids['subscriptionID']).function).toBe(shown);
+  }
+  for (const can_edit_functions of [true, false]) {
+    const link = await client({ ...manage, can_see_secrets: false, can_edit_functions });
+    const changed = await link.put(path, { name: 'renamed', function: '***' });
+    expect([changed.name, changed.function]).toEqual(['renamed', '***']);
+    expect((await app.project.get(path)).function).toBe(code);
+    await link.post('/subscriptions', { name: 's', endpoint_id: ids['endpointID'], function: '***' }, 400);
+  }
+  const blind = await client({ ...manage, can_see_secrets: false });
+  await app.project.post('/events', { endpoint_id: ids['endpointID'], event_type: 'a', data: { n: 1 } });
+  const tried = await blind.post(`${path}/preview`, { function: '***', limit: 1 }, 200);
+  expect(tried.events[0].after).toEqual({ n: 1, by: 'hush' });
+  const next = 'function transform(payload) { return payload; } // theirs';
+  expect((await blind.put(path, { function: next })).function).toBe('***');
+  expect((await app.project.get(path)).function).toBe(next);
+  expect((await blind.put(path, { function: '' })).function).toBe('');
+});
+
 test('new events need can_create_events, changes need can_manage_endpoint, and neither implies the other', async () => {
   const event = { endpoint_id: ids['endpointID'], event_type: 'a', data: {} };
   const subscription = { name: 's', endpoint_id: ids['endpointID'] };

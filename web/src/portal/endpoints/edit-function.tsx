@@ -15,14 +15,20 @@ const TRIED = 20;
 
 type Tried = PreviewSubscriptionResult['events'][number];
 
+/** The server masks the code for links that may not see secrets. */
+export const isHidden = (subscription: Subscription): boolean => subscription.function === '***';
+
 /** The function that changes the payload before it is sent, tried on the latest event. */
 export function EditFunction({ subscription, onClose }: { subscription: Subscription; onClose(): void }) {
   const words = useWords();
   const { functions: t } = words;
   const queries = useQueryClient();
-  const [code, setCode] = useState(subscription.function || START);
+  const hidden = isHidden(subscription);
+  const [code, setCode] = useState(hidden ? START : subscription.function || START);
   const save = async () => {
     const unchanged = code.trim() === START.trim();
+    // Code that is not shown is replaced only by code that was written.
+    if (hidden && unchanged) return;
     await api.subscriptions.update(subscription.uid, { function: unchanged ? '' : code });
     await queries.invalidateQueries();
   };
@@ -41,9 +47,10 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
       explain={(error) => explain(words, error).text}
       wide
     >
+      {hidden && <p>{t.hidden}</p>}
       <TextArea
         label={t.code}
-        hint={t.text}
+        hint={hidden ? undefined : t.text}
         rows={12}
         value={code}
         onChange={(event) => setCode(event.target.value)}

@@ -6,7 +6,7 @@ import { Section } from '../../ui/page/section.tsx';
 import { useRights } from '../link.ts';
 import { QueryView } from '../query-view.tsx';
 import { useWords } from '../words.ts';
-import { EditFunction } from './edit-function.tsx';
+import { EditFunction, isHidden } from './edit-function.tsx';
 import { ChooseTypes } from './endpoint-dialogs.tsx';
 import { subscriptionsQuery } from './queries.ts';
 
@@ -27,6 +27,11 @@ export function EndpointTypes({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
+const actOn = (subscription: Subscription): 'add' | 'replace' | 'edit' => {
+  if (subscription.function === '') return 'add';
+  return isHidden(subscription) ? 'replace' : 'edit';
+};
+
 function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: Subscription | undefined }) {
   const { endpoints: t, functions, ui } = useWords();
   const { manage: mayManage, editFunctions } = useRights();
@@ -46,9 +51,7 @@ function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: S
             ))}
       </span>
       {editFunctions && subscription !== undefined && (
-        <Button onClick={() => setOpen('function')}>
-          {subscription.function === '' ? functions.add : functions.edit}
-        </Button>
+        <Button onClick={() => setOpen('function')}>{functions[actOn(subscription)]}</Button>
       )}
       {mayManage && <Button onClick={() => setOpen('types')}>{t.chooseTypes}</Button>}
       {open === 'types' && <ChooseTypes {...{ endpoint, subscription }} onClose={close} />}

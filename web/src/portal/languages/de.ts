@@ -174,6 +174,8 @@ export const words: Messages = {
     title: 'Funktion',
     add: 'Funktion hinzufügen …',
     edit: 'Funktion …',
+    replace: 'Funktion ersetzen …',
+    hidden: 'Dieser Link zeigt den Code der Funktion nicht. Ihr Code ersetzt ihn.',
     text: 'JavaScript, das den Inhalt ändert, bevor er signiert und gesendet wird. Bleibt sie so, wird der Inhalt nicht geändert.',
     code: 'Code',
     tryAct: 'Am letzten Ereignis ausprobieren',

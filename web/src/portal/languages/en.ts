@@ -152,6 +152,8 @@ export const words = {
     title: 'Function',
     add: 'Add function…',
     edit: 'Function…',
+    replace: 'Replace function…',
+    hidden: 'This link does not show the code of the function. Your code replaces it.',
     text: 'JavaScript that changes the payload before it is signed and sent. Left as it is, the payload is not changed.',
     code: 'Code',
     tryAct: 'Try on the latest event',

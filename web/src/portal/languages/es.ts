@@ -172,6 +172,8 @@ export const words: Messages = {
     title: 'Función',
     add: 'Añadir función…',
     edit: 'Función…',
+    replace: 'Reemplazar la función…',
+    hidden: 'Este enlace no muestra el código de la función. Su código lo reemplaza.',
     text: 'JavaScript que cambia el contenido antes de firmarlo y enviarlo. Si se deja así, no cambia nada.',
     code: 'Código',
     tryAct: 'Probar con el último evento',

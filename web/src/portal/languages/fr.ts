@@ -174,6 +174,8 @@ export const words: Messages = {
     title: 'Fonction',
     add: 'Ajouter une fonction…',
     edit: 'Fonction…',
+    replace: 'Remplacer la fonction…',
+    hidden: 'Ce lien ne montre pas le code de la fonction. Votre code le remplace.',
     text: 'JavaScript qui change le contenu avant qu’il soit signé et envoyé. Laissée telle quelle, elle ne change rien.',
     code: 'Code',
     tryAct: 'Essayer sur le dernier événement',

@@ -16,12 +16,15 @@ export function FilterAndFunction({ subscription }: { subscription: Subscription
         )}
       </Section>
       <Section title="Function">
-        {subscription.function === '' ? (
-          <p className="text-muted">None: payloads are sent as they come.</p>
-        ) : (
-          <CodeBlock label="Function" text={subscription.function} />
-        )}
+        <Code code={subscription.function} />
       </Section>
     </>
   );
+}
+
+function Code({ code }: { code: string }) {
+  if (code === '') return <p className="text-muted">None: payloads are sent as they come.</p>;
+  if (code === '***')
+    return <p className="text-muted">A function changes each payload. Your role does not see its code.</p>;
+  return <CodeBlock label="Function" text={code} />;
 }
