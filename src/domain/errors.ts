@@ -37,7 +37,7 @@ export const errorTable = {
   },
   provider_unverified: {
     status: 401,
-    message: 'The provider has not confirmed the e-mail address of this account.',
+    message: 'The provider gave no valid, confirmed e-mail address for this account.',
   },
   provider_domain: { status: 401, message: 'Addresses of {domain} may not sign in here.' },
   provider_no_account: {

@@ -1,7 +1,7 @@
 import type { Configuration, IDToken, UserInfoResponse } from 'openid-client';
 import { AppError } from '../domain/errors.ts';
 import type { Sealer } from '../platform/sealer.ts';
-import { normalEmail } from './people-deps.ts';
+import { isEmail, normalEmail } from './people-deps.ts';
 import type { Identity, Provider } from './provider.ts';
 
 /**
@@ -152,6 +152,7 @@ export class Oidc {
     const { sub, email, email_verified, name } = claims;
     if (typeof email !== 'string' || email_verified !== true) throw new AppError('provider_unverified');
     const address = normalEmail(email);
+    if (!isEmail(address)) throw new AppError('provider_unverified');
     const domain = address.slice(address.lastIndexOf('@') + 1);
     if (provider.domains.length > 0 && !provider.domains.includes(domain))
       throw new AppError('provider_domain', { domain });

@@ -43,6 +43,19 @@ export interface Visitor {
   token: string | undefined;
 }
 
+const LOCAL = String.raw`[^\s\p{C}@,;:<>()[\]"\\]+`;
+const LABEL = String.raw`[\p{L}\p{M}\p{N}-]+`;
+const EMAIL = new RegExp(`^${LOCAL}@${LABEL}(?:\\.${LABEL})*$`, 'u');
+const MOST_EMAIL_CHARS = 254;
+
+/**
+ * Whether an address in normal form names one mailbox. With a second @, programs disagree on its domain. Addresses
+ * without a dot are those of a company's own mail server.
+ */
+export function isEmail(normal: string): boolean {
+  return normal.length <= MOST_EMAIL_CHARS && EMAIL.test(normal);
+}
+
 /** One account per address, however it is written. */
 export function normalEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();

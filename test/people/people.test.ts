@@ -76,8 +76,26 @@ describe('the people of a project', () => {
     const { person, link } = await invite({ email: 'bob@example.com', role: 'viewer' }, 201);
     expect([person.email_verified, typeof link]).toEqual([false, 'string']);
     await invite({ email: 'BOB@example.com', role: 'admin' }, 409);
-    await invite({ email: 'bob', role: 'viewer' }, 400);
-    await invite({ email: 'two@a@b', role: 'viewer' }, 400);
+    const malformed = [
+      'bob',
+      '@b',
+      'two@',
+      'two@a@b',
+      'a b@c',
+      'a,b@c',
+      'a@b,c',
+      '"a"@b',
+      'a@b..c',
+      'a@b.',
+      'Bob <a@b>',
+    ];
+    for (const email of [...malformed, 'zero\u200bwidth@b', 'a@b\u202ec', 'line\nbreak@b']) {
+      await invite({ email, role: 'viewer' }, 400);
+      await app.instance.post('/people', { email }, 400);
+      await app.instance.put(`/people/${person.uid}`, { email }, 400);
+    }
+    for (const email of ["o'brien+tag@example.com", 'jürgen@müller.example', 'root@mail-1'])
+      expect((await invite({ email, role: 'viewer' }, 201)).person.email).toBe(email);
     await invite({ email: 'carl@example.com', role: 'owner' }, 400);
     await invite({ email: 'carl@example.com' }, 400);
   });
@@ -244,6 +262,22 @@ test('the audit log names the person behind a job, the session and the address',
   ]);
   const actor = { type: 'person', uid, credential: session.uid, address: '127.0.0.1' };
   for (const entry of content) expect([entry.action, entry.actor]).toEqual([entry.action, actor]);
+});
+
+test('a key belongs to its project: it outlives the role and the account of its maker, and is found by them', async () => {
+  const { uid, client, auth } = await member(app, 'admin');
+  const made = await client.post('/keys', { name: 'of a person who leaves' });
+  const key = new ApiClient(app.project.base, made.key);
+  await app.project.put(`/people/${uid}`, { role: 'viewer' });
+  expect(await statusOf(key, '/keys')).toBe(200);
+  await client.post('/keys', { name: 'another' }, 403);
+  await app.project.delete(`/people/${uid}`);
+  await app.instance.put(`/people/${uid}`, { is_active: false });
+  expect([await statusOf(key, '/keys'), await statusOf(auth, '/me')]).toEqual([200, 401]);
+  const { content } = await app.project.get(`/audit?action=key.created&actorId=${uid}`);
+  expect(content.map(({ resource }: Json) => resource.uid)).toEqual([made.uid]);
+  await app.project.delete(`/keys/${made.uid}`);
+  expect(await statusOf(key, '/keys')).toBe(401);
 });
 
 test('the audit log names the person, the session and the address', async () => {

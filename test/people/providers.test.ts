@@ -235,6 +235,11 @@ describe('refused is', () => {
     ['an account without an address', { email: undefined }, 'provider_unverified'],
     ['an address of another domain', { email: 'who@other.example' }, 'provider_domain'],
     ['a domain that only ends like an allowed one', { email: 'who@evilexample.com' }, 'provider_domain'],
+    ['an address with two domains', { email: 'who@evil.example@example.com' }, 'provider_unverified'],
+    ['an address with two recipients', { email: 'who,other@example.com' }, 'provider_unverified'],
+    ['an address with a quoted name', { email: '"who@evil.example"@example.com' }, 'provider_unverified'],
+    ['an address without a name', { email: '@example.com' }, 'provider_unverified'],
+    ['an address that is too long', { email: `${'a'.repeat(250)}@example.com` }, 'provider_unverified'],
   ])('%s', async (_name, claims, code) => {
     idp.account = accountWith(claims);
     expect(await refused('main')).toBe(code);

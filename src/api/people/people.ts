@@ -5,6 +5,7 @@ import { roles } from '../../domain/role.ts';
 import { invite } from '../../people/invitations.ts';
 import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
+import { isEmail, normalEmail } from '../../people/people-deps.ts';
 import { Type } from '../../platform/type.ts';
 import { listAccounts, listMembers } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
@@ -16,8 +17,6 @@ import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 
 const tag = 'People';
-/** Also addresses without a dot, such as those of a company's own mail server. */
-const EMAIL = /^[^\s@\0]+@[^\s@\0]+$/;
 
 const NullableLink = Type.Union([Type.String(), Type.Null()], {
   description:
@@ -202,6 +201,6 @@ function registerAccounts(app: FastifyInstance, context: ApiContext): void {
 }
 
 function checked(email: string): string {
-  if (!EMAIL.test(email.trim())) throw invalid('email', 'must be an e-mail address');
+  if (!isEmail(normalEmail(email))) throw invalid('email', 'must be an e-mail address');
   return email;
 }
