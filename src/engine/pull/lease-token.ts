@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Sealer } from '../../platform/sealer.ts';
 
 /**
@@ -26,8 +27,10 @@ export function readLease(
   deliveryId: string,
   token: string,
 ): PullLease | null {
-  const [fence = '', attemptId = '', hash] = token.split('.');
-  if (hash !== hashOf(sealer, deliveryId, `${fence}.${attemptId}`)) return null;
+  const [fence = '', attemptId = '', hash = ''] = token.split('.');
+  const given = Buffer.from(hash);
+  const wanted = Buffer.from(hashOf(sealer, deliveryId, `${fence}.${attemptId}`));
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return null;
   return { fence: Number(fence), attemptId };
 }
 
