@@ -42,6 +42,8 @@ export type Author = ChangeAuthor;
  * The steps of every change of config. The functions of this folder change one kind of resource each, and all of them
  * go through here:
  *
+ * turn    -> changes that callers ask for wait in line, one line per project. Changes of the engine do not: a caller that
+ *            fills the line cannot hold up circuit breakers and alerts
  * begin   -> a transaction; the versions of the project go up, which locks its row: changes of a project take turns.
  *            A caller that wants another version of the config is refused
  * work    -> checks and statements; each records its meta events and gives back its entries for the audit log
@@ -59,6 +61,11 @@ export class ConfigChanges {
   }
 
   change<T>(by: Author, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
+    return this.#commitInTurn(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
+  }
+
+  /** As `change`, ahead of those that wait for their turn. */
+  changeAtOnce<T>(by: Author, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
     return this.#commit(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
   }
 
@@ -75,6 +82,11 @@ export class ConfigChanges {
   /** State that is not configured: circuit breakers, alerts, answered challenges. No entry in the audit log. */
   changeState<T>(projectId: ProjectId, work: (change: ConfigChange) => Promise<T>): Promise<T> {
     return this.#commit(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
+  }
+
+  /** As `changeState`, for a caller: in its turn. */
+  changeStateInTurn<T>(projectId: ProjectId, work: (change: ConfigChange) => Promise<T>): Promise<T> {
+    return this.#commitInTurn(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
   }
 
   /** Moves alerts as part of a change, and tells people after its commit. Returns those that moved. */
@@ -99,6 +111,14 @@ export class ConfigChanges {
 
   async #commit<T>(projectId: ProjectId, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
     const { result, committed } = await this.deps.db.transaction(run);
+    await this.#committed(projectId, committed);
+    return result;
+  }
+
+  /** The turn ends with the commit. Changes that wait to read the new config share one read. */
+  async #commitInTurn<T>(projectId: ProjectId, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
+    const { db } = this.deps;
+    const { result, committed } = await db.inTurn(projectId, () => db.transaction(run));
     await this.#committed(projectId, committed);
     return result;
   }

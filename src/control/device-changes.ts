@@ -7,11 +7,12 @@ import {
   deleteForgotten,
   disableUnseen,
   lockDevice,
+  makeRoomForDevice,
   saveDevice,
 } from '../store/changes/device-writes.ts';
-import { type DeviceRow, devicesByIds } from '../store/config/devices.ts';
+import { type DeviceRow, DISABLED_AFTER_SECONDS, devicesByIds } from '../store/config/devices.ts';
 import { subscriptions } from '../store/config/subscriptions.ts';
-import type { Author, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { newEndpoint } from './new-endpoint.ts';
 import { newSubscription } from './subscription-changes.ts';
 
@@ -35,15 +36,18 @@ export interface ConnectedDevice {
 
 /** A device that vanished with a delivery gets it again, some times. */
 const RETRIES = { type: 'linear', duration: 1, retry_count: 4 } as const;
+/** Devices are kept for 30 days. A new one takes the place of one that was switched off. */
+const MAX_DEVICES = { ofCaller: 100, ofProject: 500 };
 
 /** Finds or makes the device, and makes its subscription as asked for. */
 export function connectDevice(changes: ConfigChanges, request: ListenRequest): Promise<ConnectedDevice> {
   const { endpoints, sources, ids } = changes.deps;
   const { projectId, hostName, callerId, sourceId } = request;
-  return changes.changeState(projectId, async (change) => {
+  return changes.changeStateInTurn(projectId, async (change) => {
     if (sourceId !== '' && (await sources.get(change, projectId, sourceId)) === undefined)
       throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: sourceId });
     const known = await lockDevice(change, { hostName, callerId });
+    if (known === undefined) await requireRoom(changes, change, callerId);
     const id = known?.id ?? ids.next<EndpointId>();
     const stored = await endpoints.ofDevice(change, projectId, id);
     const made = newEndpoint(changes.deps, { id, name: hostName, url: '' });
@@ -75,6 +79,16 @@ export function connectDevice(changes: ConfigChanges, request: ListenRequest): P
       secret: secret.reveal().secrets.at(-1)?.value ?? '',
     };
   });
+}
+
+async function requireRoom({ deps }: ConfigChanges, change: ConfigChange, callerId: string): Promise<void> {
+  const full = await makeRoomForDevice(change, deps.endpoints, { callerId, ...MAX_DEVICES });
+  if (full === null) return;
+  const bound =
+    full === 'caller'
+      ? { who: 'A key or person', limit: MAX_DEVICES.ofCaller }
+      : { who: 'A project', limit: MAX_DEVICES.ofProject };
+  throw new AppError('too_many', { ...bound, what: 'devices', retry: DISABLED_AFTER_SECONDS });
 }
 
 /** Switches off devices that were not seen for ten minutes, and deletes those not seen for 30 days. */

@@ -22,10 +22,13 @@ function changeCatalogue<T>(
   by: Author,
   work: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  return audited(changes.deps, by, async (tx) => {
-    await raiseConfigVersion(tx, by);
-    return work(tx);
-  });
+  const { deps } = changes;
+  return deps.db.inTurn(by.projectId, () =>
+    audited(deps, by, async (tx) => {
+      await raiseConfigVersion(tx, by);
+      return work(tx);
+    }),
+  );
 }
 
 export async function createEventType(

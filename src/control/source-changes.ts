@@ -55,7 +55,7 @@ export async function recordChallenge(
   { id, project_id: projectId }: SourceRow,
   verifiedAt: string,
 ): Promise<void> {
-  await changes.changeState(projectId, async (change) => {
+  await changes.changeStateInTurn(projectId, async (change) => {
     const known = await changes.deps.sources.get(change, projectId, id);
     if (known === undefined) return;
     const fields = { ...known, provider_config: { twitter: { crc_verified_at: verifiedAt } } };

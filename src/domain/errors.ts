@@ -118,6 +118,10 @@ export const errorTable = {
     message: 'The limit of {limit} per {duration} s is used up; try again in {retry} s.',
   },
   sign_in_throttled: { status: 429, message: 'Too many sign-ins have failed; try again in {retry} s.' },
+  too_many: {
+    status: 429,
+    message: '{who} may have at most {limit} {what} at a time; try again in {retry} s.',
+  },
   overloaded: {
     status: 429,
     message: 'The service is overloaded; try again in {retry} s.',

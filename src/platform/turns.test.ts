@@ -52,4 +52,40 @@ describe('Turns', () => {
     await expect(turns.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await expect(turns.run('b', async () => 'yes')).resolves.toBe('yes');
   });
+
+  it('runs at most so many of a sharer at a time as each may have', async () => {
+    const turns = new Turns(4, 1);
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const all = ['a', 'a', 'a', 'b', 'b'].map((sharer) =>
+      turns.run(sharer, () => {
+        started.push(sharer);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      }),
+    );
+    expect(started).toEqual(['a', 'b']);
+    for (let end = ends.shift(); end !== undefined; end = ends.shift()) {
+      end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+    expect(started).toHaveLength(5);
+  });
+
+  it('takes work out of the line when its signal fires, and keeps the others in order', async () => {
+    const { turns, started, ends, add, settle } = scene(1);
+    const first = add('a', 1);
+    const over = new AbortController();
+    const left = ['b', 'a'].map((sharer) => turns.runBefore(over.signal, sharer, async () => 'never'));
+    const stays = turns.runBefore(new AbortController().signal, 'b', async () => 'its turn');
+    over.abort();
+    expect(await Promise.all(left)).toEqual([undefined, undefined]);
+    expect([turns.waiting('a'), turns.waiting('b')]).toEqual([0, 1]);
+    expect(await turns.runBefore(over.signal, 'c', async () => 'never')).toBeUndefined();
+    ends.shift()?.();
+    await Promise.all(first);
+    expect(await stays).toBe('its turn');
+    await settle();
+    expect(started).toEqual(['a']);
+  });
 });

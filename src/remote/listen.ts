@@ -46,6 +46,7 @@ const PASSING = new Set<string>([
   'outcome_unknown',
   'stopping',
   'overloaded',
+  'too_many',
   'request_timeout',
 ] satisfies ErrorCode[]);
 /** The key or the project is gone, so connecting again is of no use. */

@@ -16,6 +16,8 @@ export interface PulledDelivery {
   eventType: string;
   /** Names this lease in the result. */
   lease: string;
+  /** In which it waited. */
+  lane: number;
   /** From 1. */
   attempt: number;
   leasedUntilMs: number;

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { Listener } from '../pull/listener.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -112,4 +113,50 @@ test('a made-up token or ingest URL is refused however busy the connections for 
   await holder.query('rollback');
   await holder.end();
   await Promise.all(hanging);
+});
+
+test("one tenant's config changes take turns on one connection, and others' changes go past them", async () => {
+  const app = await startTestApp();
+  onTestFinished(() => app.stop());
+  const other = await app.newProject();
+  const key = await app.instance.post(`/projects/${app.projectId}/keys`, { name: 'to be revoked' });
+  const holder = new pg.Client(app.database.url);
+  await holder.connect();
+  await holder.query('begin');
+  await holder.query('select from projects where id = $1 for update', [app.projectId]);
+
+  const device = new Listener(app.project);
+  await device.listen();
+  const answers: { status: number; retryAfter: string | null; message: string }[] = [];
+  const calls = Array.from({ length: 250 }, async (_, n) => {
+    const body = n % 2 === 0 ? { name: `e${n}`, delivery: 'pull' } : { name: `type.${n}` };
+    const answer = await app.project.raw('POST', n % 2 === 0 ? '/endpoints' : '/event-types', { body });
+    const { message } = (await answer.json()) as { message: string };
+    answers.push({ status: answer.status, retryAfter: answer.headers.get('retry-after'), message });
+  });
+  // The device and the calls: one has its turn, 200 wait.
+  await eventually(
+    async () => answers.length,
+    (count) => count === 50,
+  );
+  const refusal = 'A project may have at most 200 waiting config changes at a time; try again in 1 s.';
+  expect(answers).toEqual(
+    Array.from({ length: 50 }, () => ({ status: 429, retryAfter: '1', message: refusal })),
+  );
+  expect((await other.post('/endpoints', { name: 'past them', delivery: 'pull' })).name).toBe('past them');
+  const neighbour = await Listener.start(other);
+  // An attacker cannot keep its key by filling the line.
+  await app.instance.delete(`/projects/${app.projectId}/keys/${key.uid}`);
+  const [blocked] = await app.database.query(
+    "select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  expect(blocked).toEqual({ count: 1 });
+  expect(answers).toHaveLength(50);
+
+  await holder.query('rollback');
+  await holder.end();
+  await Promise.all(calls);
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(200);
+  await device.first('ready');
+  await Promise.all([device.close(), neighbour.close()]);
 });

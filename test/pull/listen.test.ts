@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { LANE } from '../../src/domain/delivery.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -234,4 +235,85 @@ test('a revoked key ends its connection, and a stop of the node asks to connect 
     async () => revoked.closeCode,
     (code) => code === 1008,
   );
+});
+
+/** `count` programs that connect at once with one key, each as a device of its own. */
+function connectMany(client: ApiClient, count: number): Listener[] {
+  return Array.from({ length: count }, (_, n) => {
+    const listener = new Listener(client);
+    void listener.listen({ host_name: `host-${n}`, event_types: [newType()] });
+    return listener;
+  });
+}
+
+test('a key has at most 100 connections to a node, and another tenant connects meanwhile', async () => {
+  const [attacker, tenant] = [await app.newProject(), await app.newProject()];
+  const listeners = connectMany(attacker, 300);
+  const neighbour = await Listener.start(tenant, { host_name: 'neighbour' });
+  const closed = await eventually(
+    async () => listeners.filter(({ closeCode }) => closeCode !== null),
+    ({ length }) => length === 200,
+  );
+  const message =
+    'A key, person or portal link may have at most 100 listening connections on a node at a time; try again in 5 s.';
+  for (const { closeCode, messages } of closed)
+    expect([closeCode, messages]).toEqual([1013, [{ type: 'error', code: 'too_many', message }]]);
+  const connected = listeners.filter((listener) => !closed.includes(listener));
+  await Promise.all(connected.map((listener) => listener.first('ready')));
+  expect((await attacker.get('/devices?perPage=1000')).content).toHaveLength(100);
+
+  await connected[0]?.close();
+  const next = await Listener.start(attacker, { host_name: 'host-0' });
+  await Promise.all([neighbour, next, ...connected.slice(1)].map((listener) => listener.close()));
+});
+
+test('a key has at most 100 devices, and a new one takes the place of one that was switched off', async () => {
+  const client = await app.newProject();
+  const first = await Listener.start(client, { host_name: 'first' });
+  await app.database.query(
+    `insert into devices (id, project_id, host_name, caller_id, subscription_id)
+     select d.id || n, d.project_id, 'host-' || n, d.caller_id, d.id || n
+     from devices d, generate_series(1, 99) n where d.id = $1`,
+    [first.of('ready')[0].device.uid],
+  );
+  const refused = new Listener(client);
+  await refused.listen({ host_name: 'refused' });
+  expect(await refused.first('error')).toEqual({
+    type: 'error',
+    code: 'too_many',
+    message: 'A key or person may have at most 100 devices at a time; try again in 600 s.',
+  });
+  await eventually(
+    async () => refused.closeCode,
+    (code) => code === 1013,
+  );
+  const names = async () =>
+    (await client.get('/devices?perPage=1000')).content.map((device: Json) => device.host_name);
+  expect(await names()).not.toContain('refused');
+  // A device that the key knows connects all the same.
+  await (await Listener.start(client, { host_name: 'first' })).close();
+
+  await app.database.query(
+    "update devices set last_seen_at = now() - interval '11 minutes' where project_id = $1 and host_name = 'host-7'",
+    [client.projectId],
+  );
+  const next = await Listener.start(client, { host_name: 'next' });
+  expect(await names()).toHaveLength(100);
+  expect(await names()).not.toContain('host-7');
+  await Promise.all([first.close(), next.close()]);
+});
+
+test('a replayed delivery that a device gives back waits in the lane of replays', async () => {
+  const client = await app.newProject();
+  await client.post('/events/broadcast', { event_type: 'replayed', data: {} });
+  const listener = await Listener.start(client, { host_name: 'giving back' });
+  await client.post('/events/batchreplay', undefined, 200);
+  const { uid } = await listener.first('delivery');
+  const lane = async () => {
+    const [row] = await app.database.query('select lane from delivery_queue where delivery_id = $1', [uid]);
+    return (row as { lane: number }).lane;
+  };
+  expect(await lane()).toBe(LANE.leased);
+  await listener.close();
+  expect(await eventually(lane, (now) => now !== LANE.leased)).toBe(LANE.replay);
 });

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { ApiClient } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -218,6 +219,8 @@ test('a result needs the lease of its own delivery and endpoint', async () => {
   const guessed = { ...one, lease: one.lease.replace(/.$/, (char: string) => (char === 'A' ? 'B' : 'A')) };
   expect(await scene.report([resultOf(forged)])).toEqual(['unknown']);
   expect(await scene.report([resultOf(guessed)])).toEqual(['unknown']);
+  for (const lease of [one.lease.slice(0, -1), `${one.lease}A`, one.lease.replace(/.$/, 'ü'), 'no lease'])
+    expect(await scene.report([resultOf({ ...one, lease })])).toEqual(['unknown']);
   expect(await other.report([resultOf(one)])).toEqual(['unknown']);
   await project.post(`${scene.path}/results`, { results: [] }, 400);
   expect(await scene.report([resultOf(two), resultOf(one)])).toEqual(['recorded', 'recorded']);
@@ -255,4 +258,48 @@ test('a push endpoint needs a url, a pull endpoint does not', async () => {
   expect(endpoint).toMatchObject({ delivery: 'pull', url: '' });
   await project.put(`/endpoints/${endpoint.uid}`, { delivery: 'push' }, 400);
   await project.put(`/endpoints/${endpoint.uid}`, { delivery: 'push', url: receiver.url });
+});
+
+test('pulls over the bound are refused with the bound, and those within it get deliveries', async () => {
+  const client = await app.newProject();
+  const scene = await PullScene.make(client);
+  const refusals: string[] = [];
+  const calls = Array.from({ length: 300 }, async () => {
+    const answer = await client.raw('POST', scene.path, { body: { wait_seconds: 30, max: 1 } });
+    const { message, data } = (await answer.json()) as Json;
+    if (answer.status === 200) return data.deliveries.length as number;
+    refusals.push(`${answer.status} ${answer.headers.get('retry-after')} ${message}`);
+    return 0;
+  });
+  await eventually(
+    async () => refusals.length,
+    (count) => count === 200,
+  );
+  await scene.send(100);
+  const taken = await Promise.all(calls);
+  expect(taken.filter((count) => count === 1)).toHaveLength(100);
+  expect(new Set(refusals)).toEqual(
+    new Set(['429 5 An endpoint may have at most 100 pulls on a node at a time; try again in 5 s.']),
+  );
+});
+
+test('a pull that waits in line for its turn ends when its time is over', async () => {
+  const client = await app.newProject();
+  const scene = await PullScene.make(client);
+  const holder = new pg.Client(app.database.url);
+  await holder.connect();
+  // The four calls whose turn it is hang.
+  await holder.query('begin; lock table delivery_queue in access exclusive mode');
+  let ended = 0;
+  const calls = Array.from({ length: 20 }, async () => {
+    const { status } = await client.raw('POST', scene.path, { body: { wait_seconds: 1 } });
+    if (status === 200) ended += 1;
+  });
+  await eventually(
+    async () => ended,
+    (count) => count === 16,
+  );
+  await holder.query('rollback');
+  await holder.end();
+  await Promise.all(calls);
 });

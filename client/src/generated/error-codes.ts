@@ -48,6 +48,7 @@ export type ErrorCode =
   | 'bad_request'
   | 'rate_limited'
   | 'sign_in_throttled'
+  | 'too_many'
   | 'overloaded'
   | 'internal'
   | 'secret_unreadable'

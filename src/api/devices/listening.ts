@@ -35,9 +35,23 @@ const TAKEN_AT_ONCE = 20;
 /** Results that wait to be recorded. A program that sends more than it was given is cut off. */
 const MAX_RESULTS_WAITING = 200;
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
-const LOOK_AGAIN_MS = 50;
+const LOOK_AGAIN_MS = 1_000;
 const MISSED_PONGS = 2;
-const CLOSE = { refused: 1008, again: 1001, failed: 1011 } as const;
+const CLOSE = { refused: 1008, again: 1001, failed: 1011, later: 1013 } as const;
+/** A program that does not close its side is cut off. */
+const LAST_WORDS_MS = 5_000;
+
+/** Says why, and closes the socket. */
+export function refuse(socket: WebSocket, { code, message, retryAfterSeconds }: AppError): void {
+  send(socket, { type: 'error', code, message });
+  socket.close(retryAfterSeconds === undefined ? CLOSE.refused : CLOSE.later, code);
+  const cut = setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
+  socket.once('close', () => clearTimeout(cut));
+}
+
+function send(socket: WebSocket, message: object, written?: () => void): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message), written);
+}
 
 export class Listening {
   readonly #deps: ListeningDeps;
@@ -49,6 +63,8 @@ export class Listening {
   #recording: Promise<void> | undefined;
   #taking: Promise<void> | undefined;
   #max = 0;
+  /** Ends the wait for room. */
+  #wake: () => void = () => {};
   #pingsMissed = 0;
   deviceId: EndpointId | null = null;
 
@@ -61,7 +77,6 @@ export class Listening {
     socket.on('pong', () => {
       this.#pingsMissed = 0;
     });
-    socket.on('error', (error) => deps.log.debug({ err: error }, 'a listening connection failed'));
     socket.on('message', (data, isBinary) => this.#message(data, isBinary));
   }
 
@@ -97,6 +112,7 @@ export class Listening {
   async end(): Promise<void> {
     if (this.#over.signal.aborted) return;
     this.#over.abort();
+    this.#wake();
     await this.#taking;
     await this.#recording;
     const left = [...this.#unanswered.values()];
@@ -161,7 +177,7 @@ export class Listening {
       this.#forgetLapsed();
       const room = Math.min(TAKEN_AT_ONCE, this.#max - this.#unanswered.size);
       if (room < 1 || socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+        await this.#woken(this.#untilLapse());
         continue;
       }
       const startedAt = performance.now();
@@ -173,8 +189,28 @@ export class Listening {
       }
       // A pull that ends early without anything: this node stops, or the config is not read yet.
       if (taken.length === 0 && performance.now() - startedAt < LOOK_AGAIN_MS)
-        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+        await this.#woken(LOOK_AGAIN_MS);
     }
+  }
+
+  /** Resolves when a result was recorded, a message was written out, the connection ended, or after `ms`. */
+  #woken(ms: number): Promise<void> {
+    if (this.#over.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake(), ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        resolve();
+      };
+    });
+  }
+
+  /** The time until the first lease ends, which makes room. */
+  #untilLapse(): number {
+    const ends = [...this.#unanswered.values()].map(({ leasedUntilMs }) => leasedUntilMs);
+    const ms = Math.min(...ends) + 1 - this.#deps.now();
+    return Math.min(Math.max(1, ms), LEASE_SECONDS * 1000);
   }
 
   #forgetLapsed(): void {
@@ -204,6 +240,7 @@ export class Listening {
           this.#unanswered.delete(lease);
           this.#send({ type: 'recorded', uid, lease, state: states[n] ?? 'unknown' });
         }
+        this.#wake();
       } catch (error) {
         this.#refuse(error);
       }
@@ -211,17 +248,12 @@ export class Listening {
   }
 
   #send(message: object): void {
-    const { socket } = this.#deps;
-    if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+    send(this.#deps.socket, message, () => this.#wake());
   }
 
   #refuse(error: unknown): void {
     const { socket, log, request } = this.#deps;
-    if (error instanceof AppError) {
-      this.#send({ type: 'error', code: error.code, message: error.message });
-      socket.close(CLOSE.refused, error.code);
-      return;
-    }
+    if (error instanceof AppError) return refuse(socket, error);
     log.error({ err: error, request: request.id }, 'a listening connection failed');
     this.#send({
       type: 'error',

@@ -1,13 +1,18 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Admission } from '../../domain/admission.ts';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { type PulledDelivery, resultStates } from '../../routing/pull-door.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { callerIdOf } from '../http/access/caller.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
+
+/** Pulls at a time. A consumer with more workers than this asks for more deliveries a call. */
+const PULLS = { what: 'pulls', caller: 200, endpoint: 100, project: 400, node: 2_000 };
 
 const path = '/api/v1/projects/:projectID/endpoints/:endpointID/pull';
 const tag = 'Endpoints';
@@ -69,6 +74,7 @@ const Results = Type.Object({
 
 /** Pull endpoints: a consumer takes deliveries under a lease and reports the results. See docs/pull.md. */
 export function registerPull(app: FastifyInstance, context: ApiContext): void {
+  const pulls = new Admission(PULLS);
   registerOperation(app, {
     method: 'POST',
     path,
@@ -81,7 +87,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
     data: Pulled,
     portal: 'read',
     access: 'developer',
-    handle: async ({ project, params, scope, body }, _request, reply) => {
+    handle: async ({ project, params, scope, body, caller }, _request, reply) => {
       const endpoint = await pullEndpoint(context, project.id, { id: params.endpointID, scope });
       const request = {
         projectId: project.id,
@@ -90,8 +96,13 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
         waitMs: (body.wait_seconds ?? 0) * 1000,
         leaseSeconds: body.lease_seconds ?? DEFAULT_LEASE_SECONDS,
       };
-      const deliveries = await context.pull.pull(request, goneSignal(reply));
-      return { deliveries: deliveries.map(toPulled) };
+      const leave = pulls.enter({ ...request, callerId: callerIdOf(caller) });
+      try {
+        const deliveries = await context.pull.pull(request, goneSignal(reply));
+        return { deliveries: deliveries.map(toPulled) };
+      } finally {
+        leave();
+      }
     },
   });
   registerOperation(app, {

@@ -83,7 +83,7 @@ export class BreakerChanges {
     );
     const wanted = await this.#decide(routing, findings);
     if (wanted.open.size + wanted.close.length + wanted.disable.size === 0) return;
-    await changes.change({ projectId, actor: INSTANCE }, async (change) => {
+    await changes.changeAtOnce({ projectId, actor: INSTANCE }, async (change) => {
       const breakers = await moveBreakers(change, wanted);
       await changes.moveAlerts(change, breakerAlerts(routing, wanted, breakers));
       const disabled = await disableEndpoints(changes, change, causesOf(routing, wanted, breakers));

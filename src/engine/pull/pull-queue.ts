@@ -28,7 +28,8 @@ import { PullWaiters } from './pull-waiters.ts';
  * the leases, answer. The states of the rows are in src/store/queue/pull-deliveries.ts. A node that dies between the
  * steps loses nothing: a row that was not handed out goes back untried after 30 s.
  *
- * A call that finds nothing waits (pull-waiters.ts), for as long as its caller is there.
+ * A call that finds nothing waits (pull-waiters.ts), for as long as its caller is there. It ends on time: a call whose
+ * time is over leaves the line of those that want to take.
  */
 export interface PullQueueDeps {
   db: Database;
@@ -96,31 +97,49 @@ export class PullQueue {
 
   /** A consumer left: its deliveries wait again, without an attempt. */
   async release(projectId: ProjectId, deliveries: readonly PulledDelivery[]): Promise<void> {
-    const rows = deliveries.flatMap(({ id, lease, attempt }) => {
+    const rows = deliveries.flatMap(({ id, lease, lane }) => {
       const read = readLease(this.#deps.sealer, id, lease);
-      const lane = attempt === 1 ? LANE.first : LANE.retry;
       return read === null ? [] : { id, projectId, fence: read.fence, lane };
     });
     if (rows.length > 0) await putBackDeliveries(this.#deps.db, rows);
   }
 
+  /** A call that does not wait looks once, whenever its turn comes. */
   async #pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]> {
-    const { clock, cache } = this.#deps;
-    const until = clock.elapsed() + request.waitMs;
-    for (;;) {
-      const routing = await cache.get(request.projectId);
-      const endpoint = routing.endpoints.get(request.endpointId)?.row;
-      if (endpoint === undefined || endpoint.delivery === 'push' || signal.aborted) return [];
+    if (request.waitMs === 0) return this.#look(request, { gone: signal, over: signal });
+    const over = new AbortController();
+    const end = () => over.abort();
+    const cancel = this.#deps.clock.after(request.waitMs, end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    try {
+      return await this.#look(request, { gone: signal, over: over.signal });
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  async #look(
+    request: PullRequest,
+    { gone, over }: { gone: AbortSignal; over: AbortSignal },
+  ): Promise<PulledDelivery[]> {
+    const { projectId, endpointId, waitMs } = request;
+    while (!over.aborted) {
+      const routing = await this.#deps.cache.get(projectId);
+      const endpoint = routing.endpoints.get(endpointId)?.row;
+      if (endpoint === undefined || endpoint.delivery === 'push') return [];
       const isOpen = endpoint.status === 'active' && this.#limits.waitMs(endpoint.id) === 0;
       if (isOpen) {
-        const taken = await this.#turns.run(request.projectId, () => this.#take(request, routing, signal));
+        const take = () => this.#take(request, routing, gone);
+        const taken = (await this.#turns.runBefore(over, projectId, take)) ?? [];
         if (taken.length > 0) return taken;
       }
-      const leftMs = until - clock.elapsed();
-      if (leftMs <= 0 || this.#isStopped) return [];
+      if (waitMs === 0 || this.#isStopped) return [];
       const keys = isOpen && this.#limits.waitMs(endpoint.id) === 0 ? this.#keys(routing, endpoint.id) : [];
-      await this.#waiters.wait(keys, keys.length > 0 ? leftMs : Math.min(leftMs, LOOK_AGAIN_MS), signal);
+      await this.#waiters.wait(keys, keys.length > 0 ? waitMs : LOOK_AGAIN_MS, over);
     }
+    return [];
   }
 
   async #take(request: PullRequest, routing: ProjectRouting, signal: AbortSignal): Promise<PulledDelivery[]> {
@@ -172,10 +191,10 @@ export class PullQueue {
       const leasedUntilMs = until.get(delivery.id);
       if (leasedUntilMs === undefined) return [];
       const lease = leaseToken(sealer, delivery.id, { fence: delivery.fence, attemptId: ids.next() });
-      const { id, eventId, eventType, numTrials } = delivery;
+      const { id, eventId, eventType, numTrials, lane } = delivery;
       const urlQueryParams = delivery.urlQueryParams ?? '';
       const attempt = numTrials + 1;
-      return { id, eventId, eventType, lease, attempt, leasedUntilMs, urlQueryParams, headers, body };
+      return { id, eventId, eventType, lease, lane, attempt, leasedUntilMs, urlQueryParams, headers, body };
     });
   }
 

@@ -27,6 +27,33 @@ export async function lockDevice(
   return row;
 }
 
+/**
+ * Makes room for another device: where the bound is reached, the device goes that was switched off and not seen for the
+ * longest time. Returns the bound that leaves no room.
+ */
+export async function makeRoomForDevice(
+  change: ConfigChange,
+  table: EndpointStore,
+  { callerId, ofCaller, ofProject }: { callerId: string; ofCaller: number; ofProject: number },
+): Promise<'caller' | 'project' | null> {
+  const [count] = await change.query<{ own: number; total: number }>(
+    `select count(*) filter (where caller_id = $2)::int as own, count(*)::int as total
+     from devices where project_id = $1`,
+    [change.projectId, callerId],
+  );
+  const { own = 0, total = 0 } = count ?? {};
+  if (own < ofCaller && total < ofProject) return null;
+  const [oldest] = await change.query<{ id: string }>(
+    `select id from devices where project_id = $1 and (caller_id = $2 or not $3)
+       and last_seen_at < now() - interval '${DISABLED_AFTER_SECONDS} seconds'
+     order by last_seen_at limit 1 for update`,
+    [change.projectId, callerId, own >= ofCaller],
+  );
+  if (oldest === undefined) return own >= ofCaller ? 'caller' : 'project';
+  await deleteDeviceRows(change, table, oldest.id);
+  return null;
+}
+
 export async function saveDevice(
   change: ConfigChange,
   table: EndpointStore,

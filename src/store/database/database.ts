@@ -63,6 +63,8 @@ const READY_MS = 2_000;
 const READING_MS = 5_000;
 /** So many lists of a project may wait for a connection. */
 const MOST_WAITING = 100;
+/** So many config changes of a project may wait for their turn. */
+const MOST_CHANGES_WAITING = 200;
 
 export interface DatabaseOptions {
   connection: Connection;
@@ -78,6 +80,7 @@ export class Database implements HotQueryable {
   readonly #hot: pg.Pool;
   readonly #lease: pg.Pool;
   readonly #readings: Turns;
+  readonly #changes: Turns;
   readonly #options: DatabaseOptions;
   #roundTrips = 0;
   #closing: Promise<void> | undefined;
@@ -90,6 +93,7 @@ export class Database implements HotQueryable {
     const general = Math.max(2, options.connections - hot - 1);
     this.#general = this.#pool(general, GENERAL);
     this.#readings = new Turns(Math.ceil(general / 2));
+    this.#changes = new Turns(Math.floor(general / 2), 1);
     this.#lease = this.#pool(1, LEASE);
   }
 
@@ -199,6 +203,21 @@ export class Database implements HotQueryable {
       if (!isTimeout(error)) throw error;
       throw new AppError('search_timeout', { seconds: this.readingMs / 1000 }, { cause: error });
     });
+  }
+
+  /**
+   * Config changes that callers ask for: one of a project at a time, because the second would only hold a connection while
+   * it waits for the lock of the first. All of them use half of the general connections, and projects take turns.
+   */
+  async inTurn<T>(projectId: string, change: () => Promise<T>): Promise<T> {
+    if (this.#changes.waiting(projectId) >= MOST_CHANGES_WAITING)
+      throw new AppError('too_many', {
+        who: 'A project',
+        limit: MOST_CHANGES_WAITING,
+        what: 'waiting config changes',
+        retry: 1,
+      });
+    return this.#changes.run(projectId, change);
   }
 
   /** Null if the database answers, else the problem. */

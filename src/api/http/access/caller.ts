@@ -30,6 +30,12 @@ export interface PortalCaller extends PortalRights {
   eventTypes: readonly string[];
 }
 
+/** The key, person or portal link. */
+export function callerIdOf(caller: Caller): string {
+  if (caller.kind === 'portal') return caller.linkId;
+  return caller.kind === 'person' ? caller.personId : caller.keyId;
+}
+
 /** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
 export function actorOf(
   caller: Caller,
