@@ -91,14 +91,19 @@ async function* messages(response: Response): AsyncGenerator<Message> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    text += chunk.value;
-    const parts = text.split('\n\n');
-    text = parts.pop() ?? '';
-    for (const part of parts) {
-      const message = parse(part);
-      if (message.name !== '') yield message;
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      text += chunk.value;
+      const parts = text.split('\n\n');
+      text = parts.pop() ?? '';
+      for (const part of parts) {
+        const message = parse(part);
+        if (message.name !== '') yield message;
+      }
     }
+  } finally {
+    // A caller that leaves its loop closes the connection. On a broken one this rejects with the error of the read above.
+    await reader.cancel().catch(() => undefined);
   }
 }
 
