@@ -1,5 +1,5 @@
 import type { EventType, Filter, Posthorn, Project, Subscription } from '../../client/src/posthorn.ts';
-import { StartupError } from '../platform/startup-error.ts';
+import { EXIT, StartupError } from '../platform/startup-error.ts';
 import { clientOf, explained } from '../remote/connect.ts';
 import type { Given } from '../remote/terminal/command.ts';
 import { note } from '../remote/terminal/output.ts';
@@ -12,8 +12,13 @@ import { type Answers, all, type ProjectState, stateOf } from './read-project.ts
  */
 export async function readConvoy(given: Given): Promise<ProjectState> {
   const url = given.required('url');
-  const key = given.env['CONVOY_API_KEY'] || given.env['POSTHORN_API_KEY'];
-  if (!key) throw new StartupError('there is no key of Convoy; set CONVOY_API_KEY');
+  // A key of one service is never sent to the address of another.
+  const key = given.env['CONVOY_API_KEY'];
+  if (!key)
+    throw new StartupError(
+      'there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is not sent to a Convoy)',
+      { exitCode: EXIT.refused },
+    );
   const project = given.text('project') ?? given.env['CONVOY_PROJECT'];
   if (!project) throw new StartupError('name the project of Convoy with --project');
   const connection = { url, key, project };

@@ -163,13 +163,17 @@ export interface RecordedConvoy {
   project: string;
   /** Requests that would change something. */
   writes: string[];
+  /** Every request, with the text of its headers. */
+  requests: string[];
   stop(): Promise<void>;
 }
 
 export async function startRecordedConvoy(): Promise<RecordedConvoy> {
   const writes: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request;
+    requests.push(`${method} ${url} ${JSON.stringify(headers)}`);
     if (method !== 'GET') writes.push(`${method} ${url}`);
     const path = new URL(url, 'http://convoy').pathname.replace(`/api/v1/projects/${PROJECT}`, '');
     const isKnown = headers.authorization === `Bearer ${KEY}`;
@@ -187,6 +191,7 @@ export async function startRecordedConvoy(): Promise<RecordedConvoy> {
     key: KEY,
     project: PROJECT,
     writes,
+    requests,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
