@@ -1,3 +1,4 @@
+import { printable } from './platform/printable.ts';
 import { EXIT, StartupError } from './platform/startup-error.ts';
 
 /** argv in, exit code out. A StartupError is for the operator: one line. Anything else is a bug and keeps its stack. */
@@ -27,8 +28,8 @@ try {
   process.exitCode = await runCommand(process.argv.slice(2), process.env);
 } catch (error) {
   const isForOperator = error instanceof StartupError;
-  process.stderr.write(
-    `posthorn: ${isForOperator ? error.message : ((error as Error).stack ?? String(error))}\n`,
-  );
+  const text = isForOperator ? error.message : ((error as Error).stack ?? String(error));
+  // A message may quote a file or an answer.
+  process.stderr.write(`posthorn: ${text.split('\n').map(printable).join('\n')}\n`);
   process.exit(isForOperator ? error.exitCode : EXIT.failed);
 }

@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib';
 import { createLogger } from '../platform/logger.ts';
 import { keyFingerprint } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { reachDatabase } from '../start/open-database.ts';
 import { writeBackup } from '../store/backup/write-backup.ts';
@@ -38,9 +39,7 @@ export async function backupCommand(
     await close();
   }
   const { size } = await stat(file);
-  process.stdout.write(
-    `Wrote ${file} (${size} bytes). ${withKeys ? KEYS_ARE_IN_IT : keysAreNotInIt(config)}\n`,
-  );
+  line(`Wrote ${file} (${size} bytes). ${withKeys ? KEYS_ARE_IN_IT : keysAreNotInIt(config)}`);
 }
 
 async function writeFile(file: string, lines: AsyncIterable<Buffer>): Promise<void> {

@@ -42,10 +42,6 @@ function userName(): string {
   }
 }
 
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
-}
-
 export function required(values: Record<string, string | undefined>, name: string): string {
   const value = values[name];
   if (value === undefined || value === '')

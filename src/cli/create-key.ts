@@ -1,5 +1,6 @@
+import { printJson } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
-import { callApi, printJson, required } from './call-api.ts';
+import { callApi, required } from './call-api.ts';
 
 export async function createKeyCommand(
   config: Config,
@@ -7,5 +8,5 @@ export async function createKeyCommand(
 ): Promise<void> {
   const project = encodeURIComponent(required(values, 'project'));
   const body = { name: required(values, 'name'), expires_at: values['expires-at'] ?? null };
-  printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body));
+  printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body), 2);
 }

@@ -1,10 +1,11 @@
+import { printJson } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
-import { callApi, printJson, required } from './call-api.ts';
+import { callApi, required } from './call-api.ts';
 
 export async function createProjectCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
   const body = { name: required(values, 'name'), type: values['type'] ?? 'outgoing' };
-  printJson(await callApi(config, '/api/v1/projects', body));
+  printJson(await callApi(config, '/api/v1/projects', body), 2);
 }

@@ -1,8 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import { styleText } from 'node:util';
 import { createLogger } from '../platform/logger.ts';
+import { printable } from '../platform/printable.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
+import { styled, styledLine } from '../remote/terminal/output.ts';
 import { type Config, egressRule, isOnLoopback } from '../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../start/open-database.ts';
 import type { Database } from '../store/database/database.ts';
@@ -24,8 +25,8 @@ export async function doctorCommand(config: Config): Promise<void> {
   const findings = [versions(), egress(config), await disk(config), ...(await database(config))];
   for (const { topic, state, text } of findings) {
     const [sign, colour] = SIGNS[state];
-    const shown = styleText(colour, sign.padEnd(9), { stream: process.stdout });
-    process.stdout.write(`${shown}${topic.padEnd(12)}${text}\n`);
+    const shown = styled(colour, sign.padEnd(9));
+    styledLine(`${shown}${topic.padEnd(12)}${printable(text)}`);
   }
   const problems = findings.filter(({ state }) => state === 'problem').length;
   if (problems > 0) throw new StartupError(`${problems} problems found; each line above says what to do`);

@@ -1,4 +1,5 @@
 import { createLogger } from '../platform/logger.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { openDatabase } from '../start/open-database.ts';
 import { migrate } from '../store/upkeep/migrate.ts';
@@ -8,7 +9,7 @@ export async function migrateCommand(config: Config): Promise<void> {
   const { db, close } = await openDatabase(config, log);
   try {
     const done = await migrate(db, log);
-    process.stdout.write(done.length === 0 ? 'The schema is up to date.\n' : `Applied: ${done.join(', ')}\n`);
+    line(done.length === 0 ? 'The schema is up to date.' : `Applied: ${done.join(', ')}`);
   } finally {
     await close();
   }

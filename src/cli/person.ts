@@ -1,4 +1,5 @@
 import { StartupError } from '../platform/startup-error.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { callApi, required } from './call-api.ts';
 
@@ -23,7 +24,7 @@ export async function createPersonCommand(config: Config, values: Values): Promi
         name,
         role,
       }))) as WithLink;
-  print(link ?? `${email} has an account already and can use it.`);
+  line(link ?? `${email} has an account already and can use it.`);
 }
 
 export async function resetPersonCommand(config: Config, values: Values): Promise<void> {
@@ -33,11 +34,11 @@ export async function resetPersonCommand(config: Config, values: Values): Promis
     remove_second_factor: values['second-factor'] === 'true',
   };
   const { link } = (await callApi(config, '/api/v1/sign-in-links', body)) as WithLink;
-  print(link ?? '');
+  line(link ?? '');
 }
 
 export async function signInLinkCommand(config: Config, values: Values): Promise<void> {
-  print(await makeSignInLink(config, values));
+  line(await makeSignInLink(config, values));
 }
 
 /** A link that signs a person in once, within 15 minutes. Without an address: an administrator of the instance. */
@@ -50,8 +51,4 @@ export async function makeSignInLink(config: Config, values: Values = {}): Promi
   };
   const { link } = (await callApi(config, '/api/v1/sign-in-links', body)) as WithLink;
   return link ?? '';
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

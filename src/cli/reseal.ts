@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { openDatabase } from '../start/open-database.ts';
 import { changeKeyFile, loadSealer, removeOldKeyFile } from '../start/secret-key.ts';
@@ -45,14 +46,14 @@ async function sealEverything(db: Database, sealer: Sealer): Promise<void> {
     let skipped = 0;
     const failures: string[] = [];
     for await (const { table, done, skipped: left, failures: failed } of resealAll(db, sealer)) {
-      if (round === 1 || done > 0) print(`${table}: ${done} sealed again`);
+      if (round === 1 || done > 0) line(`${table}: ${done} sealed again`);
       skipped += left;
       failures.push(...failed);
     }
     if (failures.length > 0) throw new StartupError(describe(failures));
     if (skipped === 0) return;
     if (round === MAX_ROUNDS) throw new StartupError(`${skipped} values are locked; run this again later`);
-    print(`${skipped} are locked; trying again`);
+    line(`${skipped} are locked; trying again`);
     await sleep(PAUSE_MS);
   }
 }
@@ -87,12 +88,8 @@ async function letGoOfOtherKeys(
     return others;
   });
   const hadFile = await removeOldKeyFile(config);
-  print(`Everything is sealed with the secret key ${sealer.keyId}.`);
-  for (const id of removed) print(`The secret key ${id} is no longer in use.`);
-  if (config.otherSecretKey !== null) print('POSTHORN_OTHER_SECRET_KEY can be removed from the settings.');
-  if (hadFile) print('The old key file was removed.');
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  line(`Everything is sealed with the secret key ${sealer.keyId}.`);
+  for (const id of removed) line(`The secret key ${id} is no longer in use.`);
+  if (config.otherSecretKey !== null) line('POSTHORN_OTHER_SECRET_KEY can be removed from the settings.');
+  if (hadFile) line('The old key file was removed.');
 }

@@ -7,6 +7,7 @@ import { restoreCluster } from '../embedded-postgres/new-cluster.ts';
 import { createLogger } from '../platform/logger.ts';
 import { keyFingerprint } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import type { BackupHeader } from '../store/backup/backup-header.ts';
 import { BackupReader, damaged } from '../store/backup/backup-reader.ts';
@@ -24,8 +25,7 @@ export async function restoreCommand(
   // The reader of the last stream gets the error.
   const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});
   try {
-    const done = await restore(config, new BackupReader(untilInterrupted(unpacked)));
-    process.stdout.write(`${done}\n`);
+    for (const text of await restore(config, new BackupReader(untilInterrupted(unpacked)))) line(text);
   } catch (error) {
     throw explain(error, file);
   } finally {
@@ -34,24 +34,24 @@ export async function restoreCommand(
   }
 }
 
-async function restore(config: Config, reader: BackupReader): Promise<string> {
+async function restore(config: Config, reader: BackupReader): Promise<string[]> {
   const header = await reader.header();
   await refuseUnknownSchema(header);
   await refuseOtherKey(config, header);
   const sources = await load(config, header, reader);
   await writeKeys(config, header);
   const done = `Restored ${reader.rowCount} rows, as they were at ${header.created_at}. Open deliveries are sent when the service starts.`;
-  return sources.length === 0 ? done : `${done}\n${aboutBrokers(sources, header)}`;
+  return sources.length === 0 ? [done] : [done, ...aboutBrokers(sources, header)];
 }
 
 /** Messages that were acknowledged after the backup are not in it, and brokers do not send them again. */
-function aboutBrokers(sources: readonly Named[], header: BackupHeader): string {
+function aboutBrokers(sources: readonly Named[], header: BackupHeader): string[] {
   const names = sources.map(({ id, name }) => `  ${name} (${id})`);
   return [
     `These sources may have acknowledged messages to their brokers after ${header.created_at} that are not in the backup:`,
     ...names,
     'To get them again, set their consumer groups back to that time: docs/brokers.md. Stored messages are not stored twice.',
-  ].join('\n');
+  ];
 }
 
 interface Named {

@@ -1,6 +1,7 @@
 import { upgradeCluster } from '../embedded-postgres/new-cluster.ts';
 import { createLogger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { BackupReader } from '../store/backup/backup-reader.ts';
 import { loadBackup, refuseUnknownSchema } from '../store/backup/load-backup.ts';
@@ -26,7 +27,5 @@ export async function upgradeCommand(
     await loadBackup({ ...to, ssl: false }, header, reader);
     rows = reader.rowCount;
   });
-  process.stdout.write(
-    `Moved ${rows} rows. The old database is kept in ${aside}. Remove it when the service works.\n`,
-  );
+  line(`Moved ${rows} rows. The old database is kept in ${aside}. Remove it when the service works.`);
 }

@@ -1,3 +1,4 @@
+import { escapeControls } from '../platform/printable.ts';
 import { usageError } from '../platform/startup-error.ts';
 
 /*
@@ -201,7 +202,7 @@ export async function documentText(document: Document): Promise<string> {
   const shown = Object.fromEntries(
     kinds.map((kind) => [kind, document[kind].map((item) => shownItem(kind, item))]),
   );
-  return stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 });
+  return escapeControls(stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 }));
 }
 
 function shownItem(kind: Kind, item: Item): Fields {

@@ -4,6 +4,7 @@ import { type ClientOptions, Posthorn, PosthornError } from '../../client/src/po
 import { EXIT, StartupError } from '../platform/startup-error.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 import type { Given } from './terminal/command.ts';
+import { note } from './terminal/output.ts';
 
 /*
  * Where a command takes its connection from, each part from the first that has it: the flags, the environment, the
@@ -79,7 +80,7 @@ export function clientOf({ url, key, project }: Connection, options: ServiceOpti
     ...options,
     ...(project !== undefined && { project }),
     onWarnings: (warnings) => {
-      for (const warning of warnings) process.stderr.write(`posthorn: warning: ${warning}\n`);
+      for (const warning of warnings) note(`posthorn: warning: ${warning}`);
     },
   });
 }

@@ -12,12 +12,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../client/src/posthorn.ts';
 import { withQuery } from '../domain/config/endpoint.ts';
+import { printable } from '../platform/printable.ts';
 import { EXIT, StartupError, usageError } from '../platform/startup-error.ts';
 import { type Connection, clientOf, connectionOf, explained } from './connect.ts';
 import { type Forwarded, forward } from './forward.ts';
 import { type ListenOptions, listenOptions } from './listen-options.ts';
 import type { Given } from './terminal/command.ts';
-import { counted, jsonText, line, note, printable, styled } from './terminal/output.ts';
+import { counted, line, note, printJson, styled, styledLine } from './terminal/output.ts';
 
 interface Delivery {
   uid: string;
@@ -199,12 +200,14 @@ class Listener {
     const { ok, status, reason, ms } = result;
     if (this.#given.has('json')) {
       const shown = { uid, event_id, event_type, attempt, ok, status, reason, ms };
-      return line(jsonText(this.#at.target === undefined ? { ...shown, body: textOf(body) } : shown));
+      return printJson(this.#at.target === undefined ? { ...shown, body: textOf(body) } : shown);
     }
-    const outcome = styled(ok ? 'green' : 'red', status === undefined ? (reason ?? 'shown') : String(status));
+    const answer = printable(status === undefined ? (reason ?? 'shown') : String(status));
+    const outcome = styled(ok ? 'green' : 'red', answer);
     const time = styled('gray', new Date().toISOString().slice(11, 23));
-    line(`${time}  ${printable(event_type)}  ${uid}  -> ${outcome}  ${Math.round(ms)} ms`);
-    if (this.#given.has('print') || this.#at.target === undefined) line(`  ${printable(textOf(body))}`);
+    const what = printable(`${event_type}  ${uid}`);
+    styledLine(`${time}  ${what}  -> ${outcome}  ${Math.round(ms)} ms`);
+    if (this.#given.has('print') || this.#at.target === undefined) line(`  ${textOf(body)}`);
   }
 }
 

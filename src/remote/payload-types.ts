@@ -1,4 +1,5 @@
 import type { EventType } from '../../client/src/posthorn.ts';
+import { escapeControls } from '../platform/printable.ts';
 import { withService } from './connect.ts';
 import { type JsonSchema, referred } from './schema-example.ts';
 import type { Given } from './terminal/command.ts';
@@ -6,7 +7,7 @@ import type { Given } from './terminal/command.ts';
 /** Prints TypeScript types of the payloads of all event types with a schema. */
 export async function types(given: Given): Promise<undefined> {
   const known = await withService(given, (posthorn) => posthorn.eventTypes.list());
-  process.stdout.write(payloadTypes(known));
+  process.stdout.write(escapeControls(payloadTypes(known)));
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import { StartupError, usageError } from '../platform/startup-error.ts';
 import { compileSigner } from '../signing/sign-delivery.ts';
 import type { Given } from './terminal/command.ts';
 import { readData, readInput, readSecret } from './terminal/input.ts';
-import { jsonText, line } from './terminal/output.ts';
+import { line, printJson } from './terminal/output.ts';
 
 /** Prints the headers that a delivery of this body would have. Nothing is sent. */
 export async function sign(given: Given): Promise<undefined> {
@@ -23,7 +23,7 @@ export async function sign(given: Given): Promise<undefined> {
     nowMs: seconds * 1000,
     body,
   });
-  if (given.has('json')) line(jsonText(Object.fromEntries(headers)));
+  if (given.has('json')) printJson(Object.fromEntries(headers));
   else for (const [name, value] of headers) line(`${name}: ${value}`);
   return undefined;
 }

@@ -1,7 +1,8 @@
 import type { StreamedDelivery, StreamedEvent, StreamMessage } from '../../client/src/posthorn.ts';
+import { printable } from '../platform/printable.ts';
 import { withService } from './connect.ts';
 import type { Given } from './terminal/command.ts';
-import { jsonText, line, note, printable, styled, styledStatus } from './terminal/output.ts';
+import { note, printJson, styled, styledLine, styledStatus } from './terminal/output.ts';
 
 /*
  * Follows a project until Ctrl-C, or until --count rows were shown. The client connects again after a break and the
@@ -14,7 +15,7 @@ export async function tail(given: Given): Promise<undefined> {
   process.once('SIGINT', () => ended.abort());
   process.once('SIGTERM', () => ended.abort());
   const isWanted = filterOf(given);
-  const show = given.has('json') ? (row: Row) => line(jsonText(row)) : (row: Row) => line(lineOf(row));
+  const show = given.has('json') ? (row: Row) => printJson(row) : (row: Row) => styledLine(lineOf(row));
   const seen = new Set<string>();
   let left = given.count('count') ?? Number.POSITIVE_INFINITY;
   await withService(given, async (posthorn) => {
@@ -76,13 +77,12 @@ function lineOf(row: Row): string {
   const { kind, data } = row;
   const time = kind === 'event' ? data.created_at : data.updated_at;
   const parts = [
-    styled('gray', time.slice(11, 23)),
+    styled('gray', printable(time.slice(11, 23))),
     kind.padEnd(8),
-    printable(data.event_type),
-    data.uid,
+    printable(`${data.event_type}  ${data.uid}`),
     styledStatus(data.status),
   ];
   if (kind === 'event') return [...parts, data.is_duplicate_event ? 'duplicate' : ''].join('  ').trimEnd();
   const latency = data.latency_ms === null ? '' : `${Math.round(data.latency_ms)} ms`;
-  return [...parts, `to ${data.endpoint_id}`, printable(data.last_outcome), latency].join('  ').trimEnd();
+  return [...parts, printable(`to ${data.endpoint_id}  ${data.last_outcome}`), latency].join('  ').trimEnd();
 }

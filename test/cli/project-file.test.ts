@@ -283,6 +283,31 @@ describe('a project as a file', () => {
     expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(problem)]);
   });
 
+  it('cannot control the terminal: not by a plan, an export, or a problem of the file', async () => {
+    const target = await app.newProject();
+    const evil = 'a\u001b[2Jb\u009b31mc\u202ed';
+    const items = [{ key: evil, name: evil, url: 'http://127.0.0.1:9/', delivery: 'pull' }];
+    const outputs = [
+      await posthorn(target, 'plan', '-f', save('evil.yaml', { version: 1, endpoints: items })),
+    ];
+    expect(outputs[0]?.stdout).toMatch(/^\+ create endpoint a/);
+    await target.post('/endpoints', { name: evil, url: 'http://127.0.0.1:9/' });
+    const { stdout } = await posthorn(target, 'export');
+    expect((parse(stdout) as Json).endpoints[0].name).toBe(evil);
+    outputs.push({ code: 0, stdout, stderr: '' });
+    for (const content of [
+      { version: 1, [evil]: [] },
+      { version: 1, endpoints: [{ ...items[0], [evil]: 1 }] },
+      `version: 1\n"${evil}`,
+      `version: 1\nsettings: *${evil}`,
+    ]) {
+      const refused = await posthorn(target, 'apply', '-f', save('evil.yaml', content));
+      expect(refused.code).toBe(64);
+      outputs.push(refused);
+    }
+    for (const output of outputs) expect(output.stdout + output.stderr).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
   it('comes with its secrets in files where that is asked for', async () => {
     const secrets = join(folder, 'secrets');
     const { stdout } = await posthorn(from, 'export', '--secrets', secrets);
@@ -335,4 +360,16 @@ it('a Convoy is read, planned and applied, and what stays behind is listed', asy
     filter_config: { event_types: ['invoice.paid'] },
   });
   expect((await runPosthorn(args, { env: { CONVOY_API_KEY: 'wrong' } })).code).toBe(3);
+
+  const read = convoy.requests.length;
+  const own = { POSTHORN_URL: app.url, POSTHORN_API_KEY: target.key };
+  expect(await runPosthorn(args, { env: own })).toEqual({
+    code: 3,
+    stdout: '',
+    stderr:
+      'posthorn: there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is not sent to a Convoy)\n',
+  });
+  expect(convoy.requests).toHaveLength(read);
+  expect((await runPosthorn(args, { env: { ...own, CONVOY_API_KEY: convoy.key } })).code).toBe(0);
+  expect(convoy.requests.join()).not.toContain(target.key);
 });

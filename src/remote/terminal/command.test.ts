@@ -1,13 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, test } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { commands } from '../../cli/commands.ts';
+import { escapeControls, printable } from '../../platform/printable.ts';
 import { progressBar } from '../bulk.ts';
 import { exampleOf } from '../schema-example.ts';
 import { matchesGlob } from '../tail.ts';
 import { type Command, readArguments, usageOf } from './command.ts';
 import { completionOf } from './completion.ts';
 import { commandHelp, helpText } from './help.ts';
-import { printable } from './output.ts';
 
 const names = Object.keys(commands);
 
@@ -83,6 +84,16 @@ describe('completion', () => {
 
 test('text from strangers cannot control the terminal', () => {
   expect(printable('a\u001b[31mb\u009bc\r\nd\u202ee')).toBe('ab  d e');
+  const text = 'a\u001b[31mb\u009bc\r\u007fd\te\n';
+  for (const value of [text, { [text]: [text] }]) {
+    for (const [escaped, read] of [
+      [escapeControls(JSON.stringify(value)), (json: string): unknown => JSON.parse(json)],
+      [escapeControls(stringify(value)), (yaml: string): unknown => parse(yaml)],
+    ] as const) {
+      expect(escaped).not.toMatch(/[^\P{Cc}\n]/u);
+      expect(read(escaped)).toEqual(value);
+    }
+  }
 });
 
 test('a progress bar shows the share that is done', () => {

@@ -1,11 +1,11 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
+import { escapeControls, printable } from '../../platform/printable.ts';
 import type { Given } from './command.ts';
 
-/** What comes from the service is from strangers in part: no character of it may control the terminal. */
-export function printable(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
-}
-
+/*
+ * Services and files have text of strangers, which must not control the terminal. `line` and `note` make all of their text
+ * printable. Other forms do that by part, or escape it.
+ */
 type Style = Parameters<typeof styleText>[0];
 
 /** Colours only on a terminal, and not under NO_COLOR. */
@@ -29,12 +29,17 @@ export function styledStatus(status: string): string {
 }
 
 export function line(text: string): void {
+  styledLine(printable(text));
+}
+
+/** A line with styles: its other parts are printable or escaped. */
+export function styledLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 /** For people, next to the result: it does not get into a pipe. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printable(text)}\n`);
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -85,17 +90,13 @@ function isTable(given: Given): boolean {
 }
 
 async function printValue(given: Given, value: unknown): Promise<void> {
-  if (given.text('output') === 'json') return line(jsonText(value, 2));
+  if (given.text('output') === 'json') return printJson(value, 2);
   const { stringify } = await import('yaml');
-  process.stdout.write(stringify(value));
+  process.stdout.write(escapeControls(stringify(value)));
 }
 
-/** JSON leaves the control characters from U+007F on as they are. */
-export function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replaceAll(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+export function printJson(value: unknown, indent?: number): void {
+  styledLine(escapeControls(JSON.stringify(value, null, indent)));
 }
 
 function cellText(value: unknown): string {
@@ -110,9 +111,9 @@ export function printTable<T>(items: readonly T[], columns: readonly Column<T>[]
   );
   const padded = (row: readonly string[]) =>
     row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)));
-  line(styled('bold', padded(columns.map(([title]) => title)).join('  ')));
+  styledLine(styled('bold', padded(columns.map(([title]) => title)).join('  ')));
   for (const row of rows)
-    line(
+    styledLine(
       padded(row)
         .map((cell) => {
           const style = STATUS_STYLES[cell.trim()];
