@@ -1,42 +1,13 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { validate } from 'dockerfile-utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settings } from '../../src/settings/settings.ts';
-import { SECRET_KEY, startTestApp, type TestApp } from '../support/app.ts';
-
-/**
- * No container engine is needed: the Dockerfile is read, its files are put together as it says, and its commands are
- * run on them with this machine's Node.
- */
-const ROOT = join(import.meta.dirname, '../..');
-/** Each starts a program or two, on a machine that may be busy. */
-const SLOW = { timeout: 120_000 };
-const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const dockerfile = read('deploy/Dockerfile');
-
-interface Instruction {
-  name: string;
-  rest: string;
-}
-
-const instructions: Instruction[] = dockerfile
-  .replaceAll(/^#.*\n/gm, '')
-  .replaceAll('\\\n', ' ')
-  .split('\n')
-  .filter((line) => line.trim() !== '')
-  .map((line) => {
-    const [, name = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? [];
-    return { name, rest };
-  });
-const all = (name: string): string[] =>
-  instructions.filter((one) => one.name === name).map(({ rest }) => rest);
-const json = (text: string): string[] => JSON.parse(text) as string[];
-const last = (name: string): string => all(name).at(-1) ?? '';
+import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
+import { ImageBuild } from './image/build.ts';
+import { all, dockerfile, json, last, pairs, ROOT, read } from './image/dockerfile.ts';
 
 test('the Dockerfile passes a validator', () => {
   expect(validate(dockerfile)).toEqual([]);
@@ -57,9 +28,9 @@ test('the program does not run as root and writes to /data', () => {
   expect(last('USER')).toBe('node');
   expect(last('VOLUME')).toBe('/data');
   const names = Object.values<{ env: string }>(settings).map(({ env }) => env);
-  const given = [...last('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]);
+  const given = pairs(last('ENV'));
   expect(given).toContainEqual(['POSTHORN_DATA_DIR', '/data']);
-  const others = given.filter(([name = '']) => !names.includes(name)).map((pair) => pair.join('='));
+  const others = given.filter(([name]) => !names.includes(name)).map((pair) => pair.join('='));
   // Those of malloc as the launcher has them.
   const malloc = read('bin/posthorn').matchAll(/export (MALLOC_\w+)=.*:-(\d+)/g);
   expect(others).toEqual([
@@ -86,82 +57,36 @@ test('the program imports no development dependency', () => {
   expect([...new Set(imported)].filter((name) => dependencies[name] === undefined)).toEqual([]);
 });
 
-describe('the files it copies', () => {
-  const copied = all('COPY')
-    .filter((rest) => !rest.startsWith('--from'))
-    .flatMap((rest) => {
-      const paths = rest.split(/\s+/);
-      return paths.slice(0, -1).map((from) => ({ from, to: paths.at(-1) ?? '' }));
-    });
-
-  test('exist and are not ignored', () => {
-    const kept = read('deploy/Dockerfile.dockerignore')
-      .split('\n')
-      .filter((line) => line.startsWith('!'))
-      .map((line) => line.slice(1));
-    expect(copied.length).toBeGreaterThan(3);
-    expect(copied.filter(({ from }) => !existsSync(join(ROOT, from)))).toEqual([]);
-    expect([...new Set(copied.map(({ from }) => from))].toSorted()).toEqual(kept.toSorted());
+/** image/build.ts says which parts of a build are real here. */
+describe('the image', () => {
+  let image: ImageBuild;
+  beforeAll(async () => {
+    image = await ImageBuild.run();
   });
+  afterAll(() => image?.stop());
 
-  describe('with the entry point', () => {
-    let app: TestApp;
-    let image: string;
-    beforeAll(async () => {
-      app = await startTestApp();
-      image = mkdtempSync(join(tmpdir(), 'posthorn-image-'));
-      for (const { from, to } of copied) {
-        const target = to === './' ? join(image, from) : join(image, to);
-        cpSync(join(ROOT, from), target, {
-          recursive: true,
-          filter: (path) => !path.endsWith('.test.ts'),
-        });
-      }
-      symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules'));
-    });
-    afterAll(async () => {
-      await app?.stop();
-      if (image !== undefined) rmSync(image, { recursive: true, force: true });
-    });
-
-    const run = (args: string[], env: Record<string, string> = {}) => {
-      const [command = '', ...rest] = args;
-      expect(command).toBe('node');
-      return promisify(execFile)(process.execPath, rest, { cwd: image, env });
-    };
-
-    const migrate = () =>
-      run([...json(last('ENTRYPOINT')), 'migrate'], {
-        DATABASE_URL: app.database.url,
-        POSTHORN_SECRET_KEY: 'a secret key for tests only, 32+ characters',
-      });
-
-    test('are enough to load the whole program', SLOW, async () => {
-      expect(json(last('CMD'))).toEqual(['serve']);
-      const entry = json(last('ENTRYPOINT'));
-      // A command of the client side, and the server, which is read before its database is looked for.
-      await expect(run([...entry, 'events'])).rejects.toThrow('there is no key');
-      const env = {
-        DATABASE_URL: 'postgres://127.0.0.1:1/none',
-        POSTHORN_SECRET_KEY: SECRET_KEY,
-        POSTHORN_PORT: '0',
-      };
-      await expect(run([...entry, 'serve'], env)).rejects.toThrow(
-        'the database at DATABASE_URL cannot be used',
-      );
-    });
-
-    test('are enough to migrate a database, and would not be without the migrations', SLOW, async () => {
-      await migrate();
-      rmSync(join(image, 'migrations'), { recursive: true });
-      await expect(migrate()).rejects.toThrow(/migrations/);
-    });
-
-    test('distinguish a ready node from others by the health check', SLOW, async () => {
-      const check = json(/CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '');
-      await run(check, { POSTHORN_PORT: new URL(app.url).port });
-      await app.app.stop();
-      await expect(run(check, { POSTHORN_PORT: new URL(app.url).port })).rejects.toMatchObject({ code: 1 });
-    });
+  test('starts, is healthy, answers, sends its pages and stops', async () => {
+    const entry = [...json(last('ENTRYPOINT')), ...json(last('CMD'))];
+    const check = json(/CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '');
+    const env = { ...image.env, POSTHORN_PORT: String(await freePort()) };
+    const program = new Program({ command: entry, cwd: image.cwd, env });
+    const runInside = ([file = '', ...args]: string[]) =>
+      promisify(execFile)(file, args, { cwd: image.cwd, env });
+    try {
+      await program.ready();
+      await runInside(check);
+      const url = `http://127.0.0.1:${env.POSTHORN_PORT}`;
+      const client = clientOf(url, readCredentials(image.path('/data')));
+      await client.post('/events/broadcast', { event_type: 'invoice.paid', data: { invoice: 7 } });
+      // A command of the client side.
+      const { stdout } = await runInside([...json(last('ENTRYPOINT')), 'events', '--output', 'json']);
+      expect(stdout).toContain('invoice.paid');
+      for (const path of ['/', '/docs']) expect(await (await fetch(url + path)).text()).toContain('<title>');
+      program.signal('SIGTERM');
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      await expect(runInside(check)).rejects.toMatchObject({ code: 1 });
+    } finally {
+      await program.end();
+    }
   });
 });

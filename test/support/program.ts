@@ -19,6 +19,7 @@ export interface ProgramOptions {
   env?: Record<string, string>;
   /** Another command that runs the program, such as npm. */
   command?: string[];
+  cwd?: string;
   as?: { uid: number; gid: number };
 }
 
@@ -37,7 +38,7 @@ export class Program {
     const [file = '', ...args] = options.command ?? [process.execPath, join(ROOT, 'src/main.ts')];
     this.process = spawn(file, [...args, ...(options.args ?? [])], {
       ...options.as,
-      cwd: ROOT,
+      cwd: options.cwd ?? ROOT,
       env: cleanEnvironment(options.env ?? {}),
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
