@@ -116,7 +116,7 @@ export async function registerRoutes(
   if (roles.includes('ingest'))
     await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
-  registerReference(app);
+  registerReference(app, context);
   registerPages(app, context);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);

@@ -38,6 +38,8 @@ export interface Operation {
   parameters?: Parameter[];
   requestBody?: Content;
   responses: Record<string, Content>;
+  /** What it needs of a key or a person. */
+  'x-access'?: string;
 }
 
 export interface OpenApiDocument {

@@ -1,3 +1,4 @@
+import { RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
 import { type OpenApiDocument, refName, resolved, type Schema } from './document.ts';
 
 const ID = '01JCQ2Z8H4T6V9X1B3D5F7K9M0';
@@ -6,7 +7,7 @@ const TIME = '2026-01-31T15:04:05.000Z';
 /** Better example values than the schema's type gives, by the name of the field. */
 const byName: Record<string, unknown> = {
   name: 'billing',
-  url: 'https://example.com/webhooks',
+  url: RECEIVER_URL,
   event_type: 'invoice.paid',
   event_types: ['invoice.*'],
   owner_id: 'customer-42',

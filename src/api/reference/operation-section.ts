@@ -1,4 +1,4 @@
-import { curlOf } from './curl.ts';
+import { curlOf, type Route } from './curl.ts';
 import {
   jsonSchema,
   type OpenApiDocument,
@@ -11,14 +11,9 @@ import { exampleOf } from './example.ts';
 import { type Html, html } from './html.ts';
 import { schemaTable, typeText } from './schema-table.ts';
 
-export interface Route {
-  method: string;
-  path: string;
-  operation: Operation;
-}
-
 /** One operation: its request, an example to copy, and its response. */
-export function operationSection(document: OpenApiDocument, { method, path, operation }: Route): Html {
+export function operationSection(document: OpenApiDocument, route: Route): Html {
+  const { method, path, operation } = route;
   const { operationId: id, summary = '', description, parameters = [] } = operation;
   const body = jsonSchema(operation.requestBody);
   const answer = answerOf(operation);
@@ -31,7 +26,7 @@ ${parameterTable(parameters.filter((one) => one.in === 'query'))}
 ${body === undefined ? '' : html`<h4>Body</h4>${schemaTable(document, resolved(document, body))}`}
 ${answer === undefined ? '' : answerPart(document, answer)}
 </div><div>
-<pre><code>${curlOf(document, method, path, operation)}</code></pre>
+<pre><code>${curlOf(document, route)}</code></pre>
 ${answer === undefined ? '' : html`<pre><code>${JSON.stringify(exampleOf(document, answer.schema), null, 2)}</code></pre>`}
 </div></div>
 </section>`;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from './document.ts';
 import { referencePage } from './reference-page.ts';
 
+const URL = 'http://127.0.0.1:5005';
 const document = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../openapi.json'), 'utf8'),
 ) as OpenApiDocument;
@@ -12,7 +13,7 @@ const operations = Object.values(document.paths)
   .filter(({ tags }) => tags?.[0] !== 'Portal');
 
 describe('referencePage', () => {
-  const page = referencePage(document);
+  const page = referencePage(document, URL);
 
   it('has a section with a request to copy for every operation', () => {
     expect(operations.length).toBeGreaterThan(80);
@@ -36,7 +37,7 @@ describe('referencePage', () => {
     const hostile = structuredClone(document);
     const route = hostile.paths['/api/v1/projects']?.['get'];
     if (route !== undefined) route.summary = '<script>alert("1")</script>';
-    expect(referencePage(hostile)).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
-    expect(referencePage(hostile)).not.toContain('<script>');
+    expect(referencePage(hostile, URL)).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
+    expect(referencePage(hostile, URL)).not.toContain('<script>');
   });
 });

@@ -1,13 +1,15 @@
+import { RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import type { Route } from './curl.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html } from './html.ts';
-import { operationSection, type Route } from './operation-section.ts';
+import { operationSection } from './operation-section.ts';
 import { schemaTable } from './schema-table.ts';
 
 /** Operations that repeat others under the path of portal tokens. The page lists them together. */
 const PORTAL = 'Portal';
 
-/** The reference page of the API: plain HTML without a script, generated once from the OpenAPI document. */
-export function referencePage(document: OpenApiDocument): string {
+/** The reference page of the API: plain HTML without a script. `url` is the address of the service. */
+export function referencePage(document: OpenApiDocument, url: string): string {
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
@@ -27,7 +29,7 @@ ${navigation(groups)}
 <main>
 <h1>${document.info.title} API</h1>
 <p>${document.info.description ?? ''}</p>
-${introduction()}
+${introduction(url)}
 ${[...groups].map(([tag, group]) => html`<h2 id="${anchor(tag)}">${tag}</h2>${group.map((route) => operationSection(document, route))}`)}
 ${portalSection(portal)}
 ${schemas(document)}
@@ -49,16 +51,20 @@ ${group.map(({ method, operation }) => html`<li><a href="#${operation.operationI
 <p><a href="#portal">Portal tokens</a></p><p><a href="#schemas">Schemas</a></p><p><a href="/openapi.json">openapi.json</a></p></nav>`;
 }
 
-function introduction(): Html {
+function introduction(url: string): Html {
   return html`<section id="start">
 <p>Every example below runs in a shell, in the folder where Posthorn was started, after these lines:</p>
-<pre><code>url=http://127.0.0.1:5005
+<pre><code>url=${url}
 key=$(node -p "require('./.posthorn/credentials.json').api_key")
+instance_key=$(node -p "require('./.posthorn/credentials.json').instance_key")
 project=$(node -p "require('./.posthorn/credentials.json').project_id")
 api=$url/api/v1/projects/$project</code></pre>
-<p>Other variables, such as <code>$endpoint</code>, stand for the id of that resource.</p>
+<p>A variable such as <code>$endpoint_id</code> is an id of yours. Create the resource, and take the <code>uid</code> of the answer or of the list:</p>
+<pre><code>endpoint_id=$(curl -s "$api/endpoints" -H "Authorization: $key" |
+  node -p "JSON.parse(require('fs').readFileSync(0)).data.content[0].uid")</code></pre>
+<p>The examples send to <code>${RECEIVER_URL}</code>, which is the built-in receiver.</p>
 <ul>
-<li><b>Authentication.</b> Send an API key in the header <code>Authorization</code>, bare or as <code>Bearer &lt;key&gt;</code>.</li>
+<li><b>Authentication.</b> Send an API key in the header <code>Authorization</code>, bare or as <code>Bearer &lt;key&gt;</code>. The instance key is for operations of the whole instance. People sign in, and send the cookie of their session.</li>
 <li><b>Answers.</b> Every answer is <code>{"status", "message", "data"}</code>. A refusal has <code>"status": false</code> and a stable <code>code</code>.</li>
 <li><b>Lists.</b> A list puts its items in <code>data.content</code> and its cursors in <code>data.pagination</code>. Pass <code>next_page_cursor</code> to get the next page.</li>
 <li><b>Updates.</b> A field that a PUT does not name keeps its value.</li>
