@@ -6,6 +6,7 @@ import { remoteCommands } from '../remote/commands.ts';
 import { type Commands, readArguments } from '../remote/terminal/command.ts';
 import { completionCommand } from '../remote/terminal/completion.ts';
 import { commandHelp, helpText } from '../remote/terminal/help.ts';
+import { stopWithNpx } from '../remote/terminal/stop-with-npx.ts';
 import { serverCommands } from './server-commands.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */
@@ -32,6 +33,7 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   const command = name === undefined ? undefined : commands[name];
   if (name === undefined || command === undefined) throw unknownCommand(words);
   const args = words.slice(wordsOf(name, words));
+  stopWithNpx(env);
   const run = await command.load();
   return (await run(readArguments(name, command, { args, env }))) ?? 0;
 }

@@ -69,6 +69,21 @@ test.concurrent('npm start stops the same way when its process group is signalle
   }
 });
 
+test.concurrent('npx posthorn serve stops cleanly if npx alone gets the signal', async (context) => {
+  const scene = await setScene(context);
+  const program = new Program({
+    command: ['npx', 'posthorn', 'serve'],
+    env: { POSTHORN_DATA_DIR: scene.dataDir, POSTHORN_PORT: '0' },
+  });
+  context.onTestFinished(() => program.end());
+  await program.ready();
+  program.signal('SIGTERM');
+  // The exit code is that of npx, which does not wait. The output ends with the service.
+  await program.ended;
+  expect(program.stderr).toContain('"stopped"');
+  expect(isAlive(program.databases[0]!.pid)).toBe(false);
+});
+
 test.concurrent('a database killed during a config change does not end the node', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start();
