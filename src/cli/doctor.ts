@@ -1,9 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { createLogger } from '../platform/logger.ts';
-import { printable } from '../platform/printable.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
-import { styled, styledLine } from '../remote/terminal/output.ts';
+import { type Finding, report } from '../remote/terminal/findings.ts';
 import { type Config, egressRule, isOnLoopback } from '../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../start/open-database.ts';
 import type { Database } from '../store/database/database.ts';
@@ -11,25 +10,9 @@ import { knownNodes, type NodeRow } from '../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../store/upkeep/health-facts.ts';
 import { listMigrations, newestMigration } from '../store/upkeep/migrate.ts';
 
-/** One thing that was looked at, and what to do if it is not well. */
-export interface Finding {
-  topic: string;
-  state: 'ok' | 'warning' | 'problem';
-  text: string;
-}
-
-const SIGNS = { ok: ['ok', 'green'], warning: ['warning', 'yellow'], problem: ['problem', 'red'] } as const;
-
 /** Looks at the database, the clock, partitions, disk, egress, brokers and versions. Changes nothing. */
 export async function doctorCommand(config: Config): Promise<void> {
-  const findings = [versions(), egress(config), await disk(config), ...(await database(config))];
-  for (const { topic, state, text } of findings) {
-    const [sign, colour] = SIGNS[state];
-    const shown = styled(colour, sign.padEnd(9));
-    styledLine(`${shown}${topic.padEnd(12)}${printable(text)}`);
-  }
-  const problems = findings.filter(({ state }) => state === 'problem').length;
-  if (problems > 0) throw new StartupError(`${problems} problems found; each line above says what to do`);
+  report([versions(), egress(config), await disk(config), ...(await database(config))]);
 }
 
 function versions(): Finding {

@@ -1,4 +1,10 @@
-import type { Command, Commands, Operand, Run } from '../remote/terminal/command.ts';
+import {
+  type Command,
+  type Commands,
+  connectionFlags,
+  type Operand,
+  type Run,
+} from '../remote/terminal/command.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Values } from './with-config.ts';
 
@@ -20,7 +26,22 @@ const file = (summary: string): readonly Operand[] => [{ name: 'FILE', summary }
 const project = { value: 'ID', summary: 'The project.' };
 const email = { value: 'EMAIL', summary: 'The address of the person.' };
 
-const declared: Record<string, Declared> = {
+const doctor: Command = {
+  group: 'Server',
+  summary: 'Looks at database, clock, partitions, disk, egress, brokers and versions, and says what to do.',
+  details:
+    'With the address of a service (--url, POSTHORN_URL or a profile) it asks the service instead: whether it is ready, its clock, nodes and brokers.',
+  flags: connectionFlags,
+  examples: ['posthorn doctor', 'posthorn doctor --url https://posthorn.example.com'],
+  load: async () => async (given) => {
+    const { namesService, askService } = await import('../remote/doctor.ts');
+    if (await namesService(given)) return askService(given);
+    const { withConfig } = await import('./with-config.ts');
+    return withConfig((await import('./doctor.ts')).doctorCommand)(given);
+  },
+};
+
+const declared: Record<string, Declared | Command> = {
   serve: {
     summary: 'Runs the service until SIGINT or SIGTERM.',
     load: async () => (await import('./serve.ts')).serve,
@@ -29,10 +50,7 @@ const declared: Record<string, Declared> = {
     summary: 'Migrates the database schema to the newest version.',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
-  doctor: {
-    summary: 'Looks at database, clock, partitions, disk, egress, brokers and versions, and says what to do.',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
-  },
+  doctor,
   reseal: {
     summary: 'Reseals every stored secret with the current secret key.',
     flags: { 'new-key': { summary: 'First create a new key in the data directory.' } },
@@ -110,5 +128,8 @@ const declared: Record<string, Declared> = {
 };
 
 export const serverCommands: Commands = Object.fromEntries(
-  Object.entries(declared).map(([name, command]) => [name, server(name, command)]),
+  Object.entries(declared).map(([name, command]) => [
+    name,
+    'group' in command ? command : server(name, command),
+  ]),
 );

@@ -5,7 +5,7 @@ import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -260,6 +260,59 @@ it('a service that does not answer is one line with what to do', async () => {
   ]);
 });
 
+describe('doctor', () => {
+  /** What each line is about, and how it is. */
+  const states = (stdout: string) =>
+    Object.fromEntries([...stdout.matchAll(/^(\w+) +(\w+) /gm)].map(([, state, topic]) => [topic, state]));
+  const well = { program: 'ok', service: 'ok', clock: 'ok', nodes: 'ok', brokers: 'ok' };
+
+  it.each<[string, string[], Record<string, string>]>([
+    ['a flag', ['--url', app.url], { POSTHORN_API_KEY: app.project.key }],
+    ['the environment', [], { POSTHORN_URL: app.url, POSTHORN_API_KEY: app.project.key }],
+    ['the profile', [], {}],
+  ])('asks the service that %s names, and needs no data directory', async (_by, args, given) => {
+    const home = join(folder, 'doctor');
+    const login = { XDG_CONFIG_HOME: home, POSTHORN_API_KEY: app.project.key };
+    await runPosthorn(['login', '--url', app.url], { env: login });
+    const options = { env: { XDG_CONFIG_HOME: home, ...given }, cwd: folder };
+    const { code, stdout, stderr } = await runPosthorn(['doctor', ...args], options);
+    expect([code, stderr, states(stdout)]).toEqual([0, '', well]);
+    expect(stdout).toContain('nodes       shown to the instance key only\n');
+  });
+
+  it('shows nodes to the instance key, and a source that waits', async () => {
+    const kafka = { brokers: ['127.0.0.1:1'], consumer_group_id: 'g', topic_name: 't' };
+    const pubSub = { name: 'broker', type: 'pub_sub', pub_sub: { type: 'kafka', workers: 1, kafka } };
+    const { uid } = await app.project.post('/sources', pubSub);
+    await eventually(
+      () => app.project.get(`/sources/${uid}`),
+      ({ status }) => status.state === 'waiting',
+    );
+    const asked = { env: { ...env, POSTHORN_API_KEY: app.instance.key } };
+    const { code, stdout, stderr } = await runPosthorn(['doctor'], asked);
+    await app.project.delete(`/sources/${uid}`);
+    expect(stdout).toContain('nodes       1 at work\n');
+    expect(stdout).toMatch(
+      new RegExp(`^problem +brokers +source ${uid} waits: .*posthorn sources test`, 'm'),
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining('1 problems found')]);
+  });
+
+  it('says that the service does not answer, or that there is no key for it', async () => {
+    const away = { env: { ...env, POSTHORN_URL: 'http://127.0.0.1:9' } };
+    const { code, stdout } = await runPosthorn(['doctor'], away);
+    expect([code, states(stdout)]).toEqual([1, { program: 'ok', service: 'problem' }]);
+    expect((await runPosthorn(['doctor', '--url', app.url])).code).toBe(3);
+  });
+
+  it('looks at the database of settings of a server, also with a profile', async () => {
+    const home = join(folder, 'doctor');
+    const server = { XDG_CONFIG_HOME: home, DATABASE_URL: app.database.url, POSTHORN_SECRET_KEY: SECRET_KEY };
+    const { code, stdout } = await runPosthorn(['doctor'], { env: server });
+    expect([code, states(stdout)]).toMatchObject([0, { database: 'ok', schema: 'ok', partitions: 'ok' }]);
+  });
+});
+
 it('commands of the client side read nothing of the server', async () => {
   const probe = `
     import { registerHooks } from 'node:module';
@@ -268,7 +321,13 @@ it('commands of the client side read nothing of the server', async () => {
     process.on('exit', () => process.stderr.write([...seen].join('\\n')));
   `;
   writeFileSync(join(folder, 'probe.mjs'), probe);
-  for (const args of [['--help'], ['events'], ['trigger', 'cli.none', '--data', '{}'], ['endpoints']]) {
+  for (const args of [
+    ['--help'],
+    ['events'],
+    ['trigger', 'cli.none', '--data', '{}'],
+    ['endpoints'],
+    ['doctor'],
+  ]) {
     const { stderr } = await runPosthorn(args, {
       env: { ...env, NODE_OPTIONS: `--import ${join(folder, 'probe.mjs')}` },
     });
