@@ -38,12 +38,29 @@ loop do
 end
 `;
 
+/** Takes away the functions that JavaScript got after Node 18. Our own Node needs some of them while it loads modules. */
+const NODE_18 = `data:text/javascript,${encodeURIComponent(`
+  import 'node:crypto';
+  import 'node:http';
+  for (const [owner, names] of [
+    [Array, ['fromAsync']],
+    [Array.prototype, ['toSorted', 'toReversed', 'toSpliced', 'with']],
+    [Object, ['groupBy']],
+    [Map, ['groupBy']],
+    [Promise, ['withResolvers', 'try']],
+    [Set.prototype, ['union', 'intersection', 'difference', 'isSubsetOf']],
+    [Uint8Array, ['fromBase64', 'fromHex']],
+    [Uint8Array.prototype, ['toBase64', 'toHex']],
+    [globalThis, ['Iterator', 'Temporal', 'WebSocket']],
+  ]) for (const name of names) delete owner[name];
+`)}`;
+
 const PROGRAMS: Program[] = [
   {
     language: 'Node.js',
     file: 'sample.mjs',
     part: null,
-    run: (file) => [process.execPath, file],
+    run: (file) => [process.execPath, '--import', NODE_18, file],
   },
   {
     language: 'Python',

@@ -17,7 +17,8 @@ function verify(headers, body, secret) {
 }
 
 createServer(async (request, response) => {
-  const chunks = await Array.fromAsync(request);
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   if (!verify(request.headers, body, process.env.WEBHOOK_SECRET)) return response.writeHead(401).end();
   const event = JSON.parse(body);
