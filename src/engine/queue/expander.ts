@@ -1,16 +1,23 @@
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import { buildDelivery } from '../../routing/build-delivery.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import type { Database } from '../../store/database/database.ts';
-import { lockExpansion, storeChunk } from '../../store/queue/expansions.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
+import type { Database, Queryable } from '../../store/database/database.ts';
+import { type Expansion, lockExpansion, removeExpansion, storeChunk } from '../../store/queue/expansions.ts';
+import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
 
 /**
  * Expands fan-outs too large for one commit, a chunk per transaction. The deliveries of the chunk and the
  * cursor are stored together, so a node that dies has done the chunk or not begun it, and any node continues.
  * The subscriptions are those that matched when the event was accepted. One deleted since gets no delivery.
+ *
+ * An expansion whose chunk fails waits, on this node, and those behind it go on. The wait doubles from 5 s to 5 min.
+ * The expansion of a deleted project is dropped.
  */
 export interface ExpanderDeps {
   db: Database;
@@ -25,16 +32,20 @@ export interface ExpanderDeps {
 
 const CHUNK = 1_000;
 const LOOK_EVERY_MS = 5_000;
+const MAX_WAIT_MS = 300_000;
+const MAX_FAILED = 1_000;
 
 export class Expander {
   readonly #deps: ExpanderDeps;
   readonly #loop: Loop;
+  /** Expansions whose last chunk failed here. */
+  readonly #failed = new BoundedMap<string, { tries: number; waitsUntilMs: number }>(MAX_FAILED);
 
   constructor(deps: ExpanderDeps) {
     this.#deps = deps;
     this.#loop = new Loop({
       turn: () => this.#work(),
-      onError: (error) => deps.log.warn({ err: error }, 'failed to expand a fan-out; retrying in 5 s'),
+      onError: (error) => deps.log.warn({ err: error }, 'failed to look for large fan-outs; retrying in 5 s'),
       everyMs: LOOK_EVERY_MS,
     });
   }
@@ -53,30 +64,69 @@ export class Expander {
   }
 
   async #work(): Promise<void> {
-    while (!this.#loop.isStopped && (await this.#expandChunk())) await this.#deps.sweep();
+    let more = true;
+    while (more && !this.#loop.isStopped) more = await this.#next();
   }
 
-  async #expandChunk(): Promise<boolean> {
-    const { db, cache, ids, maxRetrySeconds, traffic } = this.#deps;
-    const stored = await db.transaction(async (tx) => {
-      const expansion = await lockExpansion(tx);
-      if (expansion === undefined) return null;
-      const routing = await cache.get(expansion.project_id);
-      const event = {
-        id: expansion.event_id,
-        projectId: expansion.project_id,
-        eventType: expansion.event_type,
-      };
-      const done = Math.min(expansion.done + CHUNK, expansion.subscription_ids.length);
-      const deliveries = expansion.subscription_ids
-        .slice(expansion.done, done)
-        .map((id) => routing.subscriptions.get(id))
-        .filter((subscription) => subscription !== undefined)
-        .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds }));
-      await storeChunk(tx, expansion, { deliveries, done });
-      return { projectId: expansion.project_id, deliveries };
-    });
-    if (stored !== null) traffic.made(stored.projectId, stored.deliveries);
-    return stored !== null;
+  /** Works on the oldest expansion that may be tried. False: there is none. */
+  async #next(): Promise<boolean> {
+    const { db, cache, traffic, sweep } = this.#deps;
+    let taken: Expansion | undefined;
+    let stored: NewDelivery[] | null = null;
+    try {
+      await db.transaction(async (tx) => {
+        taken = await lockExpansion(tx, this.#waiting());
+        if (taken !== undefined) stored = await this.#storeChunk(tx, taken);
+      });
+      if (taken === undefined) return false;
+      if (stored === null) await existingRouting(cache, taken.project_id);
+    } catch (error) {
+      if (taken === undefined) throw error;
+      this.#fail(taken, error);
+      return true;
+    }
+    this.#failed.delete(taken.event_id);
+    if (stored !== null) {
+      traffic.made(taken.project_id, stored);
+      await sweep();
+    }
+    return true;
+  }
+
+  /** The deliveries of the chunk. Null: the config is not in memory. It is read outside of the transaction. */
+  async #storeChunk(tx: Queryable, expansion: Expansion): Promise<NewDelivery[] | null> {
+    const { cache, ids, maxRetrySeconds } = this.#deps;
+    const { project_id: projectId, event_id: id, event_type: eventType, subscription_ids } = expansion;
+    const routing = cache.peek(projectId);
+    if (routing === undefined) {
+      if (!cache.isGone(projectId)) return null;
+      await removeExpansion(tx, expansion);
+      return [];
+    }
+    const done = Math.min(expansion.done + CHUNK, subscription_ids.length);
+    const deliveries = subscription_ids
+      .slice(expansion.done, done)
+      .flatMap((subscriptionId) => routing.subscriptions.get(subscriptionId) ?? [])
+      .map((subscription) =>
+        buildDelivery({ id, projectId, eventType }, subscription, { routing, ids, maxRetrySeconds }),
+      );
+    await storeChunk(tx, expansion, { deliveries, done });
+    return deliveries;
+  }
+
+  /** Those that are not tried yet. */
+  #waiting(): string[] {
+    const nowMs = systemClock.elapsed();
+    return [...this.#failed].filter(([, { waitsUntilMs }]) => waitsUntilMs > nowMs).map(([id]) => id);
+  }
+
+  #fail({ event_id: id, project_id: project }: Expansion, error: unknown): void {
+    const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
+    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** (tries - 1), MAX_WAIT_MS);
+    this.#failed.set(id, { tries, waitsUntilMs: systemClock.elapsed() + waitMs });
+    this.#deps.log.warn(
+      { err: error, event: id, project, waitMs },
+      'failed to expand a fan-out; retrying later',
+    );
   }
 }

@@ -133,31 +133,3 @@ test('deliveries that wait when their project is deleted end as discarded', asyn
   await eventually(states, ([delivery]) => delivery?.['status'] === 'Discarded');
   expect(requestsTo('/deleted')).toEqual([]);
 });
-
-test('a fan-out over a thousand deliveries is expanded in chunks and all arrive', async () => {
-  const client = await app.newProject();
-  const { projectId } = client;
-  const { endpoint } = await subscribe(client, `${receiver.url}/fan-out`, { eventTypes: ['other'] });
-  await app.database.query(
-    `insert into subscriptions (id, project_id, version, name, type, status, endpoint_id, source_id, event_types, filter, filters, function, delivery_mode)
-     select '01ZZZZZZZZ' || lpad(n::text, 16, '0'), project_id, version + 1, name, type, status, endpoint_id, source_id, '{big}', filter, replace(filters::text, '"other"', '"big"')::json, function, delivery_mode
-     from subscriptions, generate_series(1, 2500) n where project_id = $1`,
-    [projectId],
-  );
-  await app.database.query('update projects set version = version + 1 where id = $1', [projectId]);
-  const event = await client.post('/events', { endpoint_id: endpoint.uid, event_type: 'big', data: {} });
-  expect(event.status).toBe('Processing');
-  await eventually(
-    async () => requestsTo('/fan-out').length,
-    (count) => count >= 2_500,
-  );
-  await eventually(
-    () => client.get(`/events/${event.uid}`),
-    (stored) => stored.status === 'Success',
-  );
-  const [counted] = await app.database.query(
-    'select count(*)::int as all, count(distinct subscription_id)::int as distinct from event_deliveries where event_id = $1',
-    [event.uid],
-  );
-  expect(counted).toEqual({ all: 2_500, distinct: 2_500 });
-});
